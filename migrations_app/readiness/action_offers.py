@@ -71,24 +71,24 @@ def offers(
     """
     known = tuple(all_checks() if checks is None else checks)
     resolving = _resolving(known)
-    given = [action for action in (all_actions() if actions is None else actions) if action.id != ROLL_BACK]
+    offered_actions = [action for action in (all_actions() if actions is None else actions) if action.id != ROLL_BACK]
     off = "" if by_helm or report is None else NOT_BY_HELM
-    kept = "" if by_delivery or report is None else NOT_BY_DELIVERY
-    found = [
+    delivery_reason = "" if by_delivery or report is None else NOT_BY_DELIVERY
+    rows = [
         _offer(
             action,
             report,
             named=resolving.get(action.id, {}),
-            held=held or (off if action.needs_helm else kept if action.needs_edits else ""),
+            held=held or (off if action.needs_helm else delivery_reason if action.needs_edits else ""),
         )
-        for action in given
+        for action in offered_actions
     ]
-    return tuple(sorted(found, key=lambda offer: (not offer.enabled, offer.risk == "destructive", offer.label)))
+    return tuple(sorted(rows, key=lambda offer: (not offer.enabled, offer.risk == "destructive", offer.label)))
 
 
-def by_check(given: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str, tuple[Offer, ...]]:
+def by_check(action_offers: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str, tuple[Offer, ...]]:
     """The buttons of a checklist, by the id of the check; none where nothing is to be done."""
-    known = {offer.action_id: offer for offer in given}
+    known = {offer.action_id: offer for offer in action_offers}
     checks = {check.id: check for check in all_checks()}
     asking = [
         finding for finding in findings if finding.id in checks and finding.status not in ("pass", "not_applicable")
@@ -102,19 +102,23 @@ def by_check(given: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str
 
 def _resolving(checks: Iterable[Check]) -> dict[str, dict[str, Check]]:
     """The checks that name an action, by its id and theirs."""
-    found: dict[str, dict[str, Check]] = {}
+    by_action: dict[str, dict[str, Check]] = {}
     for check in checks:
         for name in check.resolved_by:
-            found.setdefault(name, {})[check.id] = check
-    return found
+            by_action.setdefault(name, {})[check.id] = check
+    return by_action
 
 
 def _offer(action: Action, report: Report | None, *, named: Mapping[str, Check], held: str) -> Offer:
-    asked = [check for check in report.checks if check.id in named] if report else []
+    findings = [check for check in report.checks if check.id in named] if report else []
     failing = [
-        finding for finding in asked if finding.status == "fail" and action.id in named[finding.id].actions_at(finding)
+        finding
+        for finding in findings
+        if finding.status == "fail" and action.id in named[finding.id].actions_at(finding)
     ]
-    why = held or (_unseen(action, report) or _uncalled(action, failing, asked=asked) if report else NEVER_SCANNED)
+    why = held or (
+        _unseen(action, report) or _uncalled(action, failing, findings=findings) if report else NEVER_SCANNED
+    )
     return Offer(
         action_id=action.id,
         label=_label(action, report, failing=failing) if report else action.title,
@@ -129,7 +133,7 @@ def _offer(action: Action, report: Report | None, *, named: Mapping[str, Check],
 def _unseen(action: Action, report: Report) -> str:
     """Why nothing can be planned on what was read; an action is never offered on a half-known cluster."""
     lines = {line.name: line for line in report.parts}
-    return next((told for name in action.parts if (told := _missing(name, lines))), "")
+    return next((reason for name in action.parts if (reason := _missing(name, lines))), "")
 
 
 def _missing(name: str, lines: Mapping[str, object]) -> str:
@@ -141,18 +145,18 @@ def _missing(name: str, lines: Mapping[str, object]) -> str:
     return f"{odd} of {name} could not be read" if odd else ""
 
 
-def _uncalled(action: Action, failing: list[Finding], *, asked: list[Finding]) -> str:
+def _uncalled(action: Action, failing: list[Finding], *, findings: list[Finding]) -> str:
     """What is missing to call for it; nothing has to call for the next release."""
-    return "" if action.needs_helm or action.needs_edits else _why_not(failing, asked)
+    return "" if action.needs_helm or action.needs_edits else _why_not(failing, findings)
 
 
-def _why_not(failing: list[Finding], asked: list[Finding]) -> str:
+def _why_not(failing: list[Finding], findings: list[Finding]) -> str:
     if failing:
         return ""
-    other = next((finding for finding in asked if finding.status == "fail"), None)
+    other = next((finding for finding in findings if finding.status == "fail"), None)
     if other is not None:
         return f"not what puts this right: {other.title}: {other.summary}"
-    unknown = next((finding for finding in asked if finding.status in ("unknown", "manual")), None)
+    unknown = next((finding for finding in findings if finding.status in ("unknown", "manual")), None)
     if unknown is not None:
         return f"not known yet: {unknown.title}: {unknown.summary}"
     return "not needed for the upgrades that were checked"
@@ -161,8 +165,8 @@ def _why_not(failing: list[Finding], asked: list[Finding]) -> str:
 def _label(action: Action, report: Report, *, failing: list[Finding]) -> str:
     """The button with its counts; the title alone where one of them is not known."""
     known = dict(_counts(report, failing))
-    wanted = {name for _, name, _, _ in string.Formatter().parse(action.button) if name}
-    return action.button.format(**known) if wanted <= set(known) else action.title
+    fields = {name for _, name, _, _ in string.Formatter().parse(action.button) if name}
+    return action.button.format(**known) if fields <= set(known) else action.title
 
 
 def _counts(report: Report, failing: list[Finding]) -> Iterator[tuple[str, str]]:
@@ -190,10 +194,10 @@ def parameter_schema(action: Action) -> dict[str, Any]:
 
 
 def _property(parameter: Parameter) -> dict[str, Any]:
-    told: dict[str, Any] = {"description": parameter.question, **_kind(parameter)}
+    schema: dict[str, Any] = {"description": parameter.question, **_kind(parameter)}
     if parameter.of:
-        told["x-karpdash-part"] = parameter.of
-    return told if parameter.default is None else {**told, "default": parameter.default}
+        schema["x-karpdash-part"] = parameter.of
+    return schema if parameter.default is None else {**schema, "default": parameter.default}
 
 
 def _kind(parameter: Parameter) -> dict[str, Any]:

@@ -70,13 +70,13 @@ def in_order(offers: Iterable[Offer]) -> ActionPath:
     }
     unneeded = tuple(offer for offer in every if offer.action_id not in called)
     steps = [(title, tuple(called[name] for name in names if name in called)) for title, names in STEPS]
-    possible = (title for title, found in steps if any(offer.enabled for offer in found))
+    possible = (title for title, step_offers in steps if any(offer.enabled for offer in step_offers))
     first = next((title for title in possible if title not in BESIDE), "")
     return ActionPath(
         steps=tuple(
-            ActionStep(title=title, offers=found, outside=not found, current=title == first)
-            for title, found in steps
-            if found or title == CONTROLLER
+            ActionStep(title=title, offers=step_offers, outside=not step_offers, current=title == first)
+            for title, step_offers in steps
+            if step_offers or title == CONTROLLER
         ),
         last_resort=tuple(called[name] for name in LAST_RESORT if name in called),
         unneeded=unneeded,
@@ -110,12 +110,16 @@ def _missing(action: str, report: Report) -> str:
 
 def _not_delivered(report: Report) -> str:
     """What keeps the object of Flux or Argo CD from being changed."""
-    told = report.cluster.installed.carriers if report.cluster.installed else ()
-    carriers = [carrier for carrier in told or () if carrier.chart == CHART]
+    charts = report.cluster.installed.carriers if report.cluster.installed else ()
+    carriers = [carrier for carrier in charts or () if carrier.chart == CHART]
     if not carriers:
         return "Neither Flux nor Argo CD is seen to deliver Karpenter to this cluster."
-    kept = next((carrier for carrier in carriers if carrier.elsewhere), None)
-    return f"{kept.said} is not its own source, but {kept.elsewhere}: change it there." if kept else ""
+    moved_carrier = next((carrier for carrier in carriers if carrier.elsewhere), None)
+    return (
+        f"{moved_carrier.said} is not its own source, but {moved_carrier.elsewhere}: change it there."
+        if moved_carrier
+        else ""
+    )
 
 
 def _not_yet_moved(report: Report, minor: tuple[int, ...] | None) -> str:
@@ -126,5 +130,5 @@ def _not_yet_moved(report: Report, minor: tuple[int, ...] | None) -> str:
 
 
 def _lacks_successors(report: Report) -> bool:
-    asked = [finding for finding in report.checks if finding.id == SUCCESSORS]
-    return bool(asked) and any(finding.status == "fail" for finding in asked)
+    findings = [finding for finding in report.checks if finding.id == SUCCESSORS]
+    return bool(findings) and any(finding.status == "fail" for finding in findings)

@@ -50,17 +50,19 @@ def _carrier(delivery: ChartDelivery) -> Carrier:
 
 def _shown(kind: str, spec: Mapping[str, Any], *, place: ChartPlace) -> dict[str, Any]:
     """Version and values alone, without secrets."""
-    told = copy.deepcopy(below(spec, place.at))
+    chart_spec = copy.deepcopy(below(spec, place.at))
     if kind != APPLICATION:
-        found: dict[str, Any] = {"chart": {"spec": told}}
+        shown_spec: dict[str, Any] = {"chart": {"spec": chart_spec}}
         values = spec.get("values")
         return (
-            found | ({"values": shown_values(values)} if isinstance(values, dict) else {}) | _from(spec, "valuesFrom")
+            shown_spec
+            | ({"values": shown_values(values)} if isinstance(values, dict) else {})
+            | _from(spec, "valuesFrom")
         )
-    helm = told.get("helm")
+    helm = chart_spec.get("helm")
     if isinstance(helm, dict):
-        told["helm"] = _shown_helm(helm)
-    return {"source": told} if place.at == ("source",) else {"sources": [told]}
+        chart_spec["helm"] = _shown_helm(helm)
+    return {"source": chart_spec} if place.at == ("source",) else {"sources": [chart_spec]}
 
 
 def _from(tree: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -68,16 +70,16 @@ def _from(tree: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _shown_helm(helm: Mapping[str, Any]) -> dict[str, Any]:
-    found = _from(helm, "valueFiles", "fileParameters")
+    shown_helm = _from(helm, "valueFiles", "fileParameters")
     if isinstance(helm.get("valuesObject"), dict):
-        found["valuesObject"] = shown_values(helm["valuesObject"])
+        shown_helm["valuesObject"] = shown_values(helm["valuesObject"])
     if isinstance(helm.get("values"), str):
-        found["values"] = _shown_text(helm["values"])
-    given = helm.get("parameters")
-    rows = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
+        shown_helm["values"] = _shown_text(helm["values"])
+    parameters = helm.get("parameters")
+    rows = [row for row in parameters if isinstance(row, dict)] if isinstance(parameters, list) else []
     if rows:
-        found["parameters"] = [_shown_row(row) for row in rows]
-    return found
+        shown_helm["parameters"] = [_shown_row(row) for row in rows]
+    return shown_helm
 
 
 def _shown_row(row: Mapping[str, Any]) -> dict[str, Any]:

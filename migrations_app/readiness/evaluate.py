@@ -4,19 +4,21 @@ Inventory -> report: detects, walks the path, puts every check at every hop, and
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from migrations_app.checks.base import Check, Finding
+from migrations_app.checks.base import Check, CheckContext, Finding
 from migrations_app.checks.registry import all_checks
+from migrations_app.checks.runner import run
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.node_classes import convertible
 from migrations_app.inventory.facts.ownership import Ownership, ownership
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import is_whole
 from migrations_app.karpenter.detection import DetectedRelease
-from migrations_app.karpenter.releases import known_up_to, newer_than_known
+from migrations_app.karpenter.releases import RELEASES, known_up_to, newer_than_known
 from migrations_app.karpenter.upgrade_path import (
     Path,
     PathHop,
@@ -29,8 +31,6 @@ from migrations_app.karpenter.upgrade_path import (
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
-from migrations_app.readiness.left_behind import HOP as LEFT_BEHIND
-from migrations_app.readiness.left_behind import left_behind
 from migrations_app.readiness.plan.walk import walked
 from migrations_app.readiness.report import (
     OWNERS,
@@ -54,6 +54,9 @@ from migrations_app.readiness.verdict import REASONS, hop_line, hop_lines, order
 FIRST_HOP = (0, 32)
 BEFORE_V1 = ("0.32", "0.33+")
 """On these v1beta1 is what is meant to be stored, even where v1 is served beside it for the way back."""
+LEFT_BEHIND_HOP = "clean-up"
+"""The name of what is to be done in place of a hop; at most ten characters, as snapshots keep it."""
+LEFT_BEHIND_CHECKS = ("finalizers_served", "nothing_stuck_deleting")
 KARPENTER_OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
 
@@ -74,19 +77,19 @@ def current_hop_line(
 
 def _unknown_release(running: Release) -> HopLine:
     """A release that came out after the tables were made: nobody looked, so it is neither ready nor done."""
-    told = f"{running} is newer than {known_up_to()}, up to which this karpdash knows releases: take a newer karpdash"
+    reason = f"{running} is newer than {known_up_to()}, up to which this karpdash knows releases: take a newer karpdash"
     hop = hop_of(running, start=running)
-    return HopLine(hop=hop, verdict="needs_facts", done_percent=0, counts=Counts(), reasons=(told,))
+    return HopLine(hop=hop, verdict="needs_facts", done_percent=0, counts=Counts(), reasons=(reason,))
 
 
-def _with_findings(landed: HopLine | None, asked: HopLine) -> HopLine:
+def _with_findings(landed: HopLine | None, judged: HopLine) -> HopLine:
     """The hop landed on, with what was asked about the running release: what is open there is not done."""
-    if landed is None or asked.verdict == "blocked":
-        return asked
-    if landed.verdict != "needs_facts" and asked.verdict == "needs_facts":
-        return asked
-    reasons = tuple(dict.fromkeys((*landed.reasons, *asked.reasons)))[:REASONS]
-    return replace(landed, counts=asked.counts, reasons=reasons)
+    if landed is None or judged.verdict == "blocked":
+        return judged
+    if landed.verdict != "needs_facts" and judged.verdict == "needs_facts":
+        return judged
+    reasons = tuple(dict.fromkeys((*landed.reasons, *judged.reasons)))[:REASONS]
+    return replace(landed, counts=judged.counts, reasons=reasons)
 
 
 def _work(hop: str, stage: Stage, *, left: int | None) -> tuple[Verdict, tuple[str, ...]]:
@@ -141,11 +144,11 @@ def evaluate(
     Raises InvalidInput for a target that is no release, no hop, or behind.
     """
     known = _know(collected.inventory, target, planned=kubernetes)
-    asked = all_checks() if checks is None else checks
-    stuck = left_behind(known.inventory, known.running, checks=asked, stage=known.stage)
+    every_check = all_checks() if checks is None else checks
+    stuck = _left_behind(known.inventory, known.running, checks=every_check, stage=known.stage)
     if stuck and known.stage == "no_karpenter":
         known = dataclasses.replace(known, stage="unknown")
-    report = _report(known, collected, findings=(*_judge(known, asked), *sorted(stuck, key=order)))
+    report = _report(known, collected, findings=(*_judge(known, every_check), *sorted(stuck, key=order)))
     objects = () if known.running.other_provider else convertible(known.inventory)
     return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
@@ -189,6 +192,28 @@ def _permissions(known: _Known) -> IamSheet | None:
     return iam_sheet(known.inventory, steps=[(step.hop, str(step.release)) for step in steps], running=running)
 
 
+def _left_behind(
+    inventory: Inventory, running: DetectedRelease, *, checks: Iterable[Check], stage: str
+) -> tuple[Finding, ...]:
+    """The findings about objects that an uninstall left behind, stuck where no controller runs, as blockers; none where
+    nothing is stuck.
+
+    What could not be read counts as long as CRDs tell that Karpenter was here.
+    """
+    if not running.absent:
+        return ()
+    row = RELEASES[-1]
+    release = row.newest
+    step = PathHop(hop=LEFT_BEHIND_HOP, start=release, release=release, kubernetes=row.kubernetes_window(release))
+    case = CheckContext(inventory, step, running, stage, inventory.taken_at)
+    findings = run([check for check in checks if check.id in LEFT_BEHIND_CHECKS], case)
+    here = bool(inventory.crds.items) or not is_whole(inventory.crds)
+    open_ones = [finding for finding in findings if finding.status == "fail" or (here and finding.status == "unknown")]
+    if not open_ones:
+        return ()
+    return tuple(replace(finding, severity="blocker") if finding in open_ones else finding for finding in findings)
+
+
 def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...]) -> Report:
     legacy = facts.legacy(known.inventory, known.owned)
     landed = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
@@ -196,8 +221,8 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
     hops = [step.hop for step in steps]
     ahead = hop_lines(hops, findings)
     if not steps and findings:
-        asked = hop_line(findings[0].hop, findings)
-        landed = asked if asked.hop == LEFT_BEHIND else _with_findings(landed, asked)
+        judged = hop_line(findings[0].hop, findings)
+        landed = judged if judged.hop == LEFT_BEHIND_HOP else _with_findings(landed, judged)
     by_owner = known.owned.by_owner
     return Report(
         cluster=_cluster(known),
@@ -231,12 +256,14 @@ def _cluster(known: _Known) -> ClusterFacts:
 
 
 def _target(known: _Known) -> Target:
-    found = known.path
-    if found is None:
+    planned_path = known.path
+    if planned_path is None:
         return Target(None, (), (known.running.how,) if known.running.other_provider else ())
-    landings = [SupportedLanding(step.hop, str(step.release), step.kubernetes) for step in found.steps]
-    planned = (planned_kubernetes(found.current, landings, minor=known.planned),) if known.planned else ()
-    return Target(str(found.target), tuple(_step(step) for step in found.steps), (*found.notes, *planned))
+    landings = [SupportedLanding(step.hop, str(step.release), step.kubernetes) for step in planned_path.steps]
+    planned = (planned_kubernetes(planned_path.current, landings, minor=known.planned),) if known.planned else ()
+    return Target(
+        str(planned_path.target), tuple(_step(step) for step in planned_path.steps), (*planned_path.notes, *planned)
+    )
 
 
 def _step(step: PathHop) -> PathStep:

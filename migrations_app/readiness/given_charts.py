@@ -55,11 +55,11 @@ def _delivered(inventory: Inventory) -> Iterator[GivenChart]:
 
 def shown_values(tree: Tree) -> dict[str, Any]:
     """The values without what is the user's own or may be a secret."""
-    told: dict[str, Any] = hidden({key: _kept(key, value) for key, value in tree.items()})
-    controller = told.get("controller")
+    values: dict[str, Any] = hidden({key: _kept(key, value) for key, value in tree.items()})
+    controller = values.get("controller")
     if isinstance(controller, dict):
-        told["controller"] = {key: _of_controller(key, value) for key, value in controller.items()}
-    return told
+        values["controller"] = {key: _of_controller(key, value) for key, value in controller.items()}
+    return values
 
 
 def _kept(key: str, value: object) -> object:

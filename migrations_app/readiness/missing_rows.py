@@ -43,9 +43,9 @@ def missing_rows(
 ) -> tuple[str, ...]:
     """One sentence for each missing row, naming the table and the release; empty where the tables fit together."""
     return (
-        *(said for row in releases for said in _of_release(row, releases)),
+        *(message for row in releases for message in _of_release(row, releases)),
         *_of_names(_named(), releases),
-        *(said for row in releases for said in _of_requests(row, iam=iam, grants=grants)),
+        *(message for row in releases for message in _of_requests(row, iam=iam, grants=grants)),
     )
 
 
@@ -107,7 +107,7 @@ def _named() -> Iterator[Named]:
 def _of_requests(row: MinorRelease, *, iam: Tables, grants: tuple[StatementGrant, ...]) -> Iterator[str]:
     """Requests of that release without a reason or a grant."""
     reasons = {need.action for need in iam.needs if row.order in need.span}
-    given = {
+    granted = {
         (action, kind)
         for grant in grants
         if row.order in grant.span
@@ -118,5 +118,5 @@ def _of_requests(row: MinorRelease, *, iam: Tables, grants: tuple[StatementGrant
         where = f"{probe.action} in {minor_text(row.order)}"
         if probe.action not in reasons:
             yield f"iam/needs has no row for {where}"
-        if (probe.action, probe.kind) not in given:
+        if (probe.action, probe.kind) not in granted:
             yield f"iam/grants has no row for {where} on {probe.kind}"

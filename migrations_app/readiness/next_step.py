@@ -151,13 +151,13 @@ def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cl
     groups = group_findings((f for f in findings if f.status in ("fail", "unknown", "manual")), cluster=cluster)
     blockers = [group for group in groups if group.severity == "blocker"]
     if failing := _in_order(group for group in blockers if group.status == "fail"):
-        told = "1 blocker" if len(failing) == 1 else f"{len(failing)} blockers"
-        return NextStep(f"Not ready: {told}", failing[0].summary, failing[0].first.id, len(failing) - 1)
+        count = "1 blocker" if len(failing) == 1 else f"{len(failing)} blockers"
+        return NextStep(f"Not ready: {count}", failing[0].summary, failing[0].first.id, len(failing) - 1)
     if blockers:
         first = max(_in_order(blockers), key=lambda group: (bool(group.remedies), _questions(group)))
         questions = sum(map(_questions, blockers))
-        told = "1 possible blocker" if questions == 1 else f"{questions} possible blockers"
-        safe = f"Cannot tell: {told} unchecked"
+        count = "1 possible blocker" if questions == 1 else f"{questions} possible blockers"
+        safe = f"Cannot tell: {count} unchecked"
         return NextStep(safe, _seen(first), first.first.id, len(blockers) - 1)
     if verdict == "needs_facts":
         return NextStep("Cannot tell: nothing could be checked", "Scan the cluster with the rights it needs")
@@ -172,8 +172,8 @@ def _care(warnings: list[FindingGroup], *, release: str) -> NextStep:
     land = f"Upgrade to {release}, CRDs first" if release else "Nothing is left to do"
     if not warnings:
         return NextStep("Ready to upgrade", land)
-    told = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
-    return NextStep(f"Ready: review {told}", _seen(warnings[0]), warnings[0].first.id, len(warnings) - 1)
+    count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+    return NextStep(f"Ready: review {count}", _seen(warnings[0]), warnings[0].first.id, len(warnings) - 1)
 
 
 def _seen(group: FindingGroup) -> str:

@@ -106,8 +106,8 @@ def _lines(kind: str, events: Iterable[Event]) -> list[str]:
         return [_line(f"{_title(kind)}: {event['subject']} {_told(event)}") for event in these]
     names = list(dict.fromkeys(event["subject"] for event in these))
     rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    what = f"{len(names)} clusters" if _by_cluster(these) else f"{len(these)} times"
-    return [_line(f"{_title(kind)}: {what}: {', '.join(names[:NAMED])}{rest}")]
+    count = f"{len(names)} clusters" if _by_cluster(these) else f"{len(these)} times"
+    return [_line(f"{_title(kind)}: {count}: {', '.join(names[:NAMED])}{rest}")]
 
 
 def _by_cluster(events: Iterable[Event]) -> bool:

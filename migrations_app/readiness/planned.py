@@ -41,10 +41,10 @@ def with_planned(report: Report, kubernetes: str) -> Report:
         for step in report.target.path
     ]
     note = planned_kubernetes(current, landings, minor=minor)
-    told = replace(report, target=replace(report.target, notes=(*report.target.notes, note)))
+    noted = replace(report, target=replace(report.target, notes=(*report.target.notes, note)))
     own = kubernetes_window(current)
     last = landings[-1] if landings else SupportedLanding("", str(current), own) if own else None
-    return told if last is None or last.kubernetes.holds(minor) else _blocked(told, last, minor=minor)
+    return noted if last is None or last.kubernetes.holds(minor) else _blocked(noted, last, minor=minor)
 
 
 def _current(cluster: ClusterFacts) -> Release | None:
@@ -57,10 +57,10 @@ def _current(cluster: ClusterFacts) -> Release | None:
 
 def _blocked(report: Report, last: SupportedLanding, *, minor: str) -> Report:
     """The report whose last hop, or the running release where no hop is left, is outside of its window."""
-    asked = [finding for finding in report.checks if finding.id == check.id and last.hop in ("", finding.hop)]
-    if not asked:
+    findings = [finding for finding in report.checks if finding.id == check.id and last.hop in ("", finding.hop)]
+    if not findings:
         return report
-    old, window = asked[-1], last.kubernetes
+    old, window = findings[-1], last.kubernetes
     row = as_planned(report.cluster.name, minor=minor, window=window)
     new = _failed(old, row, remedy=stay_inside(window, last.release))
     mine = sorted(

@@ -117,14 +117,14 @@ def _gravity(finding: Finding) -> tuple[int, int]:
 def _legacy(before: Report, after: Report) -> tuple[NumberChange, ...]:
     kinds = dict.fromkeys((*before.legacy, *after.legacy))
     moved = (NumberChange(kind, before.legacy.get(kind), after.legacy.get(kind)) for kind in kinds)
-    return tuple(each for each in moved if each.before != each.after)
+    return tuple(change for change in moved if change.before != change.after)
 
 
 def _owners(before: Report, after: Report) -> tuple[NumberChange, ...]:
     old, new = _counted(before), _counted(after)
     owners = dict.fromkeys((*before.nodes.by_owner, *after.nodes.by_owner))
     moved = (NumberChange(owner, _of(old, owner), _of(new, owner)) for owner in owners)
-    return tuple(each for each in moved if each.before != each.after)
+    return tuple(change for change in moved if change.before != change.after)
 
 
 def _counted(report: Report) -> dict[str, int] | None:

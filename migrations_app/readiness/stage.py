@@ -74,22 +74,22 @@ def other_provider(inventory: Inventory) -> str:
 
 def installed(inventory: Inventory) -> Installed | None:
     """Where the controller is and who looks after it and the CRDs; None where no controller was seen."""
-    found = installation(inventory)
-    if found is None:
+    running_controller = installation(inventory)
+    if running_controller is None:
         return None
-    by, crds = found.managed, helm_release(inventory, chart=CRD_CHART)
+    by, crds = running_controller.managed, helm_release(inventory, chart=CRD_CHART)
     crd_by = _crds_kept(inventory)
     apart = crd_by.by in AT_ONCE and crd_by.name != by.name
     return Installed(
-        namespace=found.namespace,
-        release=found.release_name,
+        namespace=running_controller.namespace,
+        release=running_controller.release_name,
         kept_by=by.by,
         keeper=f"{by.namespace}/{by.name}".strip("/") if by.by in ("flux", "argocd") else "",
         source=_source(inventory, by),
         crds_kept_by=crd_by.by,
         crd_keeper=f"{crd_by.namespace}/{crd_by.name}".strip("/") if apart else "",
         crd_release=f"{crds.namespace}/{crds.name}" if crds else "",
-        controller=called.name if (called := webhook_service(inventory)) else found.name,
+        controller=called.name if (called := webhook_service(inventory)) else running_controller.name,
         given=given_charts(inventory),
         carriers=carriers(inventory),
         git=git_sources(inventory) or UNSET,
@@ -112,8 +112,8 @@ def _crds_kept(inventory: Inventory) -> Managed:
 
 def _source(inventory: Inventory, by: Managed) -> str:
     """Where the Flux or Argo CD object comes from that delivers the controller; empty without one."""
-    found = (comes_from(inventory, delivery) for delivery in inventory.deliveries.items if _is_of(delivery, by))
-    return next(found, "")
+    sources = (comes_from(inventory, delivery) for delivery in inventory.deliveries.items if _is_of(delivery, by))
+    return next(sources, "")
 
 
 def _is_of(delivery: GitOpsDelivery, by: Managed) -> bool:
@@ -139,9 +139,9 @@ def legacy(inventory: Inventory, owned: Ownership) -> dict[str, int | None]:
 
     An alpha object that was set aside is left all the same; of such a node nobody knows whose it is.
     """
-    found: dict[str, int | None] = {kind: _left(inventory.part(name)) for kind, name in LEGACY_PARTS.items()}
+    counts: dict[str, int | None] = {kind: _left(inventory.part(name)) for kind, name in LEGACY_PARTS.items()}
     whole = isinstance(inventory.nodes, Seen) and not inventory.nodes.quarantined
-    return found | {"Node": owned.by_owner.get("karpenter_alpha", 0) if whole else None}
+    return counts | {"Node": owned.by_owner.get("karpenter_alpha", 0) if whole else None}
 
 
 def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType:
@@ -158,7 +158,7 @@ def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType
         *((kinds.AWS_NODE_TEMPLATE.kind, awsnodetemplate) for awsnodetemplate in inventory.awsnodetemplates.items),
         *((kinds.CRD.kind, crd) for crd in inventory.crds.items if crd.name in names),
     ]
-    told = [
+    objects = [
         LegacyObject(
             kind=kind,
             name=named_object.name,
@@ -167,7 +167,7 @@ def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType
         )
         for kind, named_object in every
     ]
-    return tuple(told) if all(legacy_object.uid for legacy_object in told) else UNSET
+    return tuple(objects) if all(legacy_object.uid for legacy_object in objects) else UNSET
 
 
 def _left(part: Part[object]) -> int | None:
@@ -229,10 +229,10 @@ def _older_than_beta(running: DetectedRelease) -> bool:
 
 def _living(inventory: Inventory, parts: tuple[str, ...]) -> bool | None:
     """Whether any object of the parts is there; None when none was seen and a part could not be read."""
-    found: list[Part[object]] = [inventory.part(name) for name in parts]
-    if any(part.count or (isinstance(part, Seen) and part.quarantined) for part in found):
+    read_parts: list[Part[object]] = [inventory.part(name) for name in parts]
+    if any(part.count or (isinstance(part, Seen) and part.quarantined) for part in read_parts):
         return True
-    return False if all(isinstance(part, Seen) for part in found) else None
+    return False if all(isinstance(part, Seen) for part in read_parts) else None
 
 
 def _without_alpha(inventory: Inventory, crds: dict[str, CRD]) -> Stage:

@@ -53,7 +53,7 @@ def split_report(text: bytes) -> SplitReport:
     no JSON."""
     plain = msgspec.json.decode(text)
     findings: Any = plain.get("checks") if isinstance(plain, dict) else None
-    if not isinstance(findings, list) or not all(isinstance(one, dict) and {*SHARED} <= {*one} for one in findings):
+    if not isinstance(findings, list) or not all(isinstance(row, dict) and {*SHARED} <= {*row} for row in findings):
         return SplitReport(text, NOTHING_SHARED)
     places: dict[bytes, int] = {}
     for finding in findings:
@@ -61,8 +61,8 @@ def split_report(text: bytes) -> SplitReport:
         finding |= dict.fromkeys(SHARED)
         finding["id"] = places.setdefault(words, len(places))
     texts = msgspec.json.encode([msgspec.Raw(words) for words in places])
-    found = SplitReport(msgspec.json.encode(plain), texts)
-    return found if whole_report(found) == text else SplitReport(text, NOTHING_SHARED)
+    split = SplitReport(msgspec.json.encode(plain), texts)
+    return split if whole_report(split) == text else SplitReport(text, NOTHING_SHARED)
 
 
 def whole_report(halves: SplitReport) -> bytes:
@@ -79,7 +79,7 @@ def whole_report(halves: SplitReport) -> bytes:
 def answers_of(text: bytes) -> Answers:
     """The status of each finding, before waivers; nothing else of the report is read. Raises msgspec.DecodeError."""
     checks = msgspec.json.decode(text, type=_Answers).checks
-    return {(one.id, one.hop): one.status for one in checks}
+    return {(finding.id, finding.hop): finding.status for finding in checks}
 
 
 def answers_as_text(answers: Answers) -> bytes:

@@ -116,19 +116,24 @@ def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine
     for finding in findings:
         by_hop.setdefault(finding.hop, []).append(finding)
     lines: list[HopLine] = []
-    asked: set[str] = set()
+    open_ids: set[str] = set()
     for hop in hops:
         line = hop_line(hop, by_hop[hop])
         if lines:
-            mine = hop_line(hop, (one for one in by_hop[hop] if not one.asked_earlier))
+            mine = hop_line(hop, (check_finding for check_finding in by_hop[hop] if not check_finding.asked_earlier))
             waits = mine.verdict in ("ready", "ready_with_warnings")
-            waiting = sum(one.status == "pass" and one.id in asked for one in by_hop[hop])
-            percent = _percent(line.counts, waiting=waiting)
-            told = f"Hop {lines[-1].hop} has to be taken first"
-            line = replace(
-                line, verdict="later" if waits else mine.verdict, reasons=mine.reasons or (told,), done_percent=percent
+            waiting = sum(
+                check_finding.status == "pass" and check_finding.id in open_ids for check_finding in by_hop[hop]
             )
-        asked |= {one.id for one in by_hop[hop] if one.status in ("fail", "manual")}
+            percent = _percent(line.counts, waiting=waiting)
+            reason = f"Hop {lines[-1].hop} has to be taken first"
+            line = replace(
+                line,
+                verdict="later" if waits else mine.verdict,
+                reasons=mine.reasons or (reason,),
+                done_percent=percent,
+            )
+        open_ids |= {check_finding.id for check_finding in by_hop[hop] if check_finding.status in ("fail", "manual")}
         lines.append(line)
     return tuple(lines)
 
@@ -136,8 +141,8 @@ def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine
 def _percent(counts: Counts, *, waiting: int = 0) -> int:
     """What is settled of what was asked; `waiting` passes are still to be brought about."""
     settled = counts.passed + counts.waived
-    asked = settled + counts.fail + counts.unknown + counts.manual
-    return 100 * (settled - waiting) // asked if asked else 0
+    total = settled + counts.fail + counts.unknown + counts.manual
+    return 100 * (settled - waiting) // total if total else 0
 
 
 def count(findings: Iterable[Finding]) -> Counts:

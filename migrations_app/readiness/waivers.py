@@ -58,8 +58,8 @@ def covering(waivers: Iterable[Waived], *, check: str, status: Status, severity:
 
 def as_stored(held: Iterable[Waived]) -> list[dict[str, object]]:
     """What a snapshot remembers of the waivers that it was counted with."""
-    told: list[dict[str, object]] = msgspec.to_builtins(sorted(held, key=_order))
-    return told
+    rows: list[dict[str, object]] = msgspec.to_builtins(sorted(held, key=_order))
+    return rows
 
 
 def _order(waived: Waived) -> tuple[str, str, bool, datetime, str, str, bool]:
@@ -67,9 +67,9 @@ def _order(waived: Waived) -> tuple[str, str, bool, datetime, str, str, bool]:
     return waived.check, waived.hop, waived.own, waived.ends_at, waived.owner, waived.reason, waived.blockers
 
 
-def from_stored(told: Iterable[object] | None) -> tuple[Waived, ...]:
+def from_stored(rows: Iterable[object] | None) -> tuple[Waived, ...]:
     """The same, read back."""
-    return msgspec.convert(tuple(told or ()), type=tuple[Waived, ...])
+    return msgspec.convert(tuple(rows or ()), type=tuple[Waived, ...])
 
 
 def can_block(check: Check) -> bool:
@@ -86,5 +86,9 @@ def _waived(finding: Finding, waivers: Sequence[Waived]) -> Finding:
 
 def _judged(line: HopLine, checks: Iterable[Finding]) -> HopLine:
     """A hop that has been landed on stays done, or in progress."""
-    found = hop_line(line.hop, (finding for finding in checks if finding.hop == line.hop))
-    return msgspec.structs.replace(line, counts=found.counts) if line.verdict in ("done", "in_progress") else found
+    hop_verdict = hop_line(line.hop, (finding for finding in checks if finding.hop == line.hop))
+    return (
+        msgspec.structs.replace(line, counts=hop_verdict.counts)
+        if line.verdict in ("done", "in_progress")
+        else hop_verdict
+    )

@@ -86,17 +86,6 @@ def test_last_applied_is_a_hand_with_a_mark():
     assert managed(Metadata(annotations={LAST_APPLIED: ""})) == Managed("hand", f"annotation {LAST_APPLIED}")
 
 
-def test_only_gitops_reverts():
-    assert {manager: Managed(manager).reverts for manager in MANAGERS} == {
-        "flux": True,
-        "argocd": True,
-        "terraform": False,
-        "eksctl": False,
-        "helm": False,
-        "hand": False,
-    }
-
-
 @pytest.mark.parametrize(
     ("kind", "by"), [("Application", "argocd"), ("HelmRelease", "flux"), ("Kustomization", "flux")]
 )

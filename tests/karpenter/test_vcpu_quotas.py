@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.karpenter.tables.quota_rows import QUOTAS
-from migrations_app.karpenter.vcpu_quotas import QUOTA_CODES, is_instance_type, quota_of, quota_row
+from migrations_app.karpenter.vcpu_quotas import QUOTA_CODES, QUOTAS, is_instance_type, quota_of, quota_row
 
 
 @pytest.mark.parametrize(

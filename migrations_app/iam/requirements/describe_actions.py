@@ -6,8 +6,7 @@ Sources are those of requests.py; if a row names none, it is pkg/operator/operat
 
 from typing import NamedTuple
 
-from migrations_app.iam.requirements.features import ALWAYS, Feature, Span
-from migrations_app.iam.requirements.need import OPERATOR, Need
+from migrations_app.iam.requirements.features import ALWAYS, OPERATOR, Feature, Need, Span
 from migrations_app.iam.requirements.required_request import Mode, RequiredRequest, Severity
 
 

@@ -154,3 +154,18 @@ def _known(table: Table) -> str:
     """The first and the last minor of each major, as text."""
     majors = [list(group) for _, group in groupby(every_minor(table=table), key=lambda minor: minor[0])]
     return " and ".join(f"{minor_text(group[0])} to {minor_text(group[-1])}" for group in majors)
+
+
+OPERATOR = "v1.14.1:pkg/operator/operator.go"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """One action in a span of releases. `existing` distinguishes tagging running instances from tagging at creation."""
+
+    action: str
+    span: Span = ALWAYS
+    effect: str
+    log: str = ""
+    existing: bool = False
+    source: str = OPERATOR

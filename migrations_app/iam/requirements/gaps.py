@@ -9,8 +9,7 @@ from msgspec import Meta
 
 from migrations_app.iam.evaluate import Evaluation, IamRequest, RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, filled
-from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature, Minor, minor_of
-from migrations_app.iam.requirements.need import Need
+from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature, Minor, Need, minor_of
 from migrations_app.iam.requirements.needs import NEEDS, need_for
 from migrations_app.iam.requirements.requests import PROBES, probes_for
 from migrations_app.iam.requirements.required_request import RequiredRequest, Severity

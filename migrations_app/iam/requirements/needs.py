@@ -6,8 +6,7 @@ are rows of describe_actions.py and service_actions.py.
 """
 
 from migrations_app.iam.requirements.describe_actions import READS
-from migrations_app.iam.requirements.features import Minor, Span, minor_text
-from migrations_app.iam.requirements.need import Need
+from migrations_app.iam.requirements.features import Minor, Need, Span, minor_text
 from migrations_app.iam.requirements.service_actions import SERVICE_ACTIONS
 
 _INSTANCE_PROFILES = "v0.37.8:pkg/providers/instanceprofile/instanceprofile.go"

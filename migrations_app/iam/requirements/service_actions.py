@@ -8,8 +8,7 @@ pkg/operator/operator.go.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from migrations_app.iam.requirements.features import ALWAYS, Feature, Span
-from migrations_app.iam.requirements.need import OPERATOR, Need
+from migrations_app.iam.requirements.features import ALWAYS, OPERATOR, Feature, Need, Span
 from migrations_app.iam.requirements.required_request import RequiredRequest, Severity
 from migrations_app.iam.requirements.statement_grant import ARN_OF_KIND, Line, StatementGrant
 

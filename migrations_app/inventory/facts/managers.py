@@ -65,11 +65,6 @@ class Managed:
     name: str = ""
     namespace: str = ""
 
-    @property
-    def reverts(self) -> bool:
-        """Whether a direct write would be reverted automatically."""
-        return self.by in AT_ONCE
-
 
 BY_HAND = Managed("hand")
 

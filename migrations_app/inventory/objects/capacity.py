@@ -1,10 +1,6 @@
 """What an AWS account still has for new nodes: free addresses, vCPU quotas, reserved capacity and offerings by zone."""
 
 from dataclasses import dataclass
-from typing import Literal
-
-Market = Literal["on_demand", "spot"]
-"""How an instance is bought; each has quotas of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

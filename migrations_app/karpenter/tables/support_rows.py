@@ -4,6 +4,7 @@ Source: Amazon EKS User Guide, "Understand the Kubernetes version lifecycle on E
 in 2026. Days are in UTC. A minor whose days were not seen there has no row. Karpenter publishes no such days at all.
 """
 
+import re
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -25,3 +26,12 @@ EKS_SUPPORT: Final[tuple[SupportRow, ...]] = (
     SupportRow("1.34", date(2026, 12, 2), date(2027, 12, 2)),
     SupportRow("1.35", date(2027, 3, 27), date(2028, 3, 27)),
 )
+_EKS: Final = re.compile(r"v?(1\.\d{1,3})\.\d{1,3}-eks\b", re.ASCII)
+"""What an API server of EKS calls its version, such as v1.33.4-eks-99d6cc0."""
+_BY_MINOR: Final = {row.minor: row for row in EKS_SUPPORT}
+
+
+def support_of(server_version: str) -> SupportRow | None:
+    """The ends of support of that server's minor; None where it is not of EKS, or no table tells them."""
+    match = _EKS.match(server_version)
+    return _BY_MINOR.get(match[1]) if match else None

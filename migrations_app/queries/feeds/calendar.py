@@ -15,8 +15,7 @@ from typing import Any
 from django.db.models import Q
 
 from migrations_app.actions.windows import spans
-from migrations_app.karpenter.kubernetes_support import support_of
-from migrations_app.karpenter.tables.support_rows import SupportRow
+from migrations_app.karpenter.tables.support_rows import SupportRow, support_of
 from migrations_app.models.campaign import CampaignMember, CampaignWave
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy, Waiver

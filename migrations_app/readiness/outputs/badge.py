@@ -54,7 +54,7 @@ def fleet_badge(clusters: Sequence[BadgeFacts], *, now: datetime) -> Badge:
     parts += [f"{colours[colour]} {word}" for colour, word in words if colours[colour]]
     oldest = min((badge_facts.scanned_at for badge_facts in counting if badge_facts.scanned_at), default=None)
     age = f" · oldest scan {age_of(oldest, now=now)} ago" if oldest else ""
-    colour = next(one for one in FLEET_COLOURS if colours[one])
+    colour = next(colour_name for colour_name in FLEET_COLOURS if colours[colour_name])
     return Badge(label="Karpenter fleet", message=", ".join(parts) + age, colour=colour)
 
 

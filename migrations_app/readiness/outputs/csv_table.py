@@ -34,5 +34,5 @@ def _row(cluster: str, finding: Finding, *, row: Evidence | None) -> tuple[str, 
 
 def _cell(text: str) -> str:
     """Harmless: a spreadsheet takes a text that begins so for a formula, which the apostrophe prevents."""
-    shown = plain(text)
-    return f"'{shown}" if shown.startswith(_STARTS_A_FORMULA) else shown
+    printable = plain(text)
+    return f"'{printable}" if printable.startswith(_STARTS_A_FORMULA) else printable

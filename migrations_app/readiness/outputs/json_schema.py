@@ -41,23 +41,23 @@ REFERENCES = "#/$defs/{name}"
 
 def definitions(template: str = REFERENCES) -> dict[str, Any]:
     """The schema of each type of a report by name; `template` says how they refer to each other."""
-    found = _of(Report, template)
-    found["Report"]["properties"]["schema"] = {"const": "karpdash/scan/v1"}
-    return found
+    schemas = _of(Report, template)
+    schemas["Report"]["properties"]["schema"] = {"const": "karpdash/scan/v1"}
+    return schemas
 
 
 def sheet_definitions(template: str = REFERENCES) -> dict[str, Any]:
     """The same for the sheet of permissions."""
-    found = _of(IamSheet, template)
-    found["IamSheet"]["properties"]["schema"] = {"const": SCHEMA}
-    return found
+    schemas = _of(IamSheet, template)
+    schemas["IamSheet"]["properties"]["schema"] = {"const": SCHEMA}
+    return schemas
 
 
 def plan_definitions(template: str = REFERENCES) -> dict[str, Any]:
     """The same for the runbook."""
-    found = _of(Runbook, template)
-    found["Runbook"]["properties"]["schema"] = {"const": PLAN}
-    return found
+    schemas = _of(Runbook, template)
+    schemas["Runbook"]["properties"]["schema"] = {"const": PLAN}
+    return schemas
 
 
 ADDED = ("change", "values")
@@ -66,16 +66,18 @@ ADDED = ("change", "values")
 
 def typed_plan_schema() -> dict[str, Any]:
     """The published document, docs/schema/plan-v2.json."""
-    kept = {name: tuple(field for field in fields if field not in ADDED) for name, fields in INTERNAL.items()}
+    internal_fields = {
+        name: tuple(field for field in fields if field not in ADDED) for name, fields in INTERNAL.items()
+    }
     hidden = (Reason.__name__, GivenChart.__name__, Carrier.__name__, GitSource.__name__)
-    found = _of(Runbook, REFERENCES, internal=kept, dropped=hidden)
-    found["Runbook"]["properties"]["schema"] = {"const": TYPED_PLAN}
+    schemas = _of(Runbook, REFERENCES, internal=internal_fields, dropped=hidden)
+    schemas["Runbook"]["properties"]["schema"] = {"const": TYPED_PLAN}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": TYPED_PLAN,
         "description": "What `karpdash plan -o json` prints: the hops, and for each fix the change that it makes.",
         "$ref": REFERENCES.format(name="Runbook"),
-        "$defs": found,
+        "$defs": schemas,
     }
 
 
@@ -109,19 +111,19 @@ def _of(
         *_CHANGES,
     ),
 ) -> dict[str, Any]:
-    _, found = msgspec.json.schema_components([kind], ref_template=template)
+    _, schemas = msgspec.json.schema_components([kind], ref_template=template)
     for inner in dropped:
-        found.pop(inner, None)
-    for name, schema in found.items():
+        schemas.pop(inner, None)
+    for name, schema in schemas.items():
         if "description" in schema:  # Python 3.13 and newer take the indentation away themselves
             schema["description"] = inspect.cleandoc(schema["description"])
         for field in internal.get(name, ()):
             del schema["properties"][field]
         if name not in _CHANGES:  # a change writes only what it has
             _tighten(schema)
-    if "change" not in internal.get("Remedy", ()) and "Remedy" in found:
-        found["Remedy"]["required"].remove("change")
-    return found
+    if "change" not in internal.get("Remedy", ()) and "Remedy" in schemas:
+        schemas["Remedy"]["required"].remove("change")
+    return schemas
 
 
 def _tighten(schema: dict[str, Any]) -> None:

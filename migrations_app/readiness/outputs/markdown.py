@@ -95,8 +95,8 @@ def _findings(report: Report) -> Iterator[str]:
         if hop.hop in lands:
             yield f"## Hop {hop.hop}"
             yield ""
-            told = next_step(hop.verdict, findings, release=lands[hop.hop], cluster=report.cluster.name)
-            yield f"**{text(told.safe)}.** Next: {text(told.do)}"
+            following = next_step(hop.verdict, findings, release=lands[hop.hop], cluster=report.cluster.name)
+            yield f"**{text(following.safe)}.** Next: {text(following.do)}"
             yield ""
         for group in group_findings(findings, cluster=report.cluster.name):
             yield from group_section(group)
@@ -139,8 +139,8 @@ def _parts(report: Report) -> Iterator[str]:
         yield "## Not read whole"
         yield ""
     for line in short:
-        told = line.why if not line.seen else f"{line.quarantined} set aside"
-        yield f"- {line.name}: {text(told)}" + (f" ({text(line.detail)})" if line.detail else "")
+        state = line.why if not line.seen else f"{line.quarantined} set aside"
+        yield f"- {line.name}: {text(state)}" + (f" ({text(line.detail)})" if line.detail else "")
     others = [line for line in report.parts if line.read_as]
     if others:
         yield from ("", "## Read in another version") if short else ("## Read in another version",)

@@ -13,17 +13,17 @@ def plain_lines(text: str) -> str:
 
 def escaped_json(text: str) -> str:
     """Indented JSON whose invisible characters are escapes: they occur inside strings only, so the value stays."""
-    return text if text.isprintable() else "".join(one if _harmless(one) else _unit_escapes(one) for one in text)
+    return text if text.isprintable() else "".join(char if _harmless(char) else _unit_escapes(char) for char in text)
 
 
-def _shown(one: str) -> str:
-    return one if one.isprintable() else repr(one)[1:-1]
+def _shown(char: str) -> str:
+    return char if char.isprintable() else repr(char)[1:-1]
 
 
-def _harmless(one: str) -> bool:
-    return one == "\n" or one.isprintable()
+def _harmless(char: str) -> bool:
+    return char == "\n" or char.isprintable()
 
 
-def _unit_escapes(one: str) -> str:
-    units = one.encode("utf-16-be", "surrogatepass")
+def _unit_escapes(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -77,10 +77,10 @@ def _hop(view: HopView) -> Iterator[str]:
         yield f"- Forecast: {text(view.forecast)}"
     for values_view in view.values:
         yield f"- {text(values_view.about)}{f': the file `{values_view.file}`' if values_view.file else ''}"
-    for asked in view.questions:
-        earlier = f", as at hop {asked.earlier}" if asked.earlier else ""
-        yield f"- Not known{earlier}: {text(asked.summary)} (`{asked.checks}`)"
-        yield from _commands(asked.commands)
+    for question in view.questions:
+        earlier = f", as at hop {question.earlier}" if question.earlier else ""
+        yield f"- Not known{earlier}: {text(question.summary)} (`{question.checks}`)"
+        yield from _commands(question.commands)
     yield ""
     for step in view.steps:
         yield from _step(step)

@@ -53,10 +53,10 @@ def _hop(view: HopView) -> Iterator[str]:
     yield f"{view.at}. Hop {lands.hop} -> {plain(lands.release)}  {verdict}  {hop.done_percent} % done"
     yield f"   {plain(hop.next.safe)}. Next: {plain(hop.next.do)}"
     yield from (f"   {plain(line)}" for line in (*landing(lands), *done_earlier(hop)))
-    for asked in view.questions:
-        yield f"   Not known{f', as at hop {asked.earlier}' if asked.earlier else ''}: {plain(asked.summary)}"
-        yield f"     keeps open: {asked.checks}"
-        yield from _commands(asked.commands)
+    for question in view.questions:
+        yield f"   Not known{f', as at hop {question.earlier}' if question.earlier else ''}: {plain(question.summary)}"
+        yield f"     keeps open: {question.checks}"
+        yield from _commands(question.commands)
     if view.forecast:
         yield f"   Forecast: {plain(view.forecast)}"
     for values_view in view.values:

@@ -117,12 +117,12 @@ class PrintedPlan(NamedTuple):
 def plan_view(plan: Runbook) -> PrintedPlan:
     """What is printed of the plan."""
     files: list[PlanFile] = []
-    asked: dict[str, str] = {}
+    first_hops: dict[str, str] = {}
     hops = tuple(
         HopView(
             at=at,
             hop=hop,
-            questions=tuple(_questions(at, hop, asked=asked, files=files, cluster=plan.cluster.name)),
+            questions=tuple(_questions(at, hop, first_hops=first_hops, files=files, cluster=plan.cluster.name)),
             forecast=_forecast(hop),
             steps=tuple(_steps(at, hop, files=files, cluster=plan.cluster.name)),
             settled=sum(stage.settled for stage in hop.stages),
@@ -139,24 +139,24 @@ def _values(at: int, hop: RunbookHop, *, files: list[PlanFile]) -> Iterator[Valu
         about = f"Values of {chart.where} ({chart.chart})" if chart.release else "Helm values"
         changes = sum(row.kind in CHANGES for row in chart.changed)
         defaults = sum(row.kind == "default_changed" for row in chart.changed)
-        told = f"{about}: {changes} changed, {len(chart.kept)} kept, {defaults} defaults of the chart changed"
+        summary = f"{about}: {changes} changed, {len(chart.kept)} kept, {defaults} defaults of the chart changed"
         if not chart.rows:
             yield ValuesView(f"{about}: {f'not known: {chart.unread}' if chart.unread else 'none given'}")
             continue
         same = named[chart.chart] = named.get(chart.chart, 0) + 1
         name = f"{at}-values-{chart.chart}{f'-{same}' if same > 1 else ''}.txt"
         head = f"{chart.where}, {chart.starts or 'the running release'} to {chart.lands}"
-        lines = [one for one in (head, f"read from: {chart.origin}", chart.unread) if one]
+        lines = [line for line in (head, f"read from: {chart.origin}", chart.unread) if line]
         files.append(PlanFile(name, "\n".join((*lines, "", *values_lines(chart.rows)))))
-        yield ValuesView(told, name)
+        yield ValuesView(summary, name)
 
 
 def _questions(
-    at: int, hop: RunbookHop, *, asked: dict[str, str], files: list[PlanFile], cluster: str
+    at: int, hop: RunbookHop, *, first_hops: dict[str, str], files: list[PlanFile], cluster: str
 ) -> Iterator[QuestionView]:
     """Each question with its commands once in the plan; `asked` holds the hop that told it."""
     for group in hop.untold(cluster):
-        earlier = asked.setdefault(group.summary, hop.lands.hop)
+        earlier = first_hops.setdefault(group.summary, hop.lands.hop)
         first = earlier == hop.lands.hop
         commands = _commands(group.remedies, step=f"{at}.0", files=files, most=ITEM_LINES) if first else ()
         yield QuestionView(group.summary, ids(group), "" if first else earlier, commands)
@@ -164,10 +164,10 @@ def _questions(
 
 def _forecast(hop: RunbookHop) -> str:
     """`nodes that drift with the upgrade: 4; 7 more: none`; empty where nothing is forecast."""
-    told = [f"{line.what}: {forecast_number(line)}" for line in hop.forecast if line.count != 0]
-    if none := len(hop.forecast) - len(told):
-        told.append(f"none of {none} other kinds" if told else f"none of {none} kinds of trouble")
-    return "; ".join(told)
+    numbers = [f"{line.what}: {forecast_number(line)}" for line in hop.forecast if line.count != 0]
+    if none := len(hop.forecast) - len(numbers):
+        numbers.append(f"none of {none} other kinds" if numbers else f"none of {none} kinds of trouble")
+    return "; ".join(numbers)
 
 
 def _steps(at: int, hop: RunbookHop, *, files: list[PlanFile], cluster: str) -> Iterator[StepView]:
@@ -177,9 +177,9 @@ def _steps(at: int, hop: RunbookHop, *, files: list[PlanFile], cluster: str) -> 
         groups = [group for group in in_order(hop.open_in(stage), cluster=cluster) if group.status != "unknown"]
         if not groups and not stage.commands and not stage.no_return and stage.part != "verify":
             continue
-        items = [_item(group, told=bool(stage.commands)) for group in groups]
-        beside = sum(map(_whole_height, _of_first_tool(stage.commands))) + bool(stage.commands)
-        rows = list(_rows(items, beside=beside + len(stage.no_return) + bool(back)))
+        items = [_item(group, without_commands=bool(stage.commands)) for group in groups]
+        command_lines = sum(map(_whole_height, _of_first_tool(stage.commands))) + bool(stage.commands)
+        rows = list(_rows(items, command_lines=command_lines + len(stage.no_return) + bool(back)))
         for at_part, row in enumerate(rows, 1):
             number += 1
             step, ends = f"{at}.{number}", at_part == len(rows)
@@ -234,28 +234,28 @@ def _on_one_line(remedy: Remedy) -> str:
     commands = [line for line in lines if not line.startswith("#")]
     if len(lines) == 1 or len(commands) > 1:
         return text
-    told = "; ".join(notes)
-    joined = f"{commands[0]}  # {told}" if commands else f"# {told}"
-    kept = len(joined) > LONGEST_LINE or (bool(commands) and "  # " in commands[0])
-    return text if kept else joined
+    comment = "; ".join(notes)
+    joined = f"{commands[0]}  # {comment}" if commands else f"# {comment}"
+    several_lines = len(joined) > LONGEST_LINE or (bool(commands) and "  # " in commands[0])
+    return text if several_lines else joined
 
 
-def _rows(items: list[_Draft], *, beside: int) -> Iterator[list[_Draft]]:
+def _rows(items: list[_Draft], *, command_lines: int) -> Iterator[list[_Draft]]:
     """The items of each step, so that none is longer than STEP_LINES; `beside` is what stands in the last one."""
     row: list[_Draft] = []
     room = STEP_LINES - 2
     for draft in items:
-        if row and sum(each.lines for each in (*row, draft)) > room:
+        if row and sum(item.lines for item in (*row, draft)) > room:
             yield row
             row = []
         row.append(draft)
-    if row and beside and sum(each.lines for each in row) + beside > room:
+    if row and command_lines and sum(item.lines for item in row) + command_lines > room:
         yield row
         row = []
     yield row
 
 
-def _item(group: FindingGroup, *, told: bool) -> _Draft:
+def _item(group: FindingGroup, *, without_commands: bool) -> _Draft:
     """`told`: the commands are those of the step."""
     first = group.first
     evidence = [object_line(row) for row in first.evidence[:1]]
@@ -269,9 +269,9 @@ def _item(group: FindingGroup, *, told: bool) -> _Draft:
         checks=ids(group),
         evidence=tuple(evidence),
         commands=(),
-        actions=() if told else _actions(group.remedies),
+        actions=() if without_commands else _actions(group.remedies),
     )
-    return _Draft(view, () if told else group.remedies)
+    return _Draft(view, () if without_commands else group.remedies)
 
 
 def _filed(draft: _Draft, *, step: str, files: list[PlanFile]) -> ItemView:

@@ -16,7 +16,7 @@ _OF_IAM = TOOLS[-3:]
 def tools_of(remedies: "Sequence[Remedy]") -> tuple[str, ...]:
     """The tool of each remedy; empty for an action of karpdash, and for a policy that is not given in all forms."""
     forms = iter(_OF_IAM if sum(remedy.how == "iam" for remedy in remedies) == len(_OF_IAM) else ())
-    return tuple(next(forms, "") if one.how == "iam" else one.how if one.how in TOOLS else "" for one in remedies)
+    return tuple(next(forms, "") if fix.how == "iam" else fix.how if fix.how in TOOLS else "" for fix in remedies)
 
 
 def by_tool(remedies: "Sequence[Remedy]", tool: str) -> "tuple[Remedy, ...]":

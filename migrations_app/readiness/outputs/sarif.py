@@ -48,7 +48,7 @@ def render(report: Report, *, version: str = "", places: Places = _nowhere) -> s
     order = {rule["id"]: at for at, rule in enumerate(rules)}
     driver = {"name": "karpdash", "informationUri": HOME_PAGE, "rules": rules}
     driver |= {"semanticVersion": version} if version else {}
-    found = [
+    results = [
         (finding, row)
         for finding in sorted((check for check in report.checks if check.status in FAILED), key=_rank)
         for row in finding.evidence or (None,)
@@ -56,10 +56,10 @@ def render(report: Report, *, version: str = "", places: Places = _nowhere) -> s
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"karpdash/{plain(report.cluster.name)}/"},
-        "invocations": [_invocation(report, left_out=len(found[MOST_RESULTS:]))],
+        "invocations": [_invocation(report, left_out=len(results[MOST_RESULTS:]))],
         "results": [
             _result(finding, row, report=report, places=places) | {"ruleIndex": order[finding.id]}
-            for finding, row in found[:MOST_RESULTS]
+            for finding, row in results[:MOST_RESULTS]
         ],
         "columnKind": "unicodeCodePoints",
     }
@@ -68,14 +68,14 @@ def render(report: Report, *, version: str = "", places: Places = _nowhere) -> s
 
 def _rules(report: Report) -> list[Tree]:
     """One rule for each check that failed or is open, with the severity of its strictest hop as the default level."""
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for finding in report.checks:
         if finding.status not in (*FAILED, *OPEN):
             continue
-        kept = found.get(finding.id)
-        if kept is None or _rank(finding) < _rank(kept):
-            found[finding.id] = finding
-    return [_rule(found[name]) for name in sorted(found)]
+        former = findings.get(finding.id)
+        if former is None or _rank(finding) < _rank(former):
+            findings[finding.id] = finding
+    return [_rule(findings[name]) for name in sorted(findings)]
 
 
 def _rank(finding: Finding) -> int:
@@ -98,8 +98,8 @@ def _invocation(report: Report, *, left_out: int) -> Tree:
     short = [line for line in report.parts if not line.seen or line.quarantined]
     notes = [{"level": "warning", "message": {"text": plain(_short(line))}} for line in short]
     if left_out:
-        told = f"{left_out} results of the lowest severity are left out: code scanning takes {MOST_RESULTS}"
-        notes.append({"level": "warning", "message": {"text": told}})
+        message = f"{left_out} results of the lowest severity are left out: code scanning takes {MOST_RESULTS}"
+        notes.append({"level": "warning", "message": {"text": message}})
     notes += [_open(finding) for finding in report.checks if finding.status in OPEN]
     return {"executionSuccessful": report.complete, "toolExecutionNotifications": notes} | _ended(report)
 
@@ -112,10 +112,10 @@ def _short(line: PartLine) -> str:
 
 def _open(finding: Finding) -> Tree:
     """A check without an answer, as a notification about its rule."""
-    told = f"{finding.hop} {finding.id} {OPEN[finding.status]}: {finding.summary}"
+    message = f"{finding.hop} {finding.id} {OPEN[finding.status]}: {finding.summary}"
     return {
         "level": LEVELS[finding.severity],
-        "message": {"text": plain(told)},
+        "message": {"text": plain(message)},
         "associatedRule": {"id": finding.id},
         "properties": {"hop": finding.hop, "status": finding.status},
     }
@@ -126,12 +126,12 @@ def _ended(report: Report) -> Tree:
 
 
 def _result(finding: Finding, row: Evidence | None, *, report: Report, places: Places) -> Tree:
-    told = plain(finding.summary) + (f": {object_line(row)}" if row else "")
+    message = plain(finding.summary) + (f": {object_line(row)}" if row else "")
     return {
         "ruleId": finding.id,
         "kind": "fail",
         "level": LEVELS[finding.severity],
-        "message": {"text": told or finding.id},
+        "message": {"text": message or finding.id},
         "locations": [_physical(row, report, places=places) | {"logicalLocations": [_logical(row, report)]}],
         "partialFingerprints": {"karpdash/v1": _fingerprint(finding, row, report=report)},
         "occurrenceCount": row.count if row else 1,
@@ -148,8 +148,8 @@ def _physical(row: Evidence | None, report: Report, *, places: Places) -> Tree:
 
 def _steps(row: Evidence | None, report: Report) -> Iterator[str]:
     """Cluster, namespace, kind and name, those that are known; no step leads up or to the root."""
-    told = (report.cluster.name, row.namespace, row.kind, row.name) if row else (report.cluster.name,)
-    steps = [plain(step).replace("/", "_").strip(".") for step in told]
+    names = (report.cluster.name, row.namespace, row.kind, row.name) if row else (report.cluster.name,)
+    steps = [plain(step).replace("/", "_").strip(".") for step in names]
     yield from [step for step in steps if step] or ["cluster"]
 
 

@@ -73,7 +73,7 @@ def _head(report: Report, paint: Paint) -> Iterator[str]:
 
 
 def _hops(report: Report, paint: Paint) -> Iterator[str]:
-    told: set[OpenQuestion] = set()
+    questions: set[OpenQuestion] = set()
     for hop in report.hops:
         yield ""
         yield _hop_line(hop, report, paint=paint)
@@ -84,7 +84,7 @@ def _hops(report: Report, paint: Paint) -> Iterator[str]:
         )
         for group in groups:
             if group.severity != "info":
-                yield from _group(group, paint, told=told)
+                yield from _group(group, paint, questions=questions)
         yield from _infos([group for group in groups if group.severity == "info"])
 
 
@@ -92,8 +92,8 @@ def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
     release = _release(hop, report)
     lands = f" -> {release}" if release else ""
     verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
-    told = f"  ({counted(hop.counts)})" if lands or hop.counts != Counts() else ""
-    return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done{told}"
+    counted_text = f"  ({counted(hop.counts)})" if lands or hop.counts != Counts() else ""
+    return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done{counted_text}"
 
 
 def _release(hop: HopLine, report: Report) -> str:
@@ -104,11 +104,11 @@ def _next(hop: HopLine, findings: list[Finding], *, report: Report) -> Iterator[
     """Nothing is said of a hop that has landed: nothing was asked about it."""
     release = _release(hop, report)
     if release:
-        told = next_step(hop.verdict, findings, release=release, cluster=report.cluster.name)
-        yield f"  {told.safe}. Next: {plain(told.do)}"
+        following = next_step(hop.verdict, findings, release=release, cluster=report.cluster.name)
+        yield f"  {following.safe}. Next: {plain(following.do)}"
 
 
-def _group(group: FindingGroup, paint: Paint, *, told: set[OpenQuestion]) -> Iterator[str]:
+def _group(group: FindingGroup, paint: Paint, *, questions: set[OpenQuestion]) -> Iterator[str]:
     """One line a cause. How to see what is not known is told once, at the first hop that asks for it."""
     first = group.first
     mark = paint(first.status, f"{_MARKS[first.status]} {first.status:<7}")
@@ -122,9 +122,9 @@ def _group(group: FindingGroup, paint: Paint, *, told: set[OpenQuestion]) -> Ite
     yield from (f"      - {object_line(row)}" for row in first.evidence[:EVIDENCE_SHOWN])
     if more := left_out(first, EVIDENCE_SHOWN):
         yield f"      - {more}"
-    if first.status != "unknown" or group.cause not in told:
+    if first.status != "unknown" or group.cause not in questions:
         yield from _remedy(group)
-    told.add(group.cause)
+    questions.add(group.cause)
 
 
 def _infos(groups: list[FindingGroup]) -> Iterator[str]:

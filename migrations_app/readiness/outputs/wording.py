@@ -71,11 +71,11 @@ def done_earlier(hop: RunbookHop) -> Iterator[str]:
     """`Done by hop 0.32: legacy_machines_gone`, a line for each earlier hop that clears something of this one, and one
     for what only a scan after it can show."""
     by_hop: dict[tuple[str, bool], list[str]] = {}
-    for one in hop.done_earlier:
-        by_hop.setdefault((one.hop, one.seen_again), []).append(one.check)
+    for earlier_check in hop.done_earlier:
+        by_hop.setdefault((earlier_check.hop, earlier_check.seen_again), []).append(earlier_check.check)
     for (earlier, again), checks in by_hop.items():
-        told = f"Asked by hop {earlier}, seen when you scan again" if again else f"Done by hop {earlier}"
-        yield f"{told}: {shortened(checks)}"
+        heading = f"Asked by hop {earlier}, seen when you scan again" if again else f"Done by hop {earlier}"
+        yield f"{heading}: {shortened(checks)}"
 
 
 VERDICTS = {
@@ -116,9 +116,9 @@ def counted(counts: Counts) -> str:
 def object_line(row: Evidence) -> str:
     """`Pod shop/cart-1 metadata.annotations: seen x, wanted y (500 objects)`."""
     name = f"{row.namespace}/{row.name}" if row.namespace else row.name
-    told = [f"{word} {text}" for word, text in (("seen", row.seen), ("wanted", row.wanted)) if text]
+    values = [f"{word} {text}" for word, text in (("seen", row.seen), ("wanted", row.wanted)) if text]
     line = " ".join(part for part in (row.kind, name, row.path) if part)
-    line += f": {', '.join(told)}" if told else ""
+    line += f": {', '.join(values)}" if values else ""
     return plain(line + (f" ({row.count} objects)" if row.count > 1 else ""))
 
 
@@ -139,8 +139,8 @@ def karpenter(report: Report) -> str:
     if facts.stage == "no_karpenter":
         return "not installed"
     if facts.karpenter_version:
-        told = f" (told by {facts.karpenter_told_by})" if facts.karpenter_told_by else ""
-        return plain(facts.karpenter_version + told)
+        source = f" (told by {facts.karpenter_told_by})" if facts.karpenter_told_by else ""
+        return plain(facts.karpenter_version + source)
     if facts.karpenter_range:
         return plain(f"one of {', '.join(facts.karpenter_range)}")
     return "release unknown"

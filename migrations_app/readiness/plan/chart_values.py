@@ -48,55 +48,55 @@ class ValuesWalk:
 
     def __init__(self, installed: Installed | None) -> None:
         self._installed = installed
-        given = installed.given if installed else ()
-        self._charts: list[GivenChart] = list(given or ()) if given is not UNSET else []
-        self._told = given is not UNSET
+        charts = installed.given if installed else ()
+        self._charts: list[GivenChart] = list(charts or ()) if charts is not UNSET else []
+        self._told = charts is not UNSET
 
-    def take(self, made: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> tuple[ChartHop, ...]:
+    def take(self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> tuple[ChartHop, ...]:
         """The next hop. `made` are its changes, each with its chart; `start` is empty where that is not known."""
         if self._installed is None:
             return ()
         if not self._told:
             return (self._unknown(NOT_TOLD, start=start, lands=lands),)
-        if not any(chart.chart == CRDS for chart in self._charts) and any(chart == CRDS for chart, _ in made):
+        if not any(chart.chart == CRDS for chart in self._charts) and any(chart == CRDS for chart, _ in chart_values):
             fresh = GivenChart(
                 chart=CRDS, release=CRDS, namespace=self._installed.namespace, origin="not installed yet"
             )
             self._charts.append(fresh)
-        return tuple(self._hops(made, start=start, lands=lands))
+        return tuple(self._hops(chart_values, start=start, lands=lands))
 
-    def _hops(self, made: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> Iterator[ChartHop]:
-        for number, given in enumerate(self._charts):
-            if given.unread:
-                yield self._unknown(given.unread, start=start, lands=lands)
+    def _hops(self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> Iterator[ChartHop]:
+        for number, current in enumerate(self._charts):
+            if current.unread:
+                yield self._unknown(current.unread, start=start, lands=lands)
                 continue
-            own = self._is_changed(given)
+            own = self._is_changed(current)
             changes = [
                 ValueChange(helm_value.key, helm_value.text, helm_value.why)
-                for chart, helm_value in made
-                if own and chart == given.chart
+                for chart, helm_value in chart_values
+                if own and chart == current.chart
             ]
-            rows = side_by_side(given.values, changes, chart=given.chart, start=parse(start), lands=release(lands))
-            self._charts[number] = msgspec.structs.replace(given, values=after(given.values, changes))
+            rows = side_by_side(current.values, changes, chart=current.chart, start=parse(start), lands=release(lands))
+            self._charts[number] = msgspec.structs.replace(current, values=after(current.values, changes))
             yield ChartHop(
-                chart=given.chart,
-                release=given.release,
-                namespace=given.namespace,
-                origin=given.origin,
+                chart=current.chart,
+                release=current.release,
+                namespace=current.namespace,
+                origin=current.origin,
                 starts=start,
                 lands=lands,
                 rows=rows,
                 unread="" if own else SECOND,
             )
 
-    def _is_changed(self, given: GivenChart) -> bool:
+    def _is_changed(self, current: GivenChart) -> bool:
         """Whether the plan changes that release, where there are several of one chart."""
-        alike = [chart for chart in self._charts if chart.chart == given.chart]
+        alike = [chart for chart in self._charts if chart.chart == current.chart]
         if len(alike) == 1 or self._installed is None:
             return True
-        if given.chart == CRDS:
-            return f"{given.namespace}/{given.release}" == self._installed.crd_release
-        return (given.namespace, given.release) == (self._installed.namespace, self._installed.release)
+        if current.chart == CRDS:
+            return f"{current.namespace}/{current.release}" == self._installed.crd_release
+        return (current.namespace, current.release) == (self._installed.namespace, self._installed.release)
 
     def _unknown(self, why: str, *, start: str, lands: str) -> ChartHop:
         here = self._installed

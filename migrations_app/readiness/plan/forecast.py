@@ -38,18 +38,18 @@ class ForecastLine(msgspec.Struct, frozen=True, kw_only=True):
 
 def forecast(findings: Iterable[Finding]) -> tuple[ForecastLine, ...]:
     """A line for each check that was asked and applies; nothing found is a number too."""
-    asked = {finding.id: finding for finding in findings}
-    lines = (_line(asked[name], what) for name, what in FORECAST if name in asked)
+    by_check = {finding.id: finding for finding in findings}
+    lines = (_line(by_check[name], subject) for name, subject in FORECAST if name in by_check)
     return tuple(line for line in lines if line is not None)
 
 
-def _line(finding: Finding, what: str) -> ForecastLine | None:
+def _line(finding: Finding, subject: str) -> ForecastLine | None:
     match finding.status:
         case "pass":
-            return ForecastLine(what=what, count=0, certainty="exact", check=finding.id)
+            return ForecastLine(what=subject, count=0, certainty="exact", check=finding.id)
         case "fail" | "waived":
             certainty: Literal["exact", "at_least"] = "exact" if finding.evidence_exact else "at_least"
-            return ForecastLine(what=what, count=finding.evidence_total, certainty=certainty, check=finding.id)
+            return ForecastLine(what=subject, count=finding.evidence_total, certainty=certainty, check=finding.id)
         case "unknown" | "manual":
-            return ForecastLine(what=what, count=None, certainty="unknown", check=finding.id, why=finding.summary)
+            return ForecastLine(what=subject, count=None, certainty="unknown", check=finding.id, why=finding.summary)
     return None

@@ -73,31 +73,33 @@ class HelmWalk:
         the release `lands` is changed with the landing."""
         findings = tuple(findings)
         changes = [_timed(change, lands) for change in _changes(findings)]
-        asked = [(change.chart, finding.id) for finding in findings for change in _changes((finding,))
+        checks = [(change.chart, finding.id) for finding in findings for change in _changes((finding,))
                  if _timed(change, lands).when == "before"]  # fmt: skip
-        earlier, had = frozenset(self._known.items()), self._crds
+        earlier, former_crds = frozenset(self._known.items()), self._crds
         self._made = []
         before_crds, before = self._before(changes, start=start)
-        brought = self._crds != had
+        brought = self._crds != former_crds
         new = frozenset(key for key, _ in self._known.items() - earlier)
         landing = [change for change in changes if change.when == "landing"]
         controller, crds = (self._new(landing, chart, to=parse(lands)) for chart in (CHART, CRD_CHART))
         self._crds = parse(lands) or self._crds
         here, self.installed = self.installed, with_crd_delivery(self.installed)
-        made = (*self._made, *((CRD_CHART, helm_value) for helm_value in self._called(lands)))
+        chart_values = (*self._made, *((CRD_CHART, helm_value) for helm_value in self._called(lands)))
         return HopUpgrades(
             before=before, before_crds=before_crds, crds=crds, controller=controller, before_keys=new,
-            crds_before=brought, asked_first=tuple(dict.fromkeys(asked)), start=start, lands=lands, made=made,
+            crds_before=brought, asked_first=tuple(dict.fromkeys(checks)), start=start, lands=lands, made=chart_values,
             installed=here,
         )  # fmt: skip
 
     def _called(self, lands: str) -> Iterator[HelmValue]:
         """The values of the chart of the CRDs that its upgrade sets by itself."""
         to = parse(lands)
-        told = {value.key for chart, value in self._made if chart == CRD_CHART}
+        known_keys = {value.key for chart, value in self._made if chart == CRD_CHART}
         if to is not None and self.installed is not None:
             yield from (
-                webhook_value for webhook_value in _webhook_values(to, self.installed) if webhook_value.key not in told
+                webhook_value
+                for webhook_value in _webhook_values(to, self.installed)
+                if webhook_value.key not in known_keys
             )
 
     def _new(self, changes: Iterable[HelmChange], chart: str, *, to: Release | None) -> Values:
@@ -106,10 +108,10 @@ class HelmWalk:
         every = [value for change in changes if change.chart == chart for value in change.values]
         if to is not None:
             every += [*(self._pinned(to) if chart == CHART else ()), *self._outlived(chart, to)]
-        found: dict[str, HelmValue] = {}
+        by_key: dict[str, HelmValue] = {}
         for value in sorted(every, key=lambda helm_value: not helm_value.text):
-            found.setdefault(value.key, value)
-        new = {key: value for key, value in found.items() if self._known.get((chart, key)) != value.text}
+            by_key.setdefault(value.key, value)
+        new = {key: value for key, value in by_key.items() if self._known.get((chart, key)) != value.text}
         self._known |= {(chart, key): value.text for key, value in new.items()}
         self._made += [(chart, value) for value in new.values()]
         return tuple(new.values())
@@ -129,44 +131,45 @@ class HelmWalk:
         """The image of that release in place of another one that the values name: it would run on under the new chart.
         It is set, since null would take out what the chart itself says of its image."""
         here = self.installed
-        given = [given_chart for given_chart in (here.given or ()) if given_chart.chart == CHART] if here else []
+        main_charts = [given_chart for given_chart in (here.given or ()) if given_chart.chart == CHART] if here else []
         mine = [
             given_chart
-            for given_chart in given
+            for given_chart in main_charts
             if here and (given_chart.namespace, given_chart.release) == (here.namespace, here.release)
         ]
-        keys = pinned_image(next((given_chart.values for given_chart in mine or given), {}), to)
+        keys = pinned_image(next((given_chart.values for given_chart in mine or main_charts), {}), to)
         if TAG in keys:
             yield HelmValue(TAG, as_json(as_tag(to)), f"the values named the image of another release than {to}")
         if DIGEST in keys:
             yield HelmValue(DIGEST, '""', "the digest was that of another image")
 
     def _before(self, changes: list[HelmChange], *, start: str) -> tuple[tuple[Remedy, ...], tuple[Remedy, ...]]:
-        asked = [change for change in changes if change.when == "before"]
+        requests = [change for change in changes if change.when == "before"]
         runs = parse(start) if start else None
         first: tuple[Remedy, ...] = ()
-        if not asked or runs is None:
+        if not requests or runs is None:
             return first, ()
-        to = max((runs, *(release(helm_change.version) for helm_change in asked if helm_change.version)))
-        crds, main = self._new(asked, CRD_CHART, to=to), self._new(asked, CHART, to=to)
+        to = max((runs, *(release(helm_change.version) for helm_change in requests if helm_change.version)))
+        crds, main = self._new(requests, CRD_CHART, to=to), self._new(requests, CHART, to=to)
         again = any(
-            helm_change.chart == CHART and not helm_change.values and not helm_change.version for helm_change in asked
+            helm_change.chart == CHART and not helm_change.values and not helm_change.version
+            for helm_change in requests
         )
-        if crds or to > runs or self._lacks_crds(asked):
+        if crds or to > runs or self._lacks_crds(requests):
             first = crd_commands(str(to), self.installed, values=crds)
             self._crds = to
             self.installed = with_crd_delivery(self.installed)
-        told = main or to > runs or again
-        return first, controller_commands(str(to), self.installed, values=main) if told else ()
+        upgrades_controller = main or to > runs or again
+        return first, controller_commands(str(to), self.installed, values=main) if upgrades_controller else ()
 
-    def _lacks_crds(self, asked: Iterable[HelmChange]) -> bool:
+    def _lacks_crds(self, helm_changes: Iterable[HelmChange]) -> bool:
         """Whether CRDs are asked for that no earlier upgrade of the plan has brought."""
-        wanted = [
+        releases = [
             release(helm_change.version)
-            for helm_change in asked
+            for helm_change in helm_changes
             if helm_change.chart == CRD_CHART and not helm_change.values and helm_change.version
         ]
-        return bool(wanted) and (self._crds is None or max(wanted) > self._crds)
+        return bool(releases) and (self._crds is None or max(releases) > self._crds)
 
 
 def _timed(change: HelmChange, lands: str) -> HelmChange:
@@ -178,8 +181,8 @@ def _changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
     """Each once: the remedies of all tools carry the same one."""
     for finding in findings:
         if finding.status in _TO_CHANGE:
-            told = (remedy.change for remedy in finding.remedies if isinstance(remedy.change, HelmChange))
-            yield from dict.fromkeys(told)
+            helm_changes = (remedy.change for remedy in finding.remedies if isinstance(remedy.change, HelmChange))
+            yield from dict.fromkeys(helm_changes)
 
 
 def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
@@ -189,8 +192,8 @@ def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()
     by = _managed(here.crds_kept_by, own)
     namespace, _, name = (here.crd_release or "").rpartition("/")
     upgrade = crd_upgrade(name or CRD_CHART, namespace=namespace or here.namespace, version=as_tag(to))
-    told = {value.key for value in values}
-    every = (*values, *(value for value in _webhook_values(to, here) if value.key not in told))
+    given_keys = {value.key for value in values}
+    every = (*values, *(value for value in _webhook_values(to, here) if value.key not in given_keys))
     if not every and not own and not (name and by.by == "terraform"):
         return (*crd_chart_by(by, upgrade), *_applied_anew(by))
     # Where the release is there, what was given to it has to be handed back beside what changes.
@@ -258,35 +261,35 @@ def _webhook_values(to: Release, here: Installed) -> Iterator[HelmValue]:
 
 def in_the_plan(finding: Finding, taken: HopUpgrades) -> Finding:
     """The finding with the changes of values pointing at the upgrade of the hop that makes them."""
-    made = ("before", "landing") if taken.start else ("landing",)
+    moments = ("before", "landing") if taken.start else ("landing",)
     carried = {
         remedy: _timed(remedy.change, taken.lands)
         for remedy in finding.remedies
         if isinstance(remedy.change, HelmChange)
     }
-    ours = {remedy: change for remedy, change in carried.items() if change.when in made}
+    ours = {remedy: change for remedy, change in carried.items() if change.when in moments}
     if not ours:
         return finding
-    told = "\n".join(note(_where(change, taken)) for change in dict.fromkeys(ours.values()))
-    first = Remedy(how=next(iter(ours)).how, text=told)
+    notes = "\n".join(note(_where(change, taken)) for change in dict.fromkeys(ours.values()))
+    first = Remedy(how=next(iter(ours)).how, text=notes)
     return replace(finding, remedies=(first, *(remedy for remedy in finding.remedies if remedy not in ours)))
 
 
 def _where(change: HelmChange, taken: HopUpgrades) -> str:
     if change.when == "before":
-        made = any((change.chart, key) in taken.before_keys for key in change.given)
-        made = (
-            made
+        is_made = any((change.chart, key) in taken.before_keys for key in change.given)
+        is_made = (
+            is_made
             or (bool(taken.before) and not change.values and change.chart == CHART)
             or _postconditions(change, taken)
         )
         upgrade = "the upgrade before the landing"
     else:
         values = taken.crds if change.chart == CRD_CHART else taken.controller
-        made = any(value.key in change.given for value in values) or not change.values
+        is_made = any(value.key in change.given for value in values) or not change.values
         upgrade = "the upgrade that lands the hop"
     keys = ", ".join(change.given) or change.why
-    if made:
+    if is_made:
         return f"Release {change.release}: made by {upgrade}: {keys}"
     return f"Release {change.release}: an earlier hop of this plan has made it: {keys}"
 
@@ -298,5 +301,5 @@ def _postconditions(change: HelmChange, taken: HopUpgrades) -> bool:
 
 def _managed(by: str, keeper: str) -> Managed:
     namespace, _, name = keeper.rpartition("/")
-    found = next((manager for manager in MANAGERS if manager == by), BY_HAND.by)
-    return Managed(found, "", name, namespace)
+    manager_name = next((manager for manager in MANAGERS if manager == by), BY_HAND.by)
+    return Managed(manager_name, "", name, namespace)

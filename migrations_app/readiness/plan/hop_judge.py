@@ -46,8 +46,8 @@ class HopJudge:
         """Puts those that read what has changed to a later state; whether one of them asks for anything new."""
         case = self._case(inventory)
         every, self._begins = _about(case) != self._begins, _about(case)
-        asked = [check for check in self.checks if check.id != LANDS and (every or self._reads[check.id] & changed)]
-        return sum(self._asks_anew(check, case, fixes=fixes) for check in asked) > 0
+        affected = [check for check in self.checks if check.id != LANDS and (every or self._reads[check.id] & changed)]
+        return sum(self._asks_anew(check, case, fixes=fixes) for check in affected) > 0
 
     def tell_remaining(self, fixes: Iterable[MadeFix]) -> None:
         """Says of each finding what is still there although its own fixes were made."""
@@ -58,8 +58,8 @@ class HopJudge:
             known = self.answers[name]
             left = len(self._there[name].intersection(known.causes))
             if left:
-                told = f"{known.finding.summary}; its fix does not clear {left} of {len(known.causes)}"
-                self.answers[name] = known._replace(finding=replace(known.finding, summary=told))
+                remaining_summary = f"{known.finding.summary}; its fix does not clear {left} of {len(known.causes)}"
+                self.answers[name] = known._replace(finding=replace(known.finding, summary=remaining_summary))
 
     def findings(self) -> tuple[Finding, ...]:
         """What each check says, in the order of the checks."""
@@ -79,8 +79,8 @@ class HopJudge:
 
     def _ask(self, check: Check, case: CheckContext, *, known: Mapping[Any, AskedCause] | None = None) -> CheckAnswer:
         inventory = noting(case.inventory)
-        asked = {**self.asked, **known} if known else self.asked
-        check_answer, self._reads[check.id] = inventory.reading(lambda: answer(check, case, asked=asked))
+        asked_causes = {**self.asked, **known} if known else self.asked
+        check_answer, self._reads[check.id] = inventory.reading(lambda: answer(check, case, asked=asked_causes))
         self._there[check.id] = frozenset(check_answer.causes)
         return check_answer
 
@@ -100,16 +100,16 @@ def _about(case: CheckContext) -> tuple[object, ...]:
 def _with_new(before: CheckAnswer, now: CheckAnswer, *, brought: str) -> CheckAnswer:
     """The answer with what was not there at first, and the check whose fix brings it."""
     new, old = now.finding, before.finding
-    told = (
+    addition = (
         f"Once the fix of {brought} is made: {new.summary}" if brought else f"In the course of the hop: {new.summary}"
     )
     if old.status not in _ASKS:
-        return CheckAnswer(replace(new, summary=told, follows=brought), now.causes)
+        return CheckAnswer(replace(new, summary=addition, follows=brought), now.causes)
     both = replace(
         old,
         status="fail" if "fail" in (old.status, new.status) else "manual",
         severity=max(old.severity, new.severity, key=WEIGHTS.index),
-        summary=f"{old.summary}. {told}",
+        summary=f"{old.summary}. {addition}",
         evidence=(*old.evidence, *new.evidence)[:EVIDENCE_KEPT],
         evidence_total=old.evidence_total + new.evidence_total,
         evidence_exact=old.evidence_exact and new.evidence_exact,
@@ -120,5 +120,5 @@ def _with_new(before: CheckAnswer, now: CheckAnswer, *, brought: str) -> CheckAn
 
 
 def _both_ask(old: Finding, new: Finding) -> tuple[str, ...] | UnsetType:
-    told = [finding.asks for finding in (old, new) if not isinstance(finding.asks, UnsetType)]
-    return tuple(dict.fromkeys(digest for asks in told for digest in asks)) if told else UNSET
+    digests = [finding.asks for finding in (old, new) if not isinstance(finding.asks, UnsetType)]
+    return tuple(dict.fromkeys(digest for asks in digests for digest in asks)) if digests else UNSET

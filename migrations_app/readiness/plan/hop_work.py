@@ -79,8 +79,8 @@ class HopWork:
         self.prepare(findings)
         self._make_parts([finding for finding in findings if finding.id in HOLDS], findings, parts=("before", "land"))
         self._take(landed(self.inventory, self.step.release, values=self._landing))
-        for one in taken_back(findings):
-            self._make([one])
+        for change in taken_back(findings):
+            self._make([change])
         self._make_parts(findings, findings, parts=("after",))
         if FIRST_WITHOUT_ALPHA in self.step.entered:
             for before, after in PREDECESSORS:
@@ -90,9 +90,9 @@ class HopWork:
 
     def _make_parts(self, mine: Iterable[Finding], every: Sequence[Finding], *, parts: tuple[Part, ...]) -> None:
         part = parts_of(every, release=str(self.step.release))
-        order = in_turn(sorted((one for one in mine if one.status in _ASKS), key=by_work))
+        order = in_turn(sorted((candidate for candidate in mine if candidate.status in _ASKS), key=by_work))
         for here in parts:
-            for finding in (one for one in order if part[one.id] == here):
+            for finding in (candidate for candidate in order if part[candidate.id] == here):
                 self._fix(finding)
 
     def _fix(self, finding: Finding) -> None:
@@ -107,8 +107,8 @@ class HopWork:
         self._done.update(with_landing)
         now = [change for change in changes if change not in with_landing]
         if now:
-            shown = self._make(now)
-            self.fixes.append(MadeFix(finding.id, self.inventory, whole=shown and not with_landing))
+            every_effect = self._make(now)
+            self.fixes.append(MadeFix(finding.id, self.inventory, whole=every_effect and not with_landing))
 
     def _lands(self, change: HelmChange) -> bool:
         return change.when == "landing" or change.reaches(str(self.step.release))
@@ -117,8 +117,8 @@ class HopWork:
         """Whether the effect of these changes was shown."""
         converts = [change for change in changes if isinstance(change, KarpdashAction) and change.action == CONVERTS]
         if converts:
-            made = succeeded(self.inventory)
-            self._take(self._ahead(SUCCESSORS) if isinstance(made, NotShown) else made)
+            with_successors = succeeded(self.inventory)
+            self._take(self._ahead(SUCCESSORS) if isinstance(with_successors, NotShown) else with_successors)
         after = after_all(self.inventory, (change for change in changes if change not in converts))
         if isinstance(after, NotShown):
             return False
@@ -146,8 +146,8 @@ class HopWork:
 
     def _doubted(self, names: Sequence[str], *, unread: str) -> Inventory:
         """With these parts as read but for what the unread part becomes."""
-        what = f"what the unread {unread} become"
-        more = UnparsableObject("", "", what, f"hop {self.step.hop}", "its predecessors were not read")
+        subject = f"what the unread {unread} become"
+        more = UnparsableObject("", "", subject, f"hop {self.step.hop}", "its predecessors were not read")
         aws = self.inventory.aws
         if "aws.instances" in names and isinstance(aws.instances, Seen):
             aws = replace(aws, instances=_with_unread(aws.instances, more))

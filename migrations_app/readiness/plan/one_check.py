@@ -47,8 +47,8 @@ def ask_alone(inventory: Inventory, *, check: Check, hop: str, target: str = "")
     A part that was not read is Unseen here; who asks reads it and asks again.
     """
     running = detect_running_release(inventory)
-    found = _path(running, inventory, target=target)
-    step = found.steps[0] if found and found.steps else None
+    upgrade_path = _path(running, inventory, target=target)
+    step = upgrade_path.steps[0] if upgrade_path and upgrade_path.steps else None
     if step is None or step.hop != hop or not check.applies(hop):
         return None
     stage = stage_of(inventory, running)
@@ -58,9 +58,9 @@ def ask_alone(inventory: Inventory, *, check: Check, hop: str, target: str = "")
 def _path(running: DetectedRelease, inventory: Inventory, *, target: str) -> Path | None:
     version = next(iter(inventory.version.items), None)
     kubernetes = kubernetes_minor(version.git_version or None) if version else None
-    for wanted in dict.fromkeys((target or None, None)):  # without its target once the cluster has passed it
+    for release_or_hop in dict.fromkeys((target or None, None)):  # without its target once the cluster has passed it
         try:
-            return path(running, target=wanted, kubernetes=kubernetes)
+            return path(running, target=release_or_hop, kubernetes=kubernetes)
         except InvalidInput:
             continue
     return None

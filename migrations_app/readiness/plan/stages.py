@@ -104,25 +104,25 @@ def stages(
     `rewrites`: a later hop needs what this landing does by itself, to rewrite every stored object. `guards`: where
     Argo CD delivers, the CRDs are marked so that it keeps them.
     """
-    asked, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
-    part = parts or parts_of(asked, release=step.release)
-    by_part = {name: [finding for finding in asked if part[finding.id] == name] for name in ("before", "land", "after")}
-    last = late_of(asked, release=step.release) if late is None else late
+    work, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
+    part = parts or parts_of(work, release=step.release)
+    by_part = {name: [finding for finding in work if part[finding.id] == name] for name in ("before", "land", "after")}
+    last = late_of(work, release=step.release) if late is None else late
     before = [finding for finding in by_part["before"] if finding.id not in last]
     delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
-    resumed = tuple(_resume(asked, step))
+    resumed = tuple(_resume(work, step))
     flux = tuple(stage for stage in resumed if delivers and stage.commands[0].how == "flux")
     first = bool(taken.before or taken.before_crds)
     argo = guards and installed is not None and "argocd" in (installed.kept_by, installed.crds_kept_by)
     return (
         *(_guarded(_runs_on(start)) if argo else ()),
-        *_clear(before, step, start=start, converts=lacks_successors(asked)),
+        *_clear(before, step, start=start, converts=lacks_successors(work)),
         *(_switched_on(flux, part="before", back=_runs_on(start)) if first else ()),
         *_upgrade_first(taken, start=start),
         *_clear_last([finding for finding in by_part["before"] if finding.id in last], back=_runs_on(start)),
         *(() if first else _switched_on(flux, part="land", back=_runs_on(start))),
         *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken, guards=guards),
-        *_let_go(asked, step),
+        *_let_go(work, step),
         *_follow(by_part["after"], step),
         *(stage for stage in resumed if stage not in flux),
         *(_wait_for_rewriting() if rewrites else ()),
@@ -136,10 +136,13 @@ def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool)
     for phase in PHASES:
         if phase == "workloads" and converts:
             asking = [finding for finding in before if finding.id == SUCCESSOR]
-            made = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
-            yield structs.replace(made, commands=successors_made())
+            stage = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
+            yield structs.replace(stage, commands=successors_made())
             fence = tuple(
-                remedy for each in asking for remedy in each.remedies if not isinstance(remedy.change, KarpdashAction)
+                remedy
+                for asking_finding in asking
+                for remedy in asking_finding.remedies
+                if not isinstance(remedy.change, KarpdashAction)
             )
             fence = tuple(remedy for remedy in fence if remedy.how != "action")
             if fence:
@@ -208,8 +211,8 @@ def _land(
     upgrades: HopUpgrades,
     guards: bool,
 ) -> Iterator[Stage]:
-    told = [finding for finding in landing if finding.id == LANDS and finding.status in OPEN]
-    ours = tuple(remedy for finding in told for remedy in finding.remedies if remedy.how == "action")
+    landing_checks = [finding for finding in landing if finding.id == LANDS and finding.status in OPEN]
+    ours = tuple(remedy for finding in landing_checks for remedy in finding.remedies if remedy.how == "action")
     known = (
         "apply its own CRDs again" if start in step.rollback_to else "whether its own CRDs can come back is not known"
     )
@@ -219,14 +222,14 @@ def _land(
         part="land",
         phase="crds",
         does=f"Install the CRDs of {step.release}",
-        checks=tuple(finding.id for finding in told),
+        checks=tuple(finding.id for finding in landing_checks),
         commands=(*crd_commands(step.release, there, values=upgrades.crds), *ours),
         back=still,
         no_return=_lost(step.hop, "crds"),
     )
-    given = [finding for finding in landing if finding.id != LANDS]
-    if _asks(given):
-        yield _stage("land", "controller", does=_VALUES, findings=given, back=still, no_return=())
+    value_findings = [finding for finding in landing if finding.id != LANDS]
+    if _asks(value_findings):
+        yield _stage("land", "controller", does=_VALUES, findings=value_findings, back=still, no_return=())
     yield Stage(
         part="land",
         phase="controller",
@@ -246,20 +249,20 @@ _GUARD = "Mark the CRDs so that no sync of Argo CD deletes them"
 _VALUES = "Prepare the values for the chart of the new release"
 
 
-def _let_go(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
+def _let_go(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
     """Ends what was held over the landing."""
-    held = [one for one in taken_back(asked) if isinstance(one, ObjectPatch)]
+    held = [change for change in taken_back(findings) if isinstance(change, ObjectPatch)]
     by_tool: dict[Manager, list[ObjectPatch]] = {}
     for object_patch in held:
-        by_tool.setdefault(_kept_by(asked, object_patch), []).append(object_patch)
+        by_tool.setdefault(_kept_by(findings, object_patch), []).append(object_patch)
     for tool, ours in by_tool.items():
         commands = remedies_of(group(*ours), Managed(tool))
         yield Stage(part="after", phase="rollout", does=_LET_GO, commands=commands, back=_way_back(step))
 
 
-def _kept_by(asked: Iterable[Finding], back: ObjectPatch) -> Manager:
+def _kept_by(findings: Iterable[Finding], back: ObjectPatch) -> Manager:
     """The tool in whose source the hold was made that this takes back; by hand where it was made in the cluster."""
-    for remedy in (remedy for finding in asked if finding.status in OPEN for remedy in finding.remedies):
+    for remedy in (remedy for finding in findings if finding.status in OPEN for remedy in finding.remedies):
         change = remedy.change
         if not isinstance(change, UnsetType) and any(leaf.undo == back for leaf in leaves(change)):
             return next((tool for tool in IN_SOURCE if tool == remedy.how), "hand")
@@ -270,11 +273,11 @@ IN_SOURCE: Final[tuple[Manager, ...]] = ("flux", "argocd", "terraform")
 """Tools that write an object again from their source."""
 
 
-def _resume(asked: list[Finding], step: PathStep) -> Iterator[Stage]:
+def _resume(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
     """Switches on again what was paused; a stage for each tool."""
     by_tool: dict[How, list[Remedy]] = {}
-    for one in taken_back(asked):
-        for remedy in remedies_of(one, BY_HAND) if isinstance(one, DeliveryResume) else ():
+    for change in taken_back(findings):
+        for remedy in remedies_of(change, BY_HAND) if isinstance(change, DeliveryResume) else ():
             by_tool.setdefault(remedy.how, []).append(remedy)
     for commands in by_tool.values():
         yield Stage(part="after", phase="cleanup", does=_RESUME, commands=tuple(commands), back=_way_back(step))

@@ -34,8 +34,8 @@ class Walk:
     def hop(self, step: PathHop, *, last: bool) -> tuple[Finding, ...]:
         """The findings of the hop, in the state that it begins in and in those that its own fixes reach; afterwards the
         state is that in which it has landed."""
-        asked = [check for check in self.checks if check.applies(step.hop)]
-        judge = HopJudge(asked, step, self.planned if last else "", self.asked)
+        hop_checks = [check for check in self.checks if check.applies(step.hop)]
+        judge = HopJudge(hop_checks, step, self.planned if last else "", self.asked)
         judge.first(self.inventory)
         work = HopWork(self.inventory, step)
         for _ in range(ROUNDS):
@@ -52,8 +52,8 @@ class Walk:
 
     def _remember(self, answers: Iterable[CheckAnswer], *, hop: str) -> None:
         for finding, causes in answers:
-            told = finding.status == "manual" or (finding.status == "fail" and bool(finding.remedies))
-            if told and finding.id != LANDS and not taken_back((finding,)):
+            is_asked = finding.status == "manual" or (finding.status == "fail" and bool(finding.remedies))
+            if is_asked and finding.id != LANDS and not taken_back((finding,)):
                 for cause in causes:
                     self.asked.setdefault((finding.id, cause), AskedCause(hop, finding.severity))
 

@@ -90,21 +90,21 @@ def _needs(finding: Finding) -> set[str]:
     return {name for change in changes for name in change.needs}
 
 
-def parts_of(asked: Sequence[Finding], *, release: str) -> dict[str, Part]:
+def parts_of(findings: Sequence[Finding], *, release: str) -> dict[str, Part]:
     """By the id of each finding the part of the hop that its work stands in; `release` is what the hop lands on."""
     last = max(
-        (SUCCESSION.index(finding.id) for finding in asked if finding.id in SUCCESSION and finding.open_blocker),
+        (SUCCESSION.index(finding.id) for finding in findings if finding.id in SUCCESSION and finding.open_blocker),
         default=-1,
     )
     early = frozenset((SUCCESSOR, *SUCCESSION[: last + 1], *HOLDS)) | ROLL_PREPARED | ASKED_OF_ALPHA | WHILE_SERVED
-    return {finding.id: _part(finding, release=release, early=finding.id in early) for finding in asked}
+    return {finding.id: _part(finding, release=release, early=finding.id in early) for finding in findings}
 
 
-def late_of(asked: Sequence[Finding], *, release: str) -> frozenset[str]:
+def late_of(findings: Sequence[Finding], *, release: str) -> frozenset[str]:
     """The ids of those that stand before the landing, but last: what they change is brought by another fix, or they
     need one that stands in a later phase or is made by the upgrade of the running release."""
-    parts = parts_of(asked, release=release)
-    early = {finding.id: finding for finding in asked if parts[finding.id] == "before" and finding.status in OPEN}
+    parts = parts_of(findings, release=release)
+    early = {finding.id: finding for finding in findings if parts[finding.id] == "before" and finding.status in OPEN}
     upgraded = {name for name, finding in early.items() if _upgrades(finding, release)}
     late = {name for name, finding in early.items() if (finding.follows and _writes(finding)) or name in JUST_BEFORE}
     for name, finding in early.items():
@@ -148,23 +148,27 @@ def _brings_chart(finding: Finding, release: str) -> bool:
     return finding.phase == "controller" and any(change.reaches(release) for change in changes)
 
 
-def taken_back(asked: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, ...]:
+def taken_back(findings: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, ...]:
     """The ways back of what is held over the landing, each once: they are gone after it. What is only changed after it
     stays."""
     changes = dict.fromkeys(
         remedy.change
-        for finding in asked
+        for finding in findings
         if finding.status in OPEN
         for remedy in finding.remedies
         if not isinstance(remedy.change, UnsetType)
     )
     held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change) if leaf.when != "after")
-    return tuple(one for one in held if isinstance(one, ObjectPatch | DeliveryResume) and one.when == "after")
+    return tuple(
+        held_change
+        for held_change in held
+        if isinstance(held_change, ObjectPatch | DeliveryResume) and held_change.when == "after"
+    )
 
 
-def lacks_successors(asked: Sequence[Finding]) -> bool:
+def lacks_successors(findings: Sequence[Finding]) -> bool:
     """Whether alpha objects have to be converted before what they stand for may go."""
-    status = {finding.id: finding.status for finding in asked}
+    status = {finding.id: finding.status for finding in findings}
     return status.get(SUCCESSOR, "pass") not in ("pass", "waived") and any(
         status.get(name) in OPEN for name in CONVERTED_FROM
     )

@@ -104,12 +104,14 @@ def walked(
 
     `state` is changed: a later call goes on from there, with the days after `until` alone.
     """
-    rows = sorted((one for one in days if one.cluster in registered and one.day <= until), key=attrgetter("day"))
+    rows = sorted(
+        (day_row for day_row in days if day_row.cluster in registered and day_row.day <= until), key=attrgetter("day")
+    )
     start = today - timedelta(days=DAYS - 1)
     since = sorted(registered.values())
     points: list[Point] = []
-    by_day = {day: tuple(found) for day, found in groupby(rows, key=attrgetter("day"))}
-    for day in sorted(one for one in by_day if one < start):
+    by_day = {day: tuple(day_rows) for day, day_rows in groupby(rows, key=attrgetter("day"))}
+    for day in sorted(day_row for day_row in by_day if day_row < start):
         state.take(by_day[day])
     for day in _days(state.at or start, until):
         fresh = by_day.get(day, ())
@@ -229,8 +231,13 @@ def lacking(points: Sequence[Point]) -> Lacking:
 def _comparable(point: Point, last: Point) -> bool:
     near = (last.day - point.day).days <= LOOKED_AT
     # A day that repeats older numbers throughout says nothing of its own.
-    told = point.carried < point.clusters or point is last
-    return near and told and point.count is not None and (point.clusters, point.unseen) == (last.clusters, last.unseen)
+    is_current = point.carried < point.clusters or point is last
+    return (
+        near
+        and is_current
+        and point.count is not None
+        and (point.clusters, point.unseen) == (last.clusters, last.unseen)
+    )
 
 
 def _slope(points: Sequence[Point]) -> float:

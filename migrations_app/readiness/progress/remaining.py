@@ -42,7 +42,7 @@ def remaining(inventory: Inventory, report: Report) -> Remaining:
     machines, claims = _count(inventory.part("machines")), _count(inventory.part("nodeclaims"))
     rewritten = _rewritten(inventory)
     objects = (*(_count(inventory.part(name)) for name in CURRENT_PARTS), *map(report.legacy.get, _OBJECT_KINDS))
-    nodes = None if report.legacy.get("Node") is None else sum(report.nodes.by_owner.get(one, 0) for one in OWNERS)
+    nodes = None if report.legacy.get("Node") is None else sum(report.nodes.by_owner.get(owner, 0) for owner in OWNERS)
     return {
         "stored_versions": stored,
         "claims": _sum(machines, claims, None if rewritten is None else -rewritten),
@@ -78,7 +78,10 @@ def _rewritten(inventory: Inventory) -> int | None:
     part = inventory.nodeclaims
     if not isinstance(part, Seen) or not is_whole(inventory.crds):
         return None
-    crd = next((one for one in inventory.crds.items if one.name == "nodeclaims.karpenter.sh"), None)
+    crd = next(
+        (crd_of_claims for crd_of_claims in inventory.crds.items if crd_of_claims.name == "nodeclaims.karpenter.sh"),
+        None,
+    )
     if crd is not None and list(crd.stored) == [NEWEST]:
         return len(part.items)
     return sum(node_claim.metadata.annotation(labels.STORED_VERSION_DONE) == "true" for node_claim in part.items)

@@ -79,16 +79,16 @@ def propose_conversion(texts: Mapping[str, str], to: Target, *, subject: Request
 def _changes(ours: Sequence[tuple[tuple[str, int], Item]]) -> Mapping[str, _FileChange]:
     """What becomes of each file. An object that another document is or becomes is not added a second time."""
     taken = {_key(item.source) for _, item in ours}
-    found: dict[str, _FileChange] = {}
+    by_path: dict[str, _FileChange] = {}
     for (path, number), item in ours:
-        change = found.setdefault(path, _FileChange())
+        change = by_path.setdefault(path, _FileChange())
         for body in [] if item.view_only else item.objects:
             if _key(body) == _key(item.source):
                 change.replaced[number] = body
             elif _key(body) not in taken:
                 taken.add(_key(body))
                 change.added.append(body)
-    return found
+    return by_path
 
 
 def _files(texts: Mapping[str, str], changes: Mapping[str, _FileChange]) -> tuple[FileEdit, ...]:
@@ -107,8 +107,8 @@ def _written(text: str, change: _FileChange, *, path: str) -> str:
     added = writer.stream(map(writer.text_of, change.added)).replace("\n", ending)
     between = "" if before.endswith("\n") else ending
     after = f"{before}{between}---{ending}{added}"
-    wanted = [*edits.values(before), *change.added]
-    if objects_of(after) != wanted:
+    expected = [*edits.values(before), *change.added]
+    if objects_of(after) != expected:
         raise InvalidInput("nothing can be written behind it; convert it by hand", code="edit_refused", where=path)
     return after
 
@@ -118,8 +118,8 @@ def _refuse_repeated(items: Iterator[Item]) -> None:
     for item in items:
         key = _key(item.source)
         if key in seen:
-            told = f"{' '.join(key)} stands more than once: name the file"
-            raise InvalidInput(told, code="in_several_files", where="path")
+            message = f"{' '.join(key)} stands more than once: name the file"
+            raise InvalidInput(message, code="in_several_files", where="path")
         seen.add(key)
 
 
@@ -132,11 +132,11 @@ def _nothing(items: Sequence[Item]) -> InvalidInput:
 
 def _open(items: Sequence[Item]) -> Iterator[str]:
     """What is not converted, and what a person decides before the request is merged."""
-    said = {"error": "not converted", "action": "decide before it is merged"}
+    headings = {"error": "not converted", "action": "decide before it is merged"}
     for item in items:
         for loss in item.losses:
-            if loss.severity in said:
-                yield f"{said[loss.severity]}: {loss.object} {loss.path}: {loss.what}".replace(" : ", ": ")
+            if loss.severity in headings:
+                yield f"{headings[loss.severity]}: {loss.object} {loss.path}: {loss.what}".replace(" : ", ": ")
 
 
 def _body(subject: RequestSubject, items: Sequence[Item], *, files: Sequence[FileEdit]) -> str:

@@ -74,16 +74,16 @@ def _flux_name(document: Body, spec: Body) -> str:
 
 
 def _set_version(spec: Body, place: ChartPlace | None, *, edit: HelmChange) -> None:
-    wanted = parse(edit.version)
+    new_version = parse(edit.version)
     current = str(below(spec, (*place.at, place.version)) or "") if place else ""
     running = parse(current)
-    if wanted is None:
+    if new_version is None:
         return
     if place is None or running is None:
-        told = f"its version is {current!r}" if current else "another object names its version"
-        raise _refused(f"{told}; bring the chart to {edit.version} by hand", edit)
-    if running < wanted:
-        below(spec, place.at)[place.version] = as_tag(wanted)
+        message = f"its version is {current!r}" if current else "another object names its version"
+        raise _refused(f"{message}; bring the chart to {edit.version} by hand", edit)
+    if running < new_version:
+        below(spec, place.at)[place.version] = as_tag(new_version)
 
 
 def _set_in_source(source: Body, *, edit: HelmChange) -> None:
@@ -91,8 +91,8 @@ def _set_in_source(source: Body, *, edit: HelmChange) -> None:
     helm = source.setdefault("helm", {})
     if not isinstance(helm, dict):
         raise _refused("its helm is no map", edit)
-    given = {str(parameter.get("name")) for parameter in helm.get("parameters") or () if isinstance(parameter, dict)}
-    if shadowed := sorted(given & {helm_value.key for helm_value in edit.values}):
+    names = {str(parameter.get("name")) for parameter in helm.get("parameters") or () if isinstance(parameter, dict)}
+    if shadowed := sorted(names & {helm_value.key for helm_value in edit.values}):
         raise _refused(f"its helm.parameters set {shadowed[0]}, over all values", edit)
     text = helm.get("values")
     if "valuesObject" in helm or not (isinstance(text, str) and text.strip()):
@@ -103,12 +103,12 @@ def _set_in_source(source: Body, *, edit: HelmChange) -> None:
 
 def _edited_text(text: str, edit: HelmChange) -> str:
     try:
-        found = edits.values(text)
-        if not found:
+        documents = edits.values(text)
+        if not documents:
             return text.rstrip("\n") + "\n" + writer.text_of(_laid({}, edit))
-        if len(found) > 1 or not isinstance(found[0], dict):
+        if len(documents) > 1 or not isinstance(documents[0], dict):
             raise _refused("its values are no map", edit)
-        return edits.edited(text, {0: _laid(found[0], edit)})
+        return edits.edited(text, {0: _laid(documents[0], edit)})
     except InvalidManifest as wrong:
         raise _refused(f"its values: {wrong.message}", edit) from None
 

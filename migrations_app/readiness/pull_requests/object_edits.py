@@ -22,12 +22,12 @@ ObjectEdit: TypeAlias = ObjectPatch | ObjectLabels | ObjectAnnotations | HelmCha
 
 def change_of(finding: Finding) -> Change | None:
     """The first change among the remedies that edits objects; None where none does."""
-    found = (
+    changes = (
         remedy.change
         for remedy in finding.remedies
         if isinstance(remedy.change, Change) and object_edits(remedy.change)
     )
-    return next(found, None)
+    return next(changes, None)
 
 
 def is_delivered_by_git(finding: Finding) -> bool:
@@ -47,25 +47,25 @@ def beside(change: Change) -> tuple[str, ...]:
     """What else belongs to the change and is in no file: each in a few words."""
     rest = [_said(leave) for leave in leaves(change) if not _is_edit(leave) and not isinstance(leave, Observation)]
     when = [
-        told
+        note
         for object_edit in object_edits(change)
         if isinstance(object_edit, HelmChange)
-        for told in timing(object_edit)
+        for note in timing(object_edit)
     ]
     return tuple(dict.fromkeys((*rest, *when)))
 
 
-def _is_edit(one: Change) -> bool:
-    if isinstance(one, ObjectPatch):
-        return not one.subresource
-    if isinstance(one, HelmChange):
-        return one.when != "person"
-    return isinstance(one, ObjectLabels | ObjectAnnotations)
+def _is_edit(change: Change) -> bool:
+    if isinstance(change, ObjectPatch):
+        return not change.subresource
+    if isinstance(change, HelmChange):
+        return change.when != "person"
+    return isinstance(change, ObjectLabels | ObjectAnnotations)
 
 
-def _said(one: Change) -> str:
-    target = one.target
-    return one.what or (f"{target.kind} {target.name}" if target else type(one).__name__)
+def _said(change: Change) -> str:
+    target = change.target
+    return change.what or (f"{target.kind} {target.name}" if target else type(change).__name__)
 
 
 def is_object(document: Any, edit: ObjectEdit) -> bool:  # noqa: ANN401 - a document of YAML
@@ -76,12 +76,12 @@ def is_object(document: Any, edit: ObjectEdit) -> bool:  # noqa: ANN401 - a docu
         return delivers(document, edit)
     target, metadata = edit.target, document["metadata"]
     group = str(document.get("apiVersion")).rpartition("/")[0]
-    wanted = target.resource.partition(".")[2]
+    group_of_target = target.resource.partition(".")[2]
     return (
         document.get("kind") == target.kind
         and metadata.get("name") == target.name
         and metadata.get("namespace") in (None, target.namespace)
-        and (not wanted or group == wanted)
+        and (not group_of_target or group == group_of_target)
     )
 
 

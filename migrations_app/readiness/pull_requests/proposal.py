@@ -98,11 +98,11 @@ def propose(
     Raises InvalidInput: `not_in_files` where none of them holds an object of the change, `in_several_files`,
     `secret_in_file`, `edit_refused`, `nothing_to_change` where they already say it.
     """
-    wanted = object_edits(change)
+    object_changes = object_edits(change)
     readings = _readings(texts)
-    places = {edit: _places(readings, edit) for edit in wanted}
-    missing = tuple(dict.fromkeys(_named(edit) for edit, found in places.items() if not found))
-    if len(missing) == len(dict.fromkeys(map(_named, wanted))):
+    places = {edit: _places(readings, edit) for edit in object_changes}
+    missing = tuple(dict.fromkeys(_named(edit) for edit, edit_places in places.items() if not edit_places))
+    if len(missing) == len(dict.fromkeys(map(_named, object_changes))):
         raise InvalidInput(f"no file that was read holds {', '.join(missing)}", code="not_in_files", where="path")
     bodies = _bodies(readings, places, origin=origin)
     files = tuple(
@@ -130,16 +130,16 @@ def title_of(subject: RequestSubject) -> str:
 
 def branch_name(subject: RequestSubject) -> str:
     """The branch of a change: the same for the same change, so that asking again finds it."""
-    told = f"{subject.key}\0{subject.check}\0{subject.hop}"
+    identity = f"{subject.key}\0{subject.check}\0{subject.hop}"
     cluster = _NOT_IN_BRANCHES.sub("-", subject.cluster.lower()).strip("-")[:40].strip("-") or "cluster"
     check = _NOT_IN_BRANCHES.sub("-", subject.check.lower()).strip("-")
-    return f"karpdash/{cluster}/{check}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
+    return f"karpdash/{cluster}/{check}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
 
 
 def may_hold(path: str, text: str, *, change: Change) -> bool:
     """Whether the file may be part of the change: it is YAML and names an object of it, or may give values."""
-    wanted = object_edits(change)
-    named = any(isinstance(edit, HelmChange) or edit.target.name in text for edit in wanted)
+    object_changes = object_edits(change)
+    named = any(isinstance(edit, HelmChange) or edit.target.name in text for edit in object_changes)
     return path.endswith((".yaml", ".yml")) and named
 
 
@@ -147,7 +147,7 @@ def files_besides(change: Change, texts: Mapping[str, str], *, origin: GitOrigin
     """Paths of further files that the change needs: those that deliveries in these files take values from."""
     readings = _readings(texts)
     charts = [edit for edit in object_edits(change) if isinstance(edit, HelmChange)]
-    found = [
+    paths = [
         file
         for edit in charts
         for documents in readings.values()
@@ -155,7 +155,7 @@ def files_besides(change: Change, texts: Mapping[str, str], *, origin: GitOrigin
         if is_object(document, edit)
         for file in files_to_read(document, edit, readings=readings, origin=origin)
     ]
-    return tuple(file for file in dict.fromkeys(found) if file not in texts)
+    return tuple(file for file in dict.fromkeys(paths) if file not in texts)
 
 
 def _readings(texts: Mapping[str, str]) -> Readings:
@@ -172,43 +172,43 @@ def objects_of(text: str) -> list[Any] | None:
 
 def _places(readings: Mapping[str, Sequence[Any]], edit: ObjectEdit) -> list[tuple[str, int]]:
     """File and number of the document that holds the object of the edit. Raises InvalidInput for more than one."""
-    found = [
+    places = [
         (path, number)
         for path, documents in readings.items()
         for number, document in enumerate(documents)
         if is_object(document, edit)
     ]
-    if len(found) > 1:
-        where = ", ".join(dict.fromkeys(path for path, _ in found))
+    if len(places) > 1:
+        where = ", ".join(dict.fromkeys(path for path, _ in places))
         raise InvalidInput(
             f"{_named(edit)} stands more than once, in {where}: name the file", code="in_several_files", where="path"
         )
-    return found
+    return places
 
 
 def _bodies(
     readings: Readings, places: Mapping[ObjectEdit, list[tuple[str, int]]], *, origin: GitOrigin
 ) -> dict[str, dict[int, Any]]:
     """The changed documents of each file, by number."""
-    wanted: dict[str, dict[int, Any]] = {}
+    new_bodies: dict[str, dict[int, Any]] = {}
 
     def current(path: str, number: int) -> Any:  # noqa: ANN401 - a document of YAML
-        return wanted.setdefault(path, {}).get(number, readings[path][number] if readings[path] else {})
+        return new_bodies.setdefault(path, {}).get(number, readings[path][number] if readings[path] else {})
 
-    for edit, found in places.items():
-        for path, number in found:
+    for edit, edit_places in places.items():
+        for path, number in edit_places:
             own: ObjectEdit = edit
             if isinstance(edit, HelmChange):
                 own, elsewhere = split_values(readings[path][number], edit, readings=readings, origin=origin)
                 for at, values in elsewhere.items():
                     old = current(at.path, at.number)
-                    wanted[at.path][at.number] = with_source_values(old, at, values=values, edit=edit)
+                    new_bodies[at.path][at.number] = with_source_values(old, at, values=values, edit=edit)
             old = current(path, number)
-            wanted[path][number] = with_edit(old, own)
-    return wanted
+            new_bodies[path][number] = with_edit(old, own)
+    return new_bodies
 
 
-def edited_file(text: str, wanted: Mapping[int, Body], *, path: str) -> str:
+def edited_file(text: str, new_bodies: Mapping[int, Body], *, path: str) -> str:
     """The text of the file whose documents of these numbers have these values.
 
     Raises InvalidInput: `secret_in_file`, `edit_refused`.
@@ -218,7 +218,7 @@ def edited_file(text: str, wanted: Mapping[int, Body], *, path: str) -> str:
             "the file also holds a Secret; its text is not stored here", code="secret_in_file", where=path
         )
     try:
-        return edits.edited(text, wanted)
+        return edits.edited(text, new_bodies)
     except InvalidManifest as refused:
         raise InvalidInput(refused.message, code="edit_refused", where=path) from None
 
@@ -233,10 +233,10 @@ def _body(subject: RequestSubject, change: Change, *, files: Sequence[FileEdit],
         f"cluster: {subject.cluster}",
         f"check:   {subject.check}" + (f" (upgrade {subject.hop})" if subject.hop else ""),
         *(f"changes: {name}" for name in dict.fromkeys(map(_named, object_edits(change)))),
-        *(f"value:   {told}" for chart in charts for told in reasons(chart)),
+        *(f"value:   {reason}" for chart in charts for reason in reasons(chart)),
         *(f"file:    {file.path}" for file in files),
         *(f"not in these files: {name}" for name in missing),
-        *(f"to be done beside it: {one}" for one in beside(change)),
+        *(f"to be done beside it: {hint}" for hint in beside(change)),
         *(f"note: {note}" for note in change.notes),
     ]
     return body_of("karpdash found that this check fails, and proposes the fix below.", facts)

@@ -68,7 +68,11 @@ def value_sources(
     spec = document["spec"]
     if document["kind"] == HELM_RELEASE:
         named = spec.get("valuesFrom")
-        return tuple(_of_flux(one, document, readings=readings) for one in named) if isinstance(named, list) else ()
+        return (
+            tuple(_of_flux(reference, document, readings=readings) for reference in named)
+            if isinstance(named, list)
+            else ()
+        )
     place = chart_place(APPLICATION, spec, chart=edit.chart)
     files = below(spec, (*place.at, "helm", "valueFiles")) if place else None
     return tuple(_of_argo(str(file), spec, origin=origin) for file in files or ())
@@ -153,12 +157,12 @@ def _inline(document: Body, edit: HelmChange) -> Mapping[str, Any]:
     """The values that the delivery gives itself."""
     spec = document["spec"]
     if document["kind"] == HELM_RELEASE:
-        found = spec.get("values")
+        values = spec.get("values")
     else:
         place = chart_place(APPLICATION, spec, chart=edit.chart)
         helm = below(spec, (*place.at, "helm")) if place else None
-        found = below(helm, ("valuesObject",)) or _parsed(str(below(helm, ("values",)) or ""))
-    return found if isinstance(found, dict) else {}
+        values = below(helm, ("valuesObject",)) or _parsed(str(below(helm, ("values",)) or ""))
+    return values if isinstance(values, dict) else {}
 
 
 def _tree(source: ValueSource, readings: Readings, *, edit: HelmChange) -> Mapping[str, Any] | None:
@@ -169,45 +173,45 @@ def _tree(source: ValueSource, readings: Readings, *, edit: HelmChange) -> Mappi
         raise refused(f"{source.said} is {source.place.path}, which cannot be read as YAML or is not there", edit)
     if not documents:
         return {}
-    found = documents[source.place.number]
-    found = _parsed(below(found, source.place.at)) if source.place.at else found
-    if (len(documents) > 1 and not source.place.at) or not isinstance(found, dict):
+    values = documents[source.place.number]
+    values = _parsed(below(values, source.place.at)) if source.place.at else values
+    if (len(documents) > 1 and not source.place.at) or not isinstance(values, dict):
         raise refused(f"{source.said} in {source.place.path} is no map", edit)
-    return found
+    return values
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - any YAML
     try:
-        found = edits.values(text)
+        parsed = edits.values(text)
     except InvalidManifest:
         return None
-    return found[0] if len(found) == 1 else {} if not found else None
+    return parsed[0] if len(parsed) == 1 else {} if not parsed else None
 
 
 def _of_flux(ref: Any, document: Body, *, readings: Readings) -> ValueSource:  # noqa: ANN401 - as the file has it
     kind, name = str(below(ref, ("kind",))), str(below(ref, ("name",)))
     key = str(below(ref, ("valuesKey",)) or VALUES_KEY)
-    said = f"{kind} {name}, key {key}"
+    label = f"{kind} {name}, key {key}"
     if kind != "ConfigMap":
-        return ValueSource(said, why="a Secret is not read")
+        return ValueSource(label, why="a Secret is not read")
     if below(ref, ("targetPath",)):
-        return ValueSource(said, why="it gives one value below its targetPath")
+        return ValueSource(label, why="it gives one value below its targetPath")
     namespace = document["metadata"].get("namespace")
     value_places = [
         *_config_maps(name, key, namespace=namespace, readings=readings),
         *_generated(name, key, readings=readings),
     ]
     if len(value_places) == 1:
-        return ValueSource(said, value_places[0])
-    return ValueSource(said, why="several files make it" if value_places else "no file that was read holds it")
+        return ValueSource(label, value_places[0])
+    return ValueSource(label, why="several files make it" if value_places else "no file that was read holds it")
 
 
 def _config_maps(name: str, key: str, *, namespace: object, readings: Readings) -> Iterator[ValuePlace]:
     for path, documents in readings.items():
-        for number, one in enumerate(documents):
-            same = below(one, ("kind",)) == "ConfigMap" and below(one, ("metadata", "name")) == name
-            here = same and below(one, ("metadata", "namespace")) in (None, namespace)
-            if here and isinstance(below(one, ("data", key)), str):
+        for number, config_map in enumerate(documents):
+            same = below(config_map, ("kind",)) == "ConfigMap" and below(config_map, ("metadata", "name")) == name
+            here = same and below(config_map, ("metadata", "namespace")) in (None, namespace)
+            if here and isinstance(below(config_map, ("data", key)), str):
                 yield ValuePlace(path, number, ("data", key))
 
 
@@ -216,10 +220,10 @@ def _generated(name: str, key: str, *, readings: Readings) -> Iterator[ValuePlac
     for path, documents in readings.items():
         if PurePosixPath(path).name not in _KUSTOMIZATIONS:
             continue
-        for one in below(documents[0] if documents else {}, ("configMapGenerator",)) or ():
-            for file in (below(one, ("files",)) or ()) if below(one, ("name",)) == name else ():
-                made, _, source = str(file).rpartition("=")
-                if (made or PurePosixPath(source).name) == key:
+        for generator in below(documents[0] if documents else {}, ("configMapGenerator",)) or ():
+            for file in (below(generator, ("files",)) or ()) if below(generator, ("name",)) == name else ():
+                file_key, _, source = str(file).rpartition("=")
+                if (file_key or PurePosixPath(source).name) == key:
                     yield from _inside(PurePosixPath(path).parent, source)
 
 
@@ -236,17 +240,17 @@ def _inside(folder: PurePosixPath, file: str) -> Iterator[ValuePlace]:
 
 
 def _of_argo(file: str, spec: Body, *, origin: GitOrigin) -> ValueSource:
-    said = f"the values file {file}"
+    label = f"the values file {file}"
     if not file.startswith("$"):
-        return ValueSource(said, why="it comes with the chart or from an address")
+        return ValueSource(label, why="it comes with the chart or from an address")
     ref, _, path = file[1:].partition("/")
-    source = next((one for one in spec.get("sources") or () if below(one, ("ref",)) == ref), None)
+    source = next((git_source for git_source in spec.get("sources") or () if below(git_source, ("ref",)) == ref), None)
     if source is None or not origin.address or git_address(str(source.get("repoURL"))) != git_address(origin.address):
-        return ValueSource(said, why="it is in another repository")
+        return ValueSource(label, why="it is in another repository")
     if source.get("targetRevision") not in (None, "", "HEAD", origin.branch):
-        return ValueSource(said, why=f"it is read at {source['targetRevision']}, not at {origin.branch}")
+        return ValueSource(label, why=f"it is read at {source['targetRevision']}, not at {origin.branch}")
     place = next(_inside(PurePosixPath(), path), None)
-    return ValueSource(said, place, why="" if place else "it leaves the repository")
+    return ValueSource(label, place, why="" if place else "it leaves the repository")
 
 
 def _refuse_shared(place: ValuePlace, document: Body, *, readings: Readings, edit: HelmChange) -> None:
@@ -265,7 +269,7 @@ def _refuse_shared(place: ValuePlace, document: Body, *, readings: Readings, edi
 
 def _names(other: Body, name: str) -> bool:
     spec = other.get("spec")
-    named = [below(one, ("name",)) for one in below(spec, ("valuesFrom",)) or ()]
+    named = [below(reference, ("name",)) for reference in below(spec, ("valuesFrom",)) or ()]
     for source in (below(spec, ("source",)), *(below(spec, ("sources",)) or ())):
         named += [str(file).partition("/")[2] for file in below(source, ("helm", "valueFiles")) or ()]
     return name in named

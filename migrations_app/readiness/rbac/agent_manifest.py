@@ -140,56 +140,62 @@ class AgentInstallation:
     ca_config_map: str = ""
 
 
-def agent_manifest(wanted: AgentInstallation) -> str:
+def agent_manifest(installation: AgentInstallation) -> str:
     """The manifest as YAML. The texts of the installation have to be plain words, which stay as they are in YAML."""
-    given = {"name": NAME, "namespace": wanted.namespace, "secret": TOKEN_SECRET, "server": wanted.server}
-    acting = bool(wanted.actions)
-    roles = [_role("ClusterRole", f"{NAME}-scan", rules=body(scan_rules()), wanted=wanted)]
-    roles += [_role("Role", f"{NAME}-releases", rules=body(release_rules()), wanted=wanted)]
+    fields = {"name": NAME, "namespace": installation.namespace, "secret": TOKEN_SECRET, "server": installation.server}
+    acting = bool(installation.actions)
+    roles = [_role("ClusterRole", f"{NAME}-scan", rules=body(scan_rules()), agent=installation)]
+    roles += [_role("Role", f"{NAME}-releases", rules=body(release_rules()), agent=installation)]
     if acting:
-        roles += [_role("ClusterRole", f"{NAME}-act", rules=body(act_rules(wanted.actions)), wanted=wanted)]
-    if wanted.helm_in:
-        roles += [_role("ClusterRole", f"{NAME}-upgrade", rules=body(cluster_rules()), wanted=wanted)]
+        roles += [_role("ClusterRole", f"{NAME}-act", rules=body(act_rules(installation.actions)), agent=installation)]
+    if installation.helm_in:
+        roles += [_role("ClusterRole", f"{NAME}-upgrade", rules=body(cluster_rules()), agent=installation)]
         roles += [
             _role(
-                "Role", f"{NAME}-upgrade-release", rules=body(helm_release_rules()), wanted=wanted, home=wanted.helm_in
+                "Role",
+                f"{NAME}-upgrade-release",
+                rules=body(helm_release_rules()),
+                agent=installation,
+                home=installation.helm_in,
             )
         ]
-    more = (", --act" if acting else "") + (f", --upgrade-controller, {wanted.helm_in}" if wanted.helm_in else "")
-    more += _CA_FILE if wanted.ca_config_map else ""
+    more = (", --act" if acting else "") + (
+        f", --upgrade-controller, {installation.helm_in}" if installation.helm_in else ""
+    )
+    more += _CA_FILE if installation.ca_config_map else ""
     pod = _DEPLOYMENT.format(
-        **given,
-        image=wanted.image,
+        **fields,
+        image=installation.image,
         more=more,
-        env=_PROXY.format(proxy=wanted.proxy) if wanted.proxy else "",
-        ca_mount=_CA_MOUNT if wanted.ca_config_map else "",
-        ca_volume=_CA_VOLUME.format(ca=wanted.ca_config_map) if wanted.ca_config_map else "",
+        env=_PROXY.format(proxy=installation.proxy) if installation.proxy else "",
+        ca_mount=_CA_MOUNT if installation.ca_config_map else "",
+        ca_volume=_CA_VOLUME.format(ca=installation.ca_config_map) if installation.ca_config_map else "",
     )
-    ports = "".join(f"        - {{protocol: TCP, port: {port}}}\n" for port in _ports(wanted))
-    network = _NETWORK.format(**given, ports=ports)
-    head = _HEAD.format(**given, and_actions=" and of approved actions" if acting else "")
-    return head + "---\n".join([_ACCOUNT.format(**given), *roles, pod, network])
+    ports = "".join(f"        - {{protocol: TCP, port: {port}}}\n" for port in _ports(installation))
+    network = _NETWORK.format(**fields, ports=ports)
+    head = _HEAD.format(**fields, and_actions=" and of approved actions" if acting else "")
+    return head + "---\n".join([_ACCOUNT.format(**fields), *roles, pod, network])
 
 
-def install_commands(wanted: AgentInstallation) -> str:
+def install_commands(agent: AgentInstallation) -> str:
     """What is typed to install the chart, for a token in the file FILE."""
-    place, chart = f"--namespace {wanted.namespace}", '"$(karpdash files agent-chart)"'
+    place, chart = f"--namespace {agent.namespace}", '"$(karpdash files agent-chart)"'
     return (
-        f"kubectl create namespace {wanted.namespace}\n"
+        f"kubectl create namespace {agent.namespace}\n"
         f"kubectl {place} create secret generic {TOKEN_SECRET} --from-file=token=FILE\n"
-        f"helm install {NAME} {chart} {place} --set server={wanted.server} --set image.repository={wanted.image}"
+        f"helm install {NAME} {chart} {place} --set server={agent.server} --set image.repository={agent.image}"
     )
 
 
-def _ports(wanted: AgentInstallation) -> tuple[int, ...]:
+def _ports(installation: AgentInstallation) -> tuple[int, ...]:
     """Every port that the agent dials but that of DNS, each once."""
-    found = list(_API_PORTS)
-    for url in filter(None, (wanted.server, wanted.proxy)):
+    ports = list(_API_PORTS)
+    for url in filter(None, (installation.server, installation.proxy)):
         parts = urlsplit(url)
-        found.append(parts.port or (443 if parts.scheme == "https" else 80))
-    return tuple(dict.fromkeys(found))
+        ports.append(parts.port or (443 if parts.scheme == "https" else 80))
+    return tuple(dict.fromkeys(ports))
 
 
-def _role(kind: str, name: str, *, rules: str, wanted: AgentInstallation, home: str = "") -> str:
-    place = "" if kind == "ClusterRole" else f"  namespace: {home or wanted.release_namespace}\n"
-    return _ROLE.format(kind=kind, name=name, place=place, rules=rules, account=NAME, namespace=wanted.namespace)
+def _role(kind: str, name: str, *, rules: str, agent: AgentInstallation, home: str = "") -> str:
+    place = "" if kind == "ClusterRole" else f"  namespace: {home or agent.release_namespace}\n"
+    return _ROLE.format(kind=kind, name=name, place=place, rules=rules, account=NAME, namespace=agent.namespace)

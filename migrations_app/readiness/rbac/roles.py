@@ -199,9 +199,9 @@ def scan_roles(missing: Iterable[Missing]) -> str:
     ClusterRole that is bound for the whole cluster.
     """
     secret = Missing(kinds.SECRET.group, kinds.SECRET.plural)
-    wanted = set(missing)
-    texts = [manifest(SCAN, direct_rules(), said=SCAN_BOUND)] if wanted - {secret} else []
-    texts += [manifest(RELEASES, release_rules(), said=RELEASES_BOUND)] if secret in wanted else []
+    missing_roles = set(missing)
+    texts = [manifest(SCAN, direct_rules(), comment=SCAN_BOUND)] if missing_roles - {secret} else []
+    texts += [manifest(RELEASES, release_rules(), comment=RELEASES_BOUND)] if secret in missing_roles else []
     return "---\n".join(texts)
 
 
@@ -220,18 +220,21 @@ def merged_rules(needs: Iterable[RbacNeed]) -> tuple[RbacRule, ...]:
         resource = f"{need.plural}/{need.subresource}" if need.subresource else need.plural
         verbs.setdefault((need.group, resource, names), set()).add(need.verb)
     alike: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for (group, resource, names), found in verbs.items():
-        alike.setdefault((group, tuple(sorted(found)), names), []).append(resource)
+    for (group, resource, names), verbs_of_resource in verbs.items():
+        alike.setdefault((group, tuple(sorted(verbs_of_resource)), names), []).append(resource)
     return tuple(
-        sorted(RbacRule(group, tuple(sorted(found)), asked, names) for (group, asked, names), found in alike.items())
+        sorted(
+            RbacRule(group, tuple(sorted(verbs_of_resource)), resources, names)
+            for (group, resources, names), verbs_of_resource in alike.items()
+        )
     )
 
 
-def manifest(name: str, rules: Iterable[RbacRule], *, said: str) -> str:
+def manifest(name: str, rules: Iterable[RbacRule], *, comment: str) -> str:
     """A ClusterRole as YAML behind a comment."""
-    comment = "".join(f"# {line}\n" for line in said.splitlines())
+    lines = "".join(f"# {line}\n" for line in comment.splitlines())
     head = f"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\n"
-    return f"{comment}{head}rules:\n{body(rules)}"
+    return f"{lines}{head}rules:\n{body(rules)}"
 
 
 def body(rules: Iterable[RbacRule]) -> str:

@@ -3,7 +3,7 @@
 from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import ChangeTarget, ObjectDelete, Observation, group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.readiness.plan.repeats import without_repeats
+from migrations_app.readiness.plan.runbook import without_repeats
 from tests.readiness.outputs.reports import finding
 
 LOOK = Observation(pipe=(("kubectl", "get", "nodes"),))

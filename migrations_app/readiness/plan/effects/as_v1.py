@@ -49,8 +49,8 @@ def shown_as_v1(inventory: Inventory) -> Inventory:
         changed["ec2nodeclasses"] = _shown(classes, ec2_node_classes)
     if isinstance(claims, Seen) and kinds.NODE_CLAIM.crd_name in serving:
         expiry = {pool.name: str(pool.get("spec.template.spec.expireAfter", NEVER)) for pool in pools.items}
-        made = [_claim(claim, expiry) if _is_beta(claim, claims) else claim for claim in claims.items]
-        changed["nodeclaims"] = _shown(claims, made)
+        converted = [_claim(claim, expiry) if _is_beta(claim, claims) else claim for claim in claims.items]
+        changed["nodeclaims"] = _shown(claims, converted)
     return with_parts(inventory, {name: part for name, part in changed.items() if part is not inventory.part(name)})
 
 
@@ -67,8 +67,8 @@ def _shown(part: Seen[Any], items: Iterable[Any]) -> Seen[Any]:
     return with_fields(part, items=every, served=served, other_version=None)
 
 
-def _as_v1(one: Any, **fields: Any) -> Any:  # noqa: ANN401 - an object of the same kind
-    return replace(one, api_version=one.api_version.replace("/v1beta1", "/v1"), **fields)
+def _as_v1(karpenter_object: Any, **fields: Any) -> Any:  # noqa: ANN401 - an object of the same kind
+    return replace(karpenter_object, api_version=karpenter_object.api_version.replace("/v1beta1", "/v1"), **fields)
 
 
 def _pool(node_pool: o.NodePool) -> o.NodePool:
@@ -83,8 +83,8 @@ def _pool(node_pool: o.NodePool) -> o.NodePool:
         labels.KUBELET_COMPATIBILITY: _json(kubelet) if kubelet else "",
         labels.NODE_CLASS_REFERENCE_COMPATIBILITY: _json(reference),
     }
-    found: o.NodePool = _as_v1(node_pool, spec=new, metadata=_marked(node_pool.metadata, marks))
-    return found
+    converted: o.NodePool = _as_v1(node_pool, spec=new, metadata=_marked(node_pool.metadata, marks))
+    return converted
 
 
 def _disruption(old: Tree) -> Tree:
@@ -113,25 +113,29 @@ def _node_class(ec2_node_class: o.EC2NodeClass) -> o.EC2NodeClass:
         version = ec2_node_class.metadata.annotation(labels.ALIAS_VERSION_COMPATIBILITY) or "latest"
         spec["amiSelectorTerms"] = [{"alias": f"{str(family).lower()}@{version}"}]
     metadata = _marked(ec2_node_class.metadata, {labels.UBUNTU_COMPATIBILITY: mark})
-    found: o.EC2NodeClass = _as_v1(ec2_node_class, spec=spec, metadata=metadata)
-    return found
+    converted: o.EC2NodeClass = _as_v1(ec2_node_class, spec=spec, metadata=metadata)
+    return converted
 
 
 def _claim(node_claim: o.NodeClaim, expiry: Mapping[str, str]) -> o.NodeClaim:
     old = node_claim.spec.node_class_ref
-    told = _reference({"apiVersion": old.api_version, "kind": old.kind, "name": old.name} if old else {})
+    class_fields = _reference({"apiVersion": old.api_version, "kind": old.kind, "name": old.name} if old else {})
     pool = node_claim.metadata.label(labels.NODEPOOL) or ""
-    reference = msgspec.convert(told, o.ClassReference)
-    found: o.NodeClaim = _as_v1(
+    reference = msgspec.convert(class_fields, o.ClassReference)
+    converted: o.NodeClaim = _as_v1(
         node_claim, spec=replace(node_claim.spec, node_class_ref=reference, expire_after=expiry.get(pool, NEVER))
     )
-    return found
+    return converted
 
 
 def _marked(metadata: o.Metadata, marks: Mapping[str, str]) -> o.Metadata:
     """With these annotations, but for empty ones."""
-    given = {key: value for key, value in marks.items() if value}
-    return replace(metadata, annotations={**(metadata.annotations or {}), **given}) if given else metadata
+    new_annotations = {key: value for key, value in marks.items() if value}
+    return (
+        replace(metadata, annotations={**(metadata.annotations or {}), **new_annotations})
+        if new_annotations
+        else metadata
+    )
 
 
 def _tree(value: object) -> Tree:

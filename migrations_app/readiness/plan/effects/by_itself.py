@@ -34,11 +34,11 @@ REWRITTEN: Final = ("nodepools", "ec2nodeclasses", "nodeclaims")
 
 def by_controller(inventory: Inventory) -> Inventory:
     """After the chart wrote its ClusterRoles anew, and the controller has done its work: minutes to hours later."""
-    found = installation(inventory)
-    running = release_of(found.workload) if found else None
-    if found is None or running is None:
+    controller = installation(inventory)
+    running = release_of(controller.workload) if controller else None
+    if controller is None or running is None:
         return inventory
-    off = webhooks_off(found, running)
+    off = webhooks_off(controller, running)
     allowed = _with_rights(inventory, needed(running, webhooks=not off))
     tagged = _tagged(allowed) if running.minor == TAGS else allowed
     return _rewritten(tagged) if _rewrites(tagged, running) and not off else tagged
@@ -95,16 +95,18 @@ def _rewritten(inventory: Inventory) -> Inventory:
         if isinstance(part, Seen):
             changed[name] = with_items(part, tuple(map(_marked, part.items)))
     unread = [inventory.part(name) for name in REWRITTEN if name not in changed]
-    if isinstance(inventory.crds, Seen) and all(isinstance(one, Unseen) and one.why == AHEAD for one in unread):
+    if isinstance(inventory.crds, Seen) and all(
+        isinstance(unread_part, Unseen) and unread_part.why == AHEAD for unread_part in unread
+    ):
         changed["crds"] = with_items(inventory.crds, tuple(map(_trimmed, inventory.crds.items)))
     return with_parts(inventory, changed)
 
 
-def _marked(one: object) -> object:
-    if not isinstance(one, o.NamedObject):
-        return one
-    marks = {**(one.metadata.annotations or {}), labels.STORED_VERSION_DONE: "true"}
-    return replace(one, metadata=replace(one.metadata, annotations=marks))
+def _marked(item: object) -> object:
+    if not isinstance(item, o.NamedObject):
+        return item
+    marks = {**(item.metadata.annotations or {}), labels.STORED_VERSION_DONE: "true"}
+    return replace(item, metadata=replace(item.metadata, annotations=marks))
 
 
 def _trimmed(crd: o.CRD) -> o.CRD:

@@ -92,7 +92,7 @@ def brought_to(workload: o.Workload, to: Release) -> o.Workload | NotShown:
 
 def with_container(workload: o.Workload, container: o.Container) -> o.Workload:
     old = container_of(workload)
-    every = [container if one is old else one for one in workload.template.spec.containers or ()]
+    every = [container if former is old else former for former in workload.template.spec.containers or ()]
     return _with_pod(workload, containers=every)
 
 
@@ -107,7 +107,7 @@ def with_value(workload: o.Workload, value: HelmValue, *, before: Body, after: B
     running = release_of(workload)
     if running is None:
         return NotShown("release_not_known", workload.name)
-    if _unread(value.key, running) or any(_lies_in(value.key, one) for one in SILENT):
+    if _unread(value.key, running) or any(_lies_in(value.key, prefix) for prefix in SILENT):
         return workload
     if value.key in PORTS and not value.text:
         return _set(workload, {}, gone=(PORTS[value.key],))
@@ -141,27 +141,27 @@ def _variable(key: str, running: Release) -> str | None:
     if key == "webhook.enabled":
         return "DISABLE_WEBHOOK"
     bare = key.replace("settings.aws.", "settings.")
-    told = next((row.env for row in SETTINGS if row.env and row.value == bare), "")
-    name = told or _HUMP.sub("_", key.rpartition(".")[2]).upper()
-    known = told or any(row.name == name and key.startswith(("settings.", "log")) for row in ENV_NAMES)
+    variable = next((row.env for row in SETTINGS if row.env and row.value == bare), "")
+    name = variable or _HUMP.sub("_", key.rpartition(".")[2]).upper()
+    known = variable or any(row.name == name and key.startswith(("settings.", "log")) for row in ENV_NAMES)
     return name if known else None
 
 
 def _with_variable(workload: o.Workload, name: str, *, value: HelmValue) -> o.Workload:
-    given = json.loads(value.text) if value.text else None
+    setting = json.loads(value.text) if value.text else None
     if name == "DISABLE_WEBHOOK":
-        given = None if given is None else not given
+        setting = None if setting is None else not setting
     default = next((row.default for row in SETTINGS if row.env == name), "")
-    text = (given if isinstance(given, str) else json.dumps(given)) if given is not None else default
+    text = (setting if isinstance(setting, str) else json.dumps(setting)) if setting is not None else default
     return _set(workload, {name: text} if text else {}, gone=(name,))
 
 
-def _set(workload: o.Workload, given: Mapping[str, str], *, gone: tuple[str, ...]) -> o.Workload:
+def _set(workload: o.Workload, variables: Mapping[str, str], *, gone: tuple[str, ...]) -> o.Workload:
     """With these variables where they stood, or at the end; those of `gone` that are not given are taken away."""
     container = container_of(workload)
     if container is None:
         return workload
-    env, left = [], dict(given)
+    env, left = [], dict(variables)
     for variable in container.env or ():
         if variable.name in left:
             env.append(o.EnvironmentVariable(name=variable.name, value=left.pop(variable.name)))
@@ -178,10 +178,10 @@ def _with_gate(workload: o.Workload, value: HelmValue, *, running: Release) -> o
     default = row.gate_default(gate) if row else None
     if default is None or container is None:
         return NotShown("value_not_applied", value.key)
-    told = next((variable.value or "" for variable in container.env or () if variable.name == "FEATURE_GATES"), "")
+    gate_list = next((variable.value or "" for variable in container.env or () if variable.name == "FEATURE_GATES"), "")
     on = json.loads(value.text) if value.text else default
-    gates = parse_gates(told) | {gate: on is True or on == "true"}
-    text = ",".join(f"{each}={str(state).lower()}" for each, state in gates.items())
+    gates = parse_gates(gate_list) | {gate: on is True or on == "true"}
+    text = ",".join(f"{gate_name}={str(state).lower()}" for gate_name, state in gates.items())
     return _set(workload, {"FEATURE_GATES": text}, gone=())
 
 
@@ -191,8 +191,8 @@ def _with_env(workload: o.Workload, *, before: Body, after: Body) -> o.Workload:
 
 
 def _rows(values: Body) -> dict[str, str]:
-    told = value_at(values, "controller.env")
-    rows = told if isinstance(told, list) else []
+    env_rows = value_at(values, "controller.env")
+    rows = env_rows if isinstance(env_rows, list) else []
     return {row["name"]: str(row["value"]) for row in rows if isinstance(row, dict) and {"name", "value"} <= row.keys()}
 
 
@@ -200,28 +200,28 @@ def _with_field(workload: o.Workload, value: HelmValue, *, after: Body) -> o.Wor
     top = value.key.partition(".")[0]
     if value.key.startswith("controller.resources"):
         return _with_resources(workload, value_at(after, "controller.resources"))
-    told = value_at(after, top)
-    if told is ABSENT:
+    setting = value_at(after, top)
+    if setting is ABSENT:
         return NotShown("value_not_applied", value.key)
     if top == "replicas":
-        whole = isinstance(told, int) and not isinstance(told, bool)
-        spec = replace(workload.spec, replicas=told)
+        whole = isinstance(setting, int) and not isinstance(setting, bool)
+        spec = replace(workload.spec, replicas=setting)
         return replace(workload, spec=spec) if whole else NotShown("refused", top)
     if top not in PLACED:
         return NotShown("value_not_applied", value.key)
     fields = {field.encode_name: field for field in msgspec.structs.fields(o.ControllerPlacement)}
     try:
-        return _with_pod(workload, **{fields[top].name: msgspec.convert(told, fields[top].type)})
+        return _with_pod(workload, **{fields[top].name: msgspec.convert(setting, fields[top].type)})
     except msgspec.ValidationError:
         return NotShown("refused", value.key)
 
 
-def _with_resources(workload: o.Workload, told: object) -> o.Workload | NotShown:
+def _with_resources(workload: o.Workload, setting: object) -> o.Workload | NotShown:
     container = container_of(workload)
     if container is None:
         return NotShown("target_gone", workload.name)
     try:
-        resources = None if told is ABSENT else msgspec.convert(told, o.Resources)
+        resources = None if setting is ABSENT else msgspec.convert(setting, o.Resources)
     except msgspec.ValidationError:
         return NotShown("refused", "controller.resources")
     return with_container(workload, replace(container, resources=resources))

@@ -32,7 +32,7 @@ def landed_crds(inventory: Inventory, to: Release) -> Inventory | NotShown:
     part, shipped = inventory.crds, crd_set(to)
     if isinstance(part, Unseen) or shipped is None:
         return NotShown("part_not_read", "crds") if isinstance(part, Unseen) else NotShown("release_not_known", str(to))
-    by_name = {one.name: one for one in part.items}
+    by_name = {installed_crd.name: installed_crd for installed_crd in part.items}
     for crd in shipped.crds:
         old = by_name.get(crd.name)
         left = set(old.stored if old else ()) - {version.name for version in crd.versions}
@@ -49,12 +49,12 @@ def brought_crds(inventory: Inventory, to: Release, *, service: o.ServiceReferen
     part, shipped = inventory.crds, crd_set(to)
     if isinstance(part, Unseen) or shipped is None:
         return inventory
-    by_name = {one.name: one for one in part.items}
+    by_name = {installed_crd.name: installed_crd for installed_crd in part.items}
     for crd in shipped.crds:
-        made = _brought(by_name.get(crd.name), crd, to=to, converts=shipped.crd_chart_converts)
-        by_name[crd.name] = _landed(made, crd, service=service)
-    kept = {crd.name for crd in shipped.crds}
-    every = tuple(crd for name, crd in by_name.items() if name in kept or not _goes(inventory, crd))
+        updated = _brought(by_name.get(crd.name), crd, to=to, converts=shipped.crd_chart_converts)
+        by_name[crd.name] = _landed(updated, crd, service=service)
+    shipped_names = {crd.name for crd in shipped.crds}
+    every = tuple(crd for name, crd in by_name.items() if name in shipped_names or not _goes(inventory, crd))
     return with_fields(inventory, crds=with_items(part, every), discovery=_served(inventory.discovery, every))
 
 
@@ -70,20 +70,23 @@ def _goes(inventory: Inventory, crd: o.CRD) -> bool:
     return listed and isinstance(left, Seen) and not left.items and crd.metadata.annotation(KEEP) != "keep"
 
 
-def _landed(made: o.CRD, crd: Crd, *, service: o.ServiceReference | None) -> o.CRD:
+def _landed(installed_crd: o.CRD, crd: Crd, *, service: o.ServiceReference | None) -> o.CRD:
     known = {version.name for version in crd.versions}
-    status = replace(made.status or o.CRDStatus(), stored_versions=[one for one in made.stored if one in known])
-    spec = made.spec
-    if len(made.served) > 1 and service is not None:
+    status = replace(
+        installed_crd.status or o.CRDStatus(),
+        stored_versions=[stored_version for stored_version in installed_crd.stored if stored_version in known],
+    )
+    spec = installed_crd.spec
+    if len(installed_crd.served) > 1 and service is not None:
         webhook = o.ConversionWebhook(client_config=o.WebhookTarget(service=service))
         spec = replace(spec, conversion=o.CrdConversion(strategy="Webhook", webhook=webhook))
-    metadata = made.metadata
+    metadata = installed_crd.metadata
     if not metadata.labels and not metadata.annotations:
         marks = {labels.HELM_RELEASE_NAME: CRD_CHART}
         if service is not None:
             marks[labels.HELM_RELEASE_NAMESPACE] = service.namespace
         metadata = replace(metadata, labels={labels.APP_MANAGED_BY: "Helm"}, annotations=marks)
-    return replace(made, metadata=metadata, spec=spec, status=status)
+    return replace(installed_crd, metadata=metadata, spec=spec, status=status)
 
 
 def _served(part: Part[o.ServedResource], crds: Iterable[o.CRD]) -> Part[o.ServedResource]:

@@ -79,10 +79,10 @@ def _reached(first: Sequence[Key], every: Objects) -> tuple[Key, ...]:
         owner = every[key]
         if holding(owner) and not isinstance(owner, o.CRD):
             continue
-        below = [each for each in owned[key[0], key[2]] if _is_owner(owner, every[each])]
+        below = [key_below for key_below in owned[key[0], key[2]] if _is_owner(owner, every[key_below])]
         if isinstance(owner, o.CRD):
-            below = [each for each in every if each[0] == owner.spec.names.kind]
-        new = [each for each in below if each not in reached]
+            below = [key_below for key_below in every if key_below[0] == owner.spec.names.kind]
+        new = [key_below for key_below in below if key_below not in reached]
         reached |= dict.fromkeys(new)
         left += new
     return tuple(reached)
@@ -96,9 +96,9 @@ def _is_owner(owner: o.NamedObject, named_object: o.NamedObject) -> bool:
 def _objects(inventory: Inventory) -> Iterator[tuple[Key, o.NamedObject]]:
     for kind, (parts, projection) in KINDS.items():
         for name in parts:
-            for one in inventory.part(name).items:
-                if isinstance(one, projection) and one.kind in ("", kind):
-                    yield (kind, one.namespace, one.name), one
+            for item in inventory.part(name).items:
+                if isinstance(item, projection) and item.kind in ("", kind):
+                    yield (kind, item.namespace, item.name), item
 
 
 def _rewritten(inventory: Inventory, gone: Objects, *, waiting: Objects) -> Inventory:
@@ -112,10 +112,10 @@ def _rewritten(inventory: Inventory, gone: Objects, *, waiting: Objects) -> Inve
 
 
 def _left(items: Iterable[object], gone: Objects, *, waiting: Objects, kind: str) -> Iterator[object]:
-    for one in items:
-        key = (kind, one.namespace, one.name) if isinstance(one, o.NamedObject) and one.kind in ("", kind) else None
+    for item in items:
+        key = (kind, item.namespace, item.name) if isinstance(item, o.NamedObject) and item.kind in ("", kind) else None
         if key is None or key not in gone:
-            yield waiting.get(key, one) if key else one
+            yield waiting.get(key, item) if key else item
 
 
 def _without_pods(inventory: Inventory, gone: Objects) -> Inventory:

@@ -93,24 +93,24 @@ def _unseen(change: PersonTask | Observation | AwsCall | KarpdashAction) -> Why:
 def after_all(inventory: Inventory, changes: Iterable[Change]) -> Inventory | NotShown:
     """After all of them in this order; what only reads is passed over, where something else changes beside it."""
     steps = list(changes)
-    here, shown = inventory, False
+    here, any_effect = inventory, False
     for kind, run in groupby(steps, type):
         if kind is ObjectDelete:
             after = deleted(here, [step for step in run if isinstance(step, ObjectDelete)])
         elif kind is Observation and len(steps) > 1:
             continue
         else:
-            after = _one_by_one(here, run, beside=steps)
+            after = _one_by_one(here, run, group_steps=steps)
         if isinstance(after, NotShown):
             return after
-        here, shown = after, True
-    return here if shown else NotShown("reads_only")
+        here, any_effect = after, True
+    return here if any_effect else NotShown("reads_only")
 
 
-def _one_by_one(inventory: Inventory, run: Iterable[Change], *, beside: list[Change]) -> Inventory | NotShown:
+def _one_by_one(inventory: Inventory, run: Iterable[Change], *, group_steps: list[Change]) -> Inventory | NotShown:
     here = inventory
     for step in run:
-        after = bound(here, step, beside=beside) if isinstance(step, ObjectApply) else None
+        after = bound(here, step, group_steps=group_steps) if isinstance(step, ObjectApply) else None
         after = after or effect(here, step)
         if isinstance(after, NotShown):
             return after

@@ -46,25 +46,25 @@ def with_environment(
     return replace(whole, spec=replace(whole.spec, template=replace(whole.spec.template, spec=spec)))
 
 
-def _affinity(had: o.Affinity | None, to: Release) -> o.Affinity:
+def _affinity(affinity: o.Affinity | None, to: Release) -> o.Affinity:
     """That of the chart, which keeps the controller off nodes of its own pools."""
     keys = [labels.PROVISIONER_NAME] if minor_order(to.minor) <= minor_order(LAST_READ) else []
     keys += [labels.NODEPOOL] if minor_order(to.minor) >= FIRST_SET else []
     rows = [o.SelectorExpression(key=key, operator="DoesNotExist") for key in keys]
     terms = o.NodeTerms(node_selector_terms=[o.NodeTerm(match_expressions=rows)])
     nodes = o.NodeAffinity(required_during_scheduling_ignored_during_execution=terms)
-    return replace(had or o.Affinity(), node_affinity=nodes)
+    return replace(affinity or o.Affinity(), node_affinity=nodes)
 
 
 def _variables(
     container: o.Container, to: Release, *, values: Body | None, settings: Mapping[str, str]
 ) -> list[o.EnvironmentVariable]:
-    had = {variable.name: variable for variable in container.env or ()}
+    former = {variable.name: variable for variable in container.env or ()}
     own = _own(values)
-    told = dict(_told(to, values=values, settings=settings, had=had))
-    gone = {unread_env_name.key for unread_env_name in unread_env_names(had, to)} - own
-    left = [variable for name, variable in had.items() if name not in gone and name not in told]
-    return [*left, *(o.EnvironmentVariable(name=name, value=text) for name, text in told.items() if text)]
+    updated = dict(_updated(to, values=values, settings=settings, former=former))
+    gone = {unread_env_name.key for unread_env_name in unread_env_names(former, to)} - own
+    left = [variable for name, variable in former.items() if name not in gone and name not in updated]
+    return [*left, *(o.EnvironmentVariable(name=name, value=text) for name, text in updated.items() if text)]
 
 
 def _own(values: Body | None) -> set[str]:
@@ -73,27 +73,27 @@ def _own(values: Body | None) -> set[str]:
     return {str(row.get("name")) for row in rows if isinstance(row, dict)} if isinstance(rows, list) else set()
 
 
-def _told(
-    to: Release, *, values: Body | None, settings: Mapping[str, str], had: Mapping[str, o.EnvironmentVariable]
+def _updated(
+    to: Release, *, values: Body | None, settings: Mapping[str, str], former: Mapping[str, o.EnvironmentVariable]
 ) -> Iterator[tuple[str, str]]:
     """The variables that the chart writes anew; empty text for one that it leaves out."""
-    if "METRICS_PORT" in had:
+    if "METRICS_PORT" in former:
         yield "METRICS_PORT", str(metrics_port(to) or "")
     if minor_order(to.minor) < FIRST_SET:
         return
     if minor_order(to.minor) >= LOG_PATHS:
         yield from (("LOG_OUTPUT_PATHS", "stdout"), ("LOG_ERROR_OUTPUT_PATHS", "stderr"))
-    given = had.get(FEATURE_GATES)
-    if values is None and given is not None and given.value:
-        yield FEATURE_GATES, _gates_of(to, parse_gates(given.value))
-    if values is not None or not had.keys() & {FEATURE_GATES, "CLUSTER_NAME"}:
+    gates_variable = former.get(FEATURE_GATES)
+    if values is None and gates_variable is not None and gates_variable.value:
+        yield FEATURE_GATES, _gates_of(to, parse_gates(gates_variable.value))
+    if values is not None or not former.keys() & {FEATURE_GATES, "CLUSTER_NAME"}:
         yield from _settings(to, values=values, settings=settings)
         yield FEATURE_GATES, _gates(to, values or {})
     if values is not None:
-        told = value_at(values, "webhook.enabled")
+        webhook_enabled = value_at(values, "webhook.enabled")
         last = next(row.last for row in ENV_NAMES if row.name == DISABLE_WEBHOOK)
-        written = told is not ABSENT and within(to, first="", last=last)
-        yield DISABLE_WEBHOOK, _text(told in (False, "false")) if written else ""
+        written = webhook_enabled is not ABSENT and within(to, first="", last=last)
+        yield DISABLE_WEBHOOK, _text(webhook_enabled in (False, "false")) if written else ""
 
 
 def _settings(to: Release, *, values: Body | None, settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -102,25 +102,25 @@ def _settings(to: Release, *, values: Body | None, settings: Mapping[str, str]) 
     for row in SETTINGS:
         if not row.env or row.env not in known:
             continue
-        given = ABSENT if values is None else value_at(values, row.value)
-        if given is ABSENT and old and values is not None:
-            given = value_at(values, f"settings.{row.key}")
-        if given is ABSENT and values is None:
-            given = settings.get(row.key, ABSENT)
-        yield row.env, row.default if given is ABSENT else _text(given)
+        setting = ABSENT if values is None else value_at(values, row.value)
+        if setting is ABSENT and old and values is not None:
+            setting = value_at(values, f"settings.{row.key}")
+        if setting is ABSENT and values is None:
+            setting = settings.get(row.key, ABSENT)
+        yield row.env, row.default if setting is ABSENT else _text(setting)
 
 
 def _gates(to: Release, values: Body) -> str:
-    told: dict[str, bool] = {}
+    states: dict[str, bool] = {}
     for name in _known_gates(to):
-        given = value_at(values, f"{GATES}{name[:1].lower()}{name[1:]}")
-        told |= {} if given is ABSENT else {name: given in (True, "true")}
-    return _gates_of(to, told)
+        setting = value_at(values, f"{GATES}{name[:1].lower()}{name[1:]}")
+        states |= {} if setting is ABSENT else {name: setting in (True, "true")}
+    return _gates_of(to, states)
 
 
-def _gates_of(to: Release, told: Mapping[str, bool]) -> str:
+def _gates_of(to: Release, states: Mapping[str, bool]) -> str:
     """The gates that the release knows, as told or else by default."""
-    return ",".join(f"{name}={_text(told.get(name, default))}" for name, default in _known_gates(to).items())
+    return ",".join(f"{name}={_text(states.get(name, default))}" for name, default in _known_gates(to).items())
 
 
 def _known_gates(to: Release) -> dict[str, bool]:
@@ -128,5 +128,5 @@ def _known_gates(to: Release) -> dict[str, bool]:
     return {gate.name: gate.default for gate in row.gates} if row else {}
 
 
-def _text(given: Any) -> str:  # noqa: ANN401 - a value of a chart
-    return given if isinstance(given, str) else json.dumps(given)
+def _text(chart_value: Any) -> str:  # noqa: ANN401 - a value of a chart
+    return chart_value if isinstance(chart_value, str) else json.dumps(chart_value)

@@ -33,11 +33,11 @@ def put(inventory: Inventory, before: N, *, after: N, kind: str) -> Inventory:
 
 def _scaled(before: o.Workload, after: o.Workload) -> o.Workload:
     """With as many ready pods as it asks for now, where all that it asked for before were ready."""
-    wanted, status = after.spec.replicas, after.status
+    desired, status = after.spec.replicas, after.status
     ready = (status.ready_replicas or 0) if status else None
-    if status is None or wanted is None or before.spec.replicas in (wanted, None) or ready != before.spec.replicas:
+    if status is None or desired is None or before.spec.replicas in (desired, None) or ready != before.spec.replicas:
         return after
-    return replace(after, status=replace(status, ready_replicas=wanted or None))
+    return replace(after, status=replace(status, ready_replicas=desired or None))
 
 
 def recounted(budget: o.DisruptionBudget) -> o.DisruptionBudget:
@@ -57,11 +57,11 @@ def recounted(budget: o.DisruptionBudget) -> o.DisruptionBudget:
     return replace(budget, status=replace(status, desired_healthy=desired, disruptions_allowed=allowed))
 
 
-def _pods(told: int | str, expected: int) -> int:
-    if isinstance(told, int):
-        return told
-    share = told.removesuffix("%")
-    return math.ceil(int(share) * expected / 100) if told.endswith("%") and share.isdecimal() else expected
+def _pods(limit: int | str, expected: int) -> int:
+    if isinstance(limit, int):
+        return limit
+    share = limit.removesuffix("%")
+    return math.ceil(int(share) * expected / 100) if limit.endswith("%") and share.isdecimal() else expected
 
 
 def _pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload, kind: str) -> Inventory:

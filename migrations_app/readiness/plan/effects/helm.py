@@ -38,9 +38,9 @@ def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     if change.when == "person":
         return NotShown("for_a_person", change.release)
     if (
-        wrong := next((helm_value.key for helm_value in change.values if not _is_json(helm_value.text)), None)
+        bad_key := next((helm_value.key for helm_value in change.values if not _is_json(helm_value.text)), None)
     ) is not None:
-        return NotShown("refused", wrong)
+        return NotShown("refused", bad_key)
     to = parse(change.version) if change.version else None
     if change.version and (to is None or find(to) is None):
         return NotShown("release_not_known", change.version)
@@ -63,18 +63,20 @@ def _is_json(text: str) -> bool:
 def _with_controller(
     before: Inventory, recorded: Inventory, *, change: HelmChange, to: Release | None
 ) -> Inventory | NotShown:
-    found = installation(recorded)
-    if found is None:
+    running_controller = installation(recorded)
+    if running_controller is None:
         return NotShown("target_gone" if isinstance(recorded.controller, Seen) else "part_not_read", CHART)
     old, new = given_values(before), given_values(recorded)
-    after: o.Workload | NotShown = brought_to(found.workload, to) if to else found.workload
+    after: o.Workload | NotShown = brought_to(running_controller.workload, to) if to else running_controller.workload
     for value in change.values:
         if isinstance(after, NotShown):
             return after
         after = with_value(after, value, before=old.tree if old else {}, after=new.tree if new else {})
     if isinstance(after, NotShown):
         return after
-    written = _with_settings(_with_workload(recorded, found.workload, after=after), change, running=release_of(after))
+    written = _with_settings(
+        _with_workload(recorded, running_controller.workload, after=after), change, running=release_of(after)
+    )
     crds = written if to is None else _crds_beside(written, change, to=to)
     return crds if isinstance(crds, NotShown) else by_controller(crds)
 
@@ -96,25 +98,26 @@ def _with_settings(inventory: Inventory, change: HelmChange, *, running: Release
     part = inventory.settings
     if isinstance(part, Unseen) or running is None or minor_order(running.minor) > minor_order(LAST_READ):
         return inventory
-    given = {
+    new_settings = {
         helm_value.key.removeprefix("settings."): helm_value.text
         for helm_value in change.values
         if helm_value.key.startswith("settings.")
     }
     items = tuple(
-        _with_data(config_map, given) if config_map.name == GLOBAL_SETTINGS else config_map for config_map in part.items
+        _with_data(config_map, new_settings) if config_map.name == GLOBAL_SETTINGS else config_map
+        for config_map in part.items
     )
     return with_fields(inventory, settings=with_items(part, items))
 
 
-def _with_data(config_map: o.ConfigMap, given: Body) -> o.ConfigMap:
+def _with_data(config_map: o.ConfigMap, settings: Body) -> o.ConfigMap:
     data = dict(config_map.data or {})
-    for key, text in given.items():
+    for key, text in settings.items():
         row = setting_row(key)
-        told = json.loads(text) if text else (row.default if row else "")
+        setting = json.loads(text) if text else (row.default if row else "")
         data.pop(key, None)
-        if told != "":
-            data[key] = told if isinstance(told, str) else json.dumps(told)
+        if setting != "":
+            data[key] = setting if isinstance(setting, str) else json.dumps(setting)
     return replace(config_map, data=data)
 
 
@@ -125,7 +128,7 @@ def _with_workload(inventory: Inventory, before: o.Workload, *, after: o.Workloa
     for name in ("controller", "deployments"):
         part: Any = inventory.part(name)
         if isinstance(part, Seen) and before in part.items:
-            changed[name] = with_items(part, tuple(after if one == before else one for one in part.items))
+            changed[name] = with_items(part, tuple(after if item == before else item for item in part.items))
     return with_parts(inventory, changed)
 
 
@@ -142,8 +145,8 @@ def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -
     )
     if record is None or isinstance(part, Unseen):
         return _delivered(inventory, change)
-    told = {"chart_version": str(to), "app_version": str(to)} if to else {}
-    new = replace(record, config=laid(record.config, change.given.items()), **told)
+    versions = {"chart_version": str(to), "app_version": str(to)} if to else {}
+    new = replace(record, config=laid(record.config, change.given.items()), **versions)
     return with_fields(
         inventory,
         helm_releases=with_items(
@@ -154,14 +157,15 @@ def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -
 
 def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     part = inventory.deliveries
-    given = given_values(inventory, chart=change.chart)
-    if (given is None or not isinstance(part, Seen)) and isinstance(inventory.helm_releases, Unseen):
+    delivered_values = given_values(inventory, chart=change.chart)
+    if (delivered_values is None or not isinstance(part, Seen)) and isinstance(inventory.helm_releases, Unseen):
         return NotShown("part_not_read", "helm_releases")
-    if given is None or not isinstance(part, Seen):
+    if delivered_values is None or not isinstance(part, Seen):
         return NotShown("record_not_read", f"{change.chart} {change.release}")
     items = tuple(
-        _with_spec(delivery, given.path, tree=laid(given.tree, change.given.items()))
-        if (delivery.kind, delivery.namespace, delivery.name) == (given.kind, given.namespace, given.name)
+        _with_spec(delivery, delivered_values.path, tree=laid(delivered_values.tree, change.given.items()))
+        if (delivery.kind, delivery.namespace, delivery.name)
+        == (delivered_values.kind, delivered_values.namespace, delivered_values.name)
         else delivery
         for delivery in part.items
     )
@@ -188,22 +192,24 @@ def _converting(inventory: Inventory, change: HelmChange) -> Inventory | NotShow
         return NotShown("value_not_applied", strange)
     if isinstance(part, Unseen):
         return NotShown("part_not_read", "crds")
-    told = {CRD_VALUES[helm_value.key]: json.loads(helm_value.text) for helm_value in change.values if helm_value.text}
-    if not told:
+    webhook_values = {
+        CRD_VALUES[helm_value.key]: json.loads(helm_value.text) for helm_value in change.values if helm_value.text
+    }
+    if not webhook_values:
         return inventory
-    wrong = next((key for key, value in told.items() if not isinstance(value, CRD_TYPES[key])), "")
-    if wrong:
-        return NotShown("refused", wrong)
-    items = tuple(_converted(crd, told) if len(crd.served) > 1 else crd for crd in part.items)
+    bad_key = next((key for key, value in webhook_values.items() if not isinstance(value, CRD_TYPES[key])), "")
+    if bad_key:
+        return NotShown("refused", bad_key)
+    items = tuple(_converted(crd, webhook_values) if len(crd.served) > 1 else crd for crd in part.items)
     return with_fields(inventory, crds=with_items(part, items))
 
 
-def _converted(crd: o.CRD, told: Body) -> o.CRD:
-    if told.get("strategy") is False:
+def _converted(crd: o.CRD, webhook_values: Body) -> o.CRD:
+    if webhook_values.get("strategy") is False:
         return replace(crd, spec=replace(crd.spec, conversion=o.CrdConversion(strategy="None")))
     old = crd.spec.conversion.webhook if crd.spec.conversion else None
     target = old.client_config.service if old and old.client_config else None
     base = target or o.ServiceReference(name="karpenter", namespace="kube-system", port=8443)
-    service = replace(base, **{key: value for key, value in told.items() if key != "strategy"})
+    service = replace(base, **{key: value for key, value in webhook_values.items() if key != "strategy"})
     webhook = o.ConversionWebhook(client_config=o.WebhookTarget(service=service))
     return replace(crd, spec=replace(crd.spec, conversion=o.CrdConversion(strategy="Webhook", webhook=webhook)))

@@ -26,11 +26,11 @@ def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotSho
         return NotShown("target_gone", change.role)
     new = _document(change)
     roles = [_changed(role, change, new=new) if role.arn == change.role else role for role in part.items]
-    wrong = next((role for role in roles if isinstance(role, NotShown)), None)
-    if wrong:
-        return wrong
-    kept = tuple(role for role in roles if isinstance(role, ControllerRole))
-    return replace(inventory, aws=replace(inventory.aws, controller_roles=with_items(part, kept)))
+    failure = next((role for role in roles if isinstance(role, NotShown)), None)
+    if failure:
+        return failure
+    changed_roles = tuple(role for role in roles if isinstance(role, ControllerRole))
+    return replace(inventory, aws=replace(inventory.aws, controller_roles=with_items(part, changed_roles)))
 
 
 def _document(change: IamStatements) -> PolicyDocument:

@@ -51,12 +51,14 @@ def landed(inventory: Inventory, to: Release, *, values: Iterable[HelmChange] = 
     if row is None:
         return inventory
     recorded = _recorded(_raised(inventory, row.kubernetes_window(to).min), to, values=tuple(values))
-    found = installation(recorded)
-    if found is None:
+    controller = installation(recorded)
+    if controller is None:
         return brought_crds(recorded, to, service=None)
-    with_crds = brought_crds(recorded, to, service=o.ServiceReference(found.namespace, found.name, int(WEBHOOK_PORT)))
-    started = _started(shown_as_v1(with_crds), found, to=to)
-    settled = _settled(started, to, was=release_of(found.workload))
+    with_crds = brought_crds(
+        recorded, to, service=o.ServiceReference(controller.namespace, controller.name, int(WEBHOOK_PORT))
+    )
+    started = _started(shown_as_v1(with_crds), controller, to=to)
+    settled = _settled(started, to, was=release_of(controller.workload))
     return by_controller(_hashed(_answering(settled, to), to))
 
 
@@ -77,11 +79,11 @@ def _raised(inventory: Inventory, least: str) -> Inventory:
 
 
 def _recorded(inventory: Inventory, to: Release, *, values: tuple[HelmChange, ...]) -> Inventory:
-    part, told = inventory.helm_releases, str(to)
+    part, version = inventory.helm_releases, str(to)
     changed: dict[str, Part[Any]] = {}
     if isinstance(part, Seen):
         items = tuple(
-            _record(helm_release, told, values=values) if helm_release.chart in (CHART, CRD_CHART) else helm_release
+            _record(helm_release, version, values=values) if helm_release.chart in (CHART, CRD_CHART) else helm_release
             for helm_release in part.items
         )
         charts = {helm_release.chart for helm_release in items}
@@ -121,12 +123,12 @@ def _redelivered(delivery: o.GitOpsDelivery, to: Release) -> o.GitOpsDelivery:
     return delivery
 
 
-def _started(inventory: Inventory, found: Installation, *, to: Release) -> Inventory:
+def _started(inventory: Inventory, controller: Installation, *, to: Release) -> Inventory:
     """With the Deployment of the new chart, and its pods."""
     data = next((setting.data or {} for setting in inventory.settings.items if setting.name == GLOBAL_SETTINGS), {})
     values = given_values(inventory)
-    after = with_environment(found.workload, to, values=values.tree if values else None, settings=data)
-    return put(inventory, found.workload, after=after, kind="Deployment")
+    after = with_environment(controller.workload, to, values=values.tree if values else None, settings=data)
+    return put(inventory, controller.workload, after=after, kind="Deployment")
 
 
 def _settled(inventory: Inventory, to: Release, *, was: Release | None) -> Inventory:
@@ -180,13 +182,16 @@ def _at_port(hook: o.AdmissionWebhook) -> o.AdmissionWebhook:
 
 def _answering(inventory: Inventory, to: Release) -> Inventory:
     """With the ports of that release, or of the values, on the Service of the controller."""
-    found = installation(inventory)
-    if found is None:
+    controller = installation(inventory)
+    if controller is None:
         return inventory
     values = given_values(inventory)
-    given = value_at(values.tree, "controller.metrics.port") if values is not None else ABSENT
-    mine, port = (found.namespace, found.name), given if isinstance(given, int) else metrics_port(to)
-    hooks = minor_order(to.minor) <= (1, 0) and not webhooks_off(found, to)
+    chart_port = value_at(values.tree, "controller.metrics.port") if values is not None else ABSENT
+    mine, port = (
+        (controller.namespace, controller.name),
+        chart_port if isinstance(chart_port, int) else metrics_port(to),
+    )
+    hooks = minor_order(to.minor) <= (1, 0) and not webhooks_off(controller, to)
     changed: dict[str, Part[Any]] = {}
     if isinstance(inventory.services, Seen):
         every = inventory.services.items
@@ -200,10 +205,10 @@ def _answering(inventory: Inventory, to: Release) -> Inventory:
     return with_parts(inventory, changed)
 
 
-def _ports(had: list[o.ServicePort] | None, metrics: int | None, *, hooks: bool) -> list[o.ServicePort]:
+def _ports(service_ports: list[o.ServicePort] | None, metrics: int | None, *, hooks: bool) -> list[o.ServicePort]:
     others = [
         service_port
-        for service_port in had or ()
+        for service_port in service_ports or ()
         if service_port.name not in ("http-metrics", "https-webhook", "webhook-metrics")
     ]
     webhook = [o.ServicePort(name="https-webhook", port=int(WEBHOOK_PORT))] if hooks else []
@@ -218,14 +223,14 @@ def _hashed(inventory: Inventory, to: Release) -> Inventory:
     changed: dict[str, Part[Any]] = {}
     for name, keys in HASHES.items():
         part: Any = inventory.part(name)
-        told = {key: version for key in keys if (version := versions[key])}
-        if isinstance(part, Seen) and told:
-            changed[name] = with_items(part, tuple(_marked(one, told) for one in part.items))
+        versions_by_key = {key: version for key in keys if (version := versions[key])}
+        if isinstance(part, Seen) and versions_by_key:
+            changed[name] = with_items(part, tuple(_marked(item, versions_by_key) for item in part.items))
     return with_parts(inventory, changed)
 
 
-def _marked(named_object: o.NamedObject, told: dict[str, str]) -> o.NamedObject:
-    had = named_object.metadata.annotations or {}
-    if all(had.get(key) == version for key, version in told.items()):
+def _marked(named_object: o.NamedObject, versions_by_key: dict[str, str]) -> o.NamedObject:
+    former = named_object.metadata.annotations or {}
+    if all(former.get(key) == version for key, version in versions_by_key.items()):
         return named_object
-    return replace(named_object, metadata=replace(named_object.metadata, annotations={**had, **told}))
+    return replace(named_object, metadata=replace(named_object.metadata, annotations={**former, **versions_by_key}))

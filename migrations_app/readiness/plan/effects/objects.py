@@ -42,32 +42,32 @@ N = TypeVar("N", bound=o.NamedObject)
 
 def patched(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShown:
     """After a patch; a field that a projection does not hold is never passed over."""
-    one = found(inventory, change.target)
-    if isinstance(one, NotShown):
-        return one
-    tree = tree_of(one)
+    target_object = found(inventory, change.target)
+    if isinstance(target_object, NotShown):
+        return target_object
+    tree = tree_of(target_object)
     try:
-        lost = left_out(type(one), change.body)
+        lost = left_out(type(target_object), change.body)
         if lost:
             return NotShown("field_not_kept", f"{change.target.kind} {lost}")
         after = merged(tree, change.body) if isinstance(change.body, dict) else operated(tree, change.body)
     except PatchRefused as refused:
         return NotShown("refused", f"{change.target.kind} {refused}")
-    return _written(inventory, one, tree=after, kind=change.target.kind)
+    return _written(inventory, target_object, tree=after, kind=change.target.kind)
 
 
-def _written(inventory: Inventory, one: N, *, tree: Body, kind: str) -> Inventory | NotShown:
-    before = tree_of(one).get("metadata", {})
+def _written(inventory: Inventory, named_object: N, *, tree: Body, kind: str) -> Inventory | NotShown:
+    before = tree_of(named_object).get("metadata", {})
     metadata = tree.get("metadata")
     if not isinstance(metadata, dict) or any(metadata.get(name) != before.get(name) for name in FIXED):
         return NotShown("refused", f"{kind} /metadata")
-    after = object_of(tree, type(one))
+    after = object_of(tree, type(named_object))
     if isinstance(after, NotShown):
         return after
     lost = _unkept(after, {**(after.metadata.labels or {}), **(after.metadata.annotations or {})})
     if lost:
         return NotShown("field_not_kept", f"{kind} {lost}")
-    return put(inventory, one, after=after, kind=kind)
+    return put(inventory, named_object, after=after, kind=kind)
 
 
 def _unkept(named_object: o.NamedObject, marks: Iterable[str]) -> str:
@@ -80,18 +80,22 @@ def _unkept(named_object: o.NamedObject, marks: Iterable[str]) -> str:
 
 def marked(inventory: Inventory, change: ObjectLabels | ObjectAnnotations) -> Inventory | NotShown:
     """After labels or annotations were set and taken off; one that is not there is taken off all the same."""
-    one = found(inventory, change.target)
-    if isinstance(one, NotShown):
-        return one
-    lost = _unkept(one, (*change.given, *change.removed))
+    before = found(inventory, change.target)
+    if isinstance(before, NotShown):
+        return before
+    lost = _unkept(before, (*change.given, *change.removed))
     if lost:
         return NotShown("field_not_kept", f"{change.target.kind} {lost}")
     labels = isinstance(change, ObjectLabels)
-    had = (one.metadata.labels if labels else one.metadata.annotations) or {}
-    kept = {key: value for key, value in had.items() if key not in change.removed} | change.given
-    marks = kept or None if had or change.given else (one.metadata.labels if labels else one.metadata.annotations)
-    metadata = replace(one.metadata, **{"labels" if labels else "annotations": marks})
-    return put(inventory, one, after=replace(one, metadata=metadata), kind=change.target.kind)
+    former = (before.metadata.labels if labels else before.metadata.annotations) or {}
+    remaining = {key: value for key, value in former.items() if key not in change.removed} | change.given
+    marks = (
+        remaining or None
+        if former or change.given
+        else (before.metadata.labels if labels else before.metadata.annotations)
+    )
+    metadata = replace(before.metadata, **{"labels" if labels else "annotations": marks})
+    return put(inventory, before, after=replace(before, metadata=metadata), kind=change.target.kind)
 
 
 def tainted(inventory: Inventory, change: NodeTaint) -> Inventory | NotShown:
@@ -99,34 +103,34 @@ def tainted(inventory: Inventory, change: NodeTaint) -> Inventory | NotShown:
     node = found(inventory, change.target)
     if isinstance(node, NotShown) or not isinstance(node, o.Node):
         return node if isinstance(node, NotShown) else NotShown("refused", change.target.kind)
-    had = node.spec.taints or []
-    touched = [taint for taint in had if taint.key == change.key and change.effect in ("", taint.effect)]
-    left = [taint for taint in had if taint not in touched]
+    former = node.spec.taints or []
+    touched = [taint for taint in former if taint.key == change.key and change.effect in ("", taint.effect)]
+    left = [taint for taint in former if taint not in touched]
     if change.removed and not touched:
         return NotShown("refused", f"Node {change.target.name} has no taint {change.key}")
     if not change.removed:
         new = o.Taint(key=change.key, value=change.value or None, effect=change.effect or None)
-        left = [new if taint in touched else taint for taint in had] if touched else [*had, new]
+        left = [new if taint in touched else taint for taint in former] if touched else [*former, new]
     spec = replace(node.spec, taints=left or None)
     return put(inventory, node, after=replace(node, spec=spec), kind="Node")
 
 
 def switched(inventory: Inventory, change: DeliveryPause | DeliveryResume) -> Inventory | NotShown:
     """After an object of Flux or Argo CD was paused or resumed."""
-    one = found(inventory, change.target)
-    if isinstance(one, NotShown) or not isinstance(one, o.GitOpsDelivery):
-        return one if isinstance(one, NotShown) else NotShown("kind_not_read", change.target.kind)
-    spec = dict(one.spec or {})
+    delivery = found(inventory, change.target)
+    if isinstance(delivery, NotShown) or not isinstance(delivery, o.GitOpsDelivery):
+        return delivery if isinstance(delivery, NotShown) else NotShown("kind_not_read", change.target.kind)
+    spec = dict(delivery.spec or {})
     paused = isinstance(change, DeliveryPause)
     if change.target.kind != "Application":
         spec = merged(spec, {SUSPENDED: True if paused else None})
     else:
         own = {} if isinstance(change, DeliveryPause) else {"prune": change.prune, "selfHeal": change.self_heal}
         automated = None if paused else {key: value for key, value in own.items() if value}
-        told = spec.get("syncPolicy")
-        policy = {**(told if isinstance(told, dict) else {}), "automated": automated}
+        sync_policy = spec.get("syncPolicy")
+        policy = {**(sync_policy if isinstance(sync_policy, dict) else {}), "automated": automated}
         spec["syncPolicy"] = {key: value for key, value in policy.items() if value is not None}
-    return put(inventory, one, after=replace(one, spec=spec), kind=change.target.kind)
+    return put(inventory, delivery, after=replace(delivery, spec=spec), kind=change.target.kind)
 
 
 def applied(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
@@ -136,17 +140,17 @@ def applied(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
         return NotShown("kind_not_read", target.kind)
     if not _served(inventory, target, manifest=change.manifest):
         return NotShown("refused", f"{target.kind} is not served")
-    one = found(inventory, target)
-    if isinstance(one, NotShown):
-        return _made(inventory, change) if one.why == "target_gone" else one
-    tree = tree_of(one)
+    installed = found(inventory, target)
+    if isinstance(installed, NotShown):
+        return _made(inventory, change) if installed.why == "target_gone" else installed
+    tree = tree_of(installed)
     own = {key: value for key, value in change.manifest.items() if key not in ("apiVersion", "kind", "metadata")}
     marks = {key: change.manifest.get("metadata", {}).get(key) or {} for key in ("labels", "annotations")}
     over = {"metadata": {key: value for key, value in marks.items() if value}}
-    lost = left_out(type(one), {**over, **own})
+    lost = left_out(type(installed), {**over, **own})
     if lost:
         return NotShown("field_not_kept", f"{target.kind} {lost}")
-    return _written(inventory, one, tree={**merged(tree, over), **own}, kind=target.kind)
+    return _written(inventory, installed, tree={**merged(tree, over), **own}, kind=target.kind)
 
 
 def _made(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
@@ -154,13 +158,13 @@ def _made(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
     if len(parts) > 1 or (kind is o.CRD and not change.manifest.get("spec")):
         return NotShown("field_not_kept", change.target.kind)
     raw = msgspec.Raw(msgspec.json.encode(change.manifest))
-    one = read_crd(raw) if kind is o.CRD else read_one(raw, kind, take=decoder(kind).decode)
-    if isinstance(one, UnparsableObject):
-        return NotShown("refused", f"{change.target.kind} {one.field}")
+    new_object = read_crd(raw) if kind is o.CRD else read_one(raw, kind, take=decoder(kind).decode)
+    if isinstance(new_object, UnparsableObject):
+        return NotShown("refused", f"{change.target.kind} {new_object.field}")
     part = inventory.part(parts[0])
     if not isinstance(part, Seen):
         return NotShown("part_not_read", parts[0])
-    return with_parts(inventory, {parts[0]: with_items(part, (*part.items, one))})
+    return with_parts(inventory, {parts[0]: with_items(part, (*part.items, new_object))})
 
 
 def _served(inventory: Inventory, target: ChangeTarget, *, manifest: Body) -> bool:

@@ -56,9 +56,9 @@ def found(inventory: Inventory, target: ChangeTarget) -> o.NamedObject | NotShow
         for name, part in zip(names, parts, strict=True)
         for at in positions(inventory, name).get(target.name, ())
     )
-    one = next((each for each in named if isinstance(each, o.NamedObject) and is_target(each, target)), None)
-    if one is not None:
-        return one
+    target_object = next((item for item in named if isinstance(item, o.NamedObject) and is_target(item, target)), None)
+    if target_object is not None:
+        return target_object
     whole = all(isinstance(part, Seen) for part in parts)
     return NotShown("target_gone" if whole else "part_not_read", f"{target.kind} {target.name}")
 
@@ -69,21 +69,23 @@ def positions(inventory: Inventory, part: str) -> Mapping[str, Sequence[int]]:
     """
     if (positions, part) not in inventory.known:
         places: dict[str, list[int]] = {}
-        for at, each in enumerate(inventory.part(part).items):
-            if isinstance(each, o.NamedObject):
-                places.setdefault(each.name, []).append(at)
+        for at, item in enumerate(inventory.part(part).items):
+            if isinstance(item, o.NamedObject):
+                places.setdefault(item.name, []).append(at)
         inventory.known[positions, part] = Fact(places, frozenset((part,)))
     known: Mapping[str, Sequence[int]] = inventory.known[positions, part].value
     return known
 
 
-def is_target(one: object, target: ChangeTarget) -> bool:
+def is_target(candidate: object, target: ChangeTarget) -> bool:
     """Whether it is the object that is meant, in a part that holds its kind."""
-    if not isinstance(one, o.NamedObject) or not isinstance(one, KINDS[target.kind][1]):
+    if not isinstance(candidate, o.NamedObject) or not isinstance(candidate, KINDS[target.kind][1]):
         return False
     shared = set(KINDS[target.kind][0]) & SHARED
     return (
-        one.name == target.name and target.namespace in ("", one.namespace) and (not shared or one.kind == target.kind)
+        candidate.name == target.name
+        and target.namespace in ("", candidate.namespace)
+        and (not shared or candidate.kind == target.kind)
     )
 
 

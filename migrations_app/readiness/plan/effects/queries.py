@@ -33,10 +33,10 @@ def renamed(inventory: Inventory, change: QueryRename) -> Inventory | NotShown:
         return NotShown("part_not_read", PARTS[target.kind])
     mine = (target.kind, target.namespace, target.name)
     items = tuple(
-        _renamed(one, change.names)
-        if isinstance(one, MetricUser) and (one.kind, one.namespace, one.name) == mine
-        else one
-        for one in part.items
+        _renamed(item, change.names)
+        if isinstance(item, MetricUser) and (item.kind, item.namespace, item.name) == mine
+        else item
+        for item in part.items
     )
     if all(new is old for new, old in zip(items, part.items, strict=True)):
         return NotShown("target_gone", f"{target.kind} {target.name}")

@@ -13,10 +13,10 @@ from migrations_app.readiness.plan.effects.places import with_items, with_parts
 from migrations_app.readiness.plan.effects.trees import object_of
 
 
-def bound(inventory: Inventory, step: ObjectApply, *, beside: Iterable[Change]) -> Inventory | NotShown | None:
+def bound(inventory: Inventory, step: ObjectApply, *, group_steps: Iterable[Change]) -> Inventory | NotShown | None:
     """After a ClusterRole was made, or bound to an account of the controller, by steps of one group; None where the
     step is another one. The role is held from its binding on."""
-    manifests = [one.manifest for one in beside if isinstance(one, ObjectApply)]
+    manifests = [body.manifest for body in group_steps if isinstance(body, ObjectApply)]
     role = step.target.name
     if step.target.kind == "ClusterRole" and any(_binds(inventory, manifest, role=role) for manifest in manifests):
         known = {cluster_role.name for cluster_role in inventory.controller_rbac.items}
@@ -24,21 +24,21 @@ def bound(inventory: Inventory, step: ObjectApply, *, beside: Iterable[Change]) 
     if step.target.kind != "ClusterRoleBinding":
         return None
     roles = (manifest for manifest in manifests if manifest.get("kind") == "ClusterRole")
-    rules = next((one for one in roles if _binds(inventory, step.manifest, role=_name(one))), None)
+    rules = next((body for body in roles if _binds(inventory, step.manifest, role=_name(body))), None)
     part = inventory.controller_rbac
     if rules is None or not isinstance(part, Seen):
         return NotShown("kind_not_read" if rules is None else "part_not_read", "ClusterRoleBinding")
     if any(cluster_role.name == _name(rules) for cluster_role in part.items):
         return inventory
-    made = object_of(rules, ClusterRole)
-    if isinstance(made, NotShown):
-        return made
-    return with_parts(inventory, {"controller_rbac": with_items(part, (*part.items, made))})
+    new_role = object_of(rules, ClusterRole)
+    if isinstance(new_role, NotShown):
+        return new_role
+    return with_parts(inventory, {"controller_rbac": with_items(part, (*part.items, new_role))})
 
 
 def _name(manifest: Body) -> str:
-    found: str = manifest.get("metadata", {}).get("name", "")
-    return found
+    object_name: str = manifest.get("metadata", {}).get("name", "")
+    return object_name
 
 
 def _binds(inventory: Inventory, manifest: Body, *, role: str) -> bool:

@@ -25,7 +25,7 @@ def succeeded(inventory: Inventory) -> Inventory | NotShown:
     """With a NodePool for each Provisioner and an EC2NodeClass for each AWSNodeTemplate that has none. Where the
     conversion leaves a choice open nothing is made: it is for a person."""
     try:
-        made = successors(inventory, {})
+        new_objects = successors(inventory, {})
     except (Unavailable, InvalidInput) as reason:
         return NotShown("for_a_person", reason.code)
     changed: dict[str, Part[Any]] = {}
@@ -33,8 +33,8 @@ def succeeded(inventory: Inventory) -> Inventory | NotShown:
         part: Any = inventory.part(name)
         if not isinstance(part, Seen):
             return NotShown("part_not_read", name)
-        new = [_object(successor, projection) for successor in made if successor.target.kind == kind]
-        if any(isinstance(one, UnparsableObject) for one in new):
+        new = [_object(successor, projection) for successor in new_objects if successor.target.kind == kind]
+        if any(isinstance(item, UnparsableObject) for item in new):
             return NotShown("refused", kind)
         changed[name] = with_items(part, (*part.items, *_absent(new, part.items)))
     return with_parts(inventory, changed)
@@ -46,4 +46,4 @@ def _object(successor: Successor, projection: type[o.NamedObject]) -> Any:  # no
 
 def _absent(new: Iterable[Any], there: Iterable[o.NamedObject]) -> list[Any]:
     known = {named_object.name for named_object in there}
-    return [one for one in new if one.name not in known]
+    return [item for item in new if item.name not in known]

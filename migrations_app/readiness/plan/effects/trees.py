@@ -21,8 +21,8 @@ class PatchRefused(Exception):
 
 def tree_of(named_object: NamedObject) -> Body:
     """The object with the API's names; what is as by default is left out."""
-    found: Body = msgspec.to_builtins(named_object)
-    return found
+    body: Body = msgspec.to_builtins(named_object)
+    return body
 
 
 def object_of(tree: Body, kind: type[N]) -> N | NotShown:
@@ -62,8 +62,8 @@ def operated(tree: Body, steps: Sequence[Body]) -> Body:
 def _operated(tree: Body, step: Body) -> Body:
     *above, last = _steps(step["path"])
     holder: Any = tree
-    for each in above:
-        holder = holder[_index(holder, each)]
+    for key in above:
+        holder = holder[_index(holder, key)]
     match step["op"]:
         case "add" if isinstance(holder, list):
             place = len(holder) if last == "-" else int(last)
@@ -116,9 +116,9 @@ def _changed(body: Body, *, above: tuple[str, ...] = ()) -> Iterator[tuple[str, 
 def _named(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if isinstance(value, dict) and value:
         yield from _changed(value, above=path)
-    elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
-        for one in value:
-            yield from _named(one, (*path, "-"))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for item in value:
+            yield from _named(item, (*path, "-"))
     else:
         yield path
 
@@ -133,7 +133,7 @@ def _holds(kind: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - a type a
         return True
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
-        return any(_holds(one, path) for one in inner if one is not type(None))
+        return any(_holds(inner_type, path) for inner_type in inner if inner_type is not type(None))
     if origin is dict:
         return _holds(inner[1], path[1:])
     if origin is list:

@@ -3,8 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from migrations_app.karpenter.kubernetes_support import support_of
-from migrations_app.karpenter.tables.support_rows import EKS_SUPPORT
+from migrations_app.karpenter.tables.support_rows import EKS_SUPPORT, support_of
 
 
 def test_the_server_of_eks_names_its_minor():
