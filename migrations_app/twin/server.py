@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterable, Mapping
 from threading import RLock
 from typing import Any
 
-from migrations_app.twin import deletion, discovery, eviction, lists, loading, saving, writes
+from migrations_app.twin import deletion, discovery, eviction, lists, loading, writes
 from migrations_app.twin.access import ADMIN, REVIEW_KINDS, REVIEWS, Access
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, no_such_path
 from migrations_app.twin.calls import JSON, Call, check_options, read_path
 from migrations_app.twin.definitions import Converter, Definitions
 from migrations_app.twin.garbage import GarbageCollector, settle_definitions
+from migrations_app.twin.loading import SavedTwin
 from migrations_app.twin.objects.kinds import Place
-from migrations_app.twin.saving import SavedTwin
 from migrations_app.twin.state import Clock, State, Work
 from migrations_app.twin.watches import Watch
 
@@ -73,12 +73,12 @@ class Twin:
     def saved(self) -> SavedTwin:
         """Everything that is stored, to be restored by another twin. Documents must not be changed."""
         with self._lock:
-            return saving.saved(self._state)
+            return loading.saved(self._state)
 
     def restore(self, saved: SavedTwin) -> None:
         """Takes everything over that another twin had stored, with its resource versions. For an empty twin."""
         with self._lock:
-            saving.restore(self._state, saved)
+            loading.restore(self._state, saved)
 
     @property
     def revision(self) -> int:

@@ -22,8 +22,8 @@ from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.instance_sizes import TYPE, known_sizes
 from migrations_app.simulator.memory import SimulatorMemory
 from migrations_app.simulator.simulator import KarpenterSimulator
+from migrations_app.twin.loading import SavedTwin
 from migrations_app.twin.ports.controllers import Document, TwinControllers
-from migrations_app.twin.saving import SavedTwin
 from migrations_app.twin.server import Twin
 
 MINOR = 28
