@@ -4,10 +4,10 @@ Losing a race to somebody else is no error: the next look tells.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from migrations_app.errors import ServerFailed
+from migrations_app.simulator.changes import ObjectChange
 from migrations_app.twin.answers import Answer
 from migrations_app.twin.calls import MERGE
 from migrations_app.twin.server import Twin
@@ -87,15 +87,6 @@ def _own(document: Document) -> Document:
     return document | {key: dict(document[key]) for key in _SECTIONS if isinstance(document.get(key), dict)}
 
 
-@dataclass(frozen=True, slots=True)
-class ListChange:
-    """An object of the list at `path` as it is now, or as it was when it went."""
-
-    path: str
-    document: Document
-    gone: bool = False
-
-
 class TwinChanges:
     """What changed in lists since the last look, without listing them again. The first look tells everything."""
 
@@ -103,14 +94,14 @@ class TwinChanges:
         self._twin, self._watch = twin, twin.watch()
         self.unserved: set[str] = set()
 
-    def read(self, paths: Iterable[str]) -> Iterator[ListChange]:
+    def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
         for path in paths:
             changes = self._twin.taken(self._watch, path)
             if changes is None:
                 self.unserved.add(path)
                 continue
             self.unserved.discard(path)
-            yield from (ListChange(path, _own(document), gone) for document, gone in changes)
+            yield from (ObjectChange(path, _own(document), gone=gone) for document, gone in changes)
 
     def restart(self) -> None:
         """The next look tells everything again."""
