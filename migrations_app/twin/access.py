@@ -32,17 +32,17 @@ class Access:
     def of(self, user: str) -> list[Mapping[str, Any]]:
         return [_EVERYTHING, _EVERY_PATH] if user == ADMIN else self.rules.get(user, [])
 
-    def allows(self, user: str, asked: Mapping[str, Any]) -> bool:
+    def allows(self, user: str, attributes: Mapping[str, Any]) -> bool:
         """Whether a rule covers these resourceAttributes."""
         if user == ADMIN:
             return True
-        plural, sub = str(asked.get("resource", "")), str(asked.get("subresource", ""))
-        wanted = f"{plural}/{sub}" if sub else plural
+        plural, sub = str(attributes.get("resource", "")), str(attributes.get("subresource", ""))
+        resource = f"{plural}/{sub}" if sub else plural
         return any(
-            _holds(rule.get("verbs"), str(asked.get("verb", "")))
-            and _holds(rule.get("apiGroups"), str(asked.get("group", "")))
-            and (_holds(rule.get("resources"), wanted) or (sub and f"*/{sub}" in (rule.get("resources") or ())))
-            and (not rule.get("resourceNames") or asked.get("name") in rule["resourceNames"])
+            _lists(rule.get("verbs"), str(attributes.get("verb", "")))
+            and _lists(rule.get("apiGroups"), str(attributes.get("group", "")))
+            and (_lists(rule.get("resources"), resource) or (sub and f"*/{sub}" in (rule.get("resources") or ())))
+            and (not rule.get("resourceNames") or attributes.get("name") in rule["resourceNames"])
             for rule in self.of(user)
         )
 
@@ -56,14 +56,14 @@ class Access:
             self._check(call, "create")
 
     def _check(self, call: Call, verb: str) -> None:
-        asked = {
+        attributes = {
             "verb": verb,
             "group": call.kind.group,
             "resource": call.kind.plural,
             "subresource": call.subresource,
             "name": call.name,
         }
-        if self.allows(call.user, asked):
+        if self.allows(call.user, attributes):
             return
         plural = f"{call.kind.plural}/{call.subresource}" if call.subresource else call.kind.plural
         place = f'in the namespace "{call.namespace}"' if call.namespace else "at the cluster scope"
@@ -95,13 +95,13 @@ class Access:
     def _allowed(self, spec: Mapping[str, Any], user: str) -> bool:
         if "resourceAttributes" in spec:
             return self.allows(user, spec["resourceAttributes"] or {})
-        asked = spec.get("nonResourceAttributes") or {}
+        attributes = spec.get("nonResourceAttributes") or {}
         return any(
-            _holds(rule.get("verbs"), str(asked.get("verb", "")))
-            and _holds(rule.get("nonResourceURLs"), str(asked.get("path", "")))
+            _lists(rule.get("verbs"), str(attributes.get("verb", "")))
+            and _lists(rule.get("nonResourceURLs"), str(attributes.get("path", "")))
             for rule in self.of(user)
         )
 
 
-def _holds(listed: Any, wanted: str) -> bool:  # noqa: ANN401 - a list of texts, or absent
-    return "*" in (listed or ()) or wanted in (listed or ())
+def _lists(texts: Any, text: str) -> bool:  # noqa: ANN401 - a list of texts, or absent
+    return "*" in (texts or ()) or text in (texts or ())

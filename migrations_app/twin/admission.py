@@ -21,12 +21,12 @@ def refuse_by_webhooks(work: Work, document: Tree, *, operation: str) -> None:
     for webhook in _webhooks(work):
         if service_of(webhook.get("clientConfig") or {}) not in work.state.definitions.down:
             continue
-        asked = any(_covers(rule, work, operation=operation) for rule in webhook.get("rules") or ())
-        if asked and webhook.get("failurePolicy") != "Ignore" and _selected(webhook, work, document=document):
+        covered = any(_covers(rule, work, operation=operation) for rule in webhook.get("rules") or ())
+        if covered and webhook.get("failurePolicy") != "Ignore" and _selected(webhook, work, document=document):
             service = service_of(webhook["clientConfig"]).rpartition("/")[2]
-            told = f'failed calling webhook "{webhook.get("name")}": Post: service "{service}" not found'
-            message = f"Internal error occurred: {told}"
-            raise internal(message, reason="InternalError", causes=[RefusalCause("", "", told)])
+            failure = f'failed calling webhook "{webhook.get("name")}": Post: service "{service}" not found'
+            message = f"Internal error occurred: {failure}"
+            raise internal(message, reason="InternalError", causes=[RefusalCause("", "", failure)])
 
 
 def _webhooks(work: Work) -> Iterator[Tree]:
@@ -40,9 +40,9 @@ def _covers(rule: Mapping[str, Any], work: Work, *, operation: str) -> bool:
     plural = f"{call.kind.plural}/{call.subresource}" if call.subresource else call.kind.plural
     resources = rule.get("resources") or ()
     wide = "*/*" in resources or ("*" in resources and not call.subresource)
-    named = wide or plural in resources or (f"{call.kind.plural}/*" in resources)
+    by_resource = wide or plural in resources or (f"{call.kind.plural}/*" in resources)
     return (
-        named
+        by_resource
         and bool({"*", operation} & set(rule.get("operations") or ()))
         and bool({"*", call.kind.group} & set(rule.get("apiGroups") or ()))
         and bool({"*", call.version} & set(rule.get("apiVersions") or ()))
@@ -51,7 +51,7 @@ def _covers(rule: Mapping[str, Any], work: Work, *, operation: str) -> bool:
 
 def _selected(webhook: Tree, work: Work, *, document: Tree) -> bool:
     labels = document["metadata"].get("labels") or {}
-    space = work.state.store.find(NAMESPACES, ("", work.call.namespace))
-    around = (space.document["metadata"].get("labels") or {}) if space else {}
-    pairs = (("objectSelector", labels), ("namespaceSelector", around))
-    return all(selected_by(webhook.get(key) or {}, empty=True)(held) for key, held in pairs)
+    namespace_object = work.state.store.find(NAMESPACES, ("", work.call.namespace))
+    namespace_labels = (namespace_object.document["metadata"].get("labels") or {}) if namespace_object else {}
+    pairs = (("objectSelector", labels), ("namespaceSelector", namespace_labels))
+    return all(selected_by(webhook.get(key) or {}, empty=True)(some_labels) for key, some_labels in pairs)

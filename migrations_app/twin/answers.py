@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from migrations_app.twin.objects.faults import RefusalCause, causes_told
+from migrations_app.twin.objects.faults import RefusalCause, cause_documents
 from migrations_app.twin.objects.kinds import ServedKind
 
 Tree = dict[str, Any]
@@ -31,21 +31,21 @@ class RequestRefused(Exception):
         causes: Iterable[RefusalCause] = (),
     ) -> None:
         super().__init__(message)
-        told: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
-        whole = dict(details or {})
-        if listed := causes_told(causes):
-            whole["causes"] = listed
+        document: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message}
+        all_details = dict(details or {})
+        if entries := cause_documents(causes):
+            all_details["causes"] = entries
         if reason:
-            told["reason"] = reason
-        if whole or details is not None:
-            told["details"] = whole
-        self.answer = Answer(status, told | {"code": status})
+            document["reason"] = reason
+        if all_details or details is not None:
+            document["details"] = all_details
+        self.answer = Answer(status, document | {"code": status})
 
 
 def success(details: Tree | None = None, *, code: int = 0) -> Tree:
     """The Status document of a request that worked."""
-    told: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-    return told | ({"details": details} if details else {}) | ({"code": code} if code else {})
+    document: Tree = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    return document | ({"details": details} if details else {}) | ({"code": code} if code else {})
 
 
 def bad_request(message: str) -> RequestRefused:
@@ -90,32 +90,34 @@ def forbidden(kind: ServedKind, name: str, *, why: str) -> RequestRefused:
 
 
 def invalid(kind: ServedKind, name: str, *, causes: Iterable[RefusalCause]) -> RequestRefused:
-    """422: the object breaks these rules; a cause is said once, however often a rule found it."""
-    every = tuple(dict.fromkeys(causes))
-    said = [f"{cause.field}: {cause.message}" for cause in every]
-    listed = said[0] if len(said) == 1 else f"[{', '.join(said)}]"
+    """422: the object breaks these rules; each cause is listed once."""
+    unique_causes = tuple(dict.fromkeys(causes))
+    sentences = [f"{cause.field}: {cause.message}" for cause in unique_causes]
+    text = sentences[0] if len(sentences) == 1 else f"[{', '.join(sentences)}]"
     group = {"group": kind.group} if kind.group else {}
     details = {"name": name, **group, "kind": kind.kind}
-    message = f'{kind.qualified} "{name}" is invalid: {listed}'
-    return RequestRefused(422, "Invalid", message=message, details=details, causes=every)
+    message = f'{kind.qualified} "{name}" is invalid: {text}'
+    return RequestRefused(422, "Invalid", message=message, details=details, causes=unique_causes)
 
 
 def refuse_invalid(kind: ServedKind, name: str, *, causes: Iterable[RefusalCause]) -> None:
     """Raises RequestRefused if there is a cause."""
-    every = tuple(causes)
-    if every:
-        raise invalid(kind, name, causes=every)
+    all_causes = tuple(causes)
+    if all_causes:
+        raise invalid(kind, name, causes=all_causes)
 
 
-def refuse_options(what: str, causes: Iterable[RefusalCause]) -> NoReturn:
-    """Raises the refusal of a query parameter or of DeleteOptions; `what` is the kind of the options."""
-    every = tuple(causes)
-    message = f'{what}.meta.k8s.io "" is invalid: ' + ", ".join(f"{cause.field}: {cause.message}" for cause in every)
-    details = {"group": "meta.k8s.io", "kind": what}
-    raise RequestRefused(422, "Invalid", message=message, details=details, causes=every)
+def refuse_options(options_kind: str, causes: Iterable[RefusalCause]) -> NoReturn:
+    """Raises the refusal of a query parameter or of DeleteOptions; `options_kind` is such as PatchOptions."""
+    all_causes = tuple(causes)
+    message = f'{options_kind}.meta.k8s.io "" is invalid: ' + ", ".join(
+        f"{cause.field}: {cause.message}" for cause in all_causes
+    )
+    details = {"group": "meta.k8s.io", "kind": options_kind}
+    raise RequestRefused(422, "Invalid", message=message, details=details, causes=all_causes)
 
 
 def details_of(kind: ServedKind, name: str) -> Tree:
     group = {"group": kind.group} if kind.group else {}
-    named = {"name": name} if name else {}
-    return {**named, **group, "kind": kind.plural}
+    name_entry = {"name": name} if name else {}
+    return {**name_entry, **group, "kind": kind.plural}

@@ -22,7 +22,7 @@ UNNAMED_MANAGER = "unknown"
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """One request, which nobody changes. `name` is empty for a list or a creation."""
+    """One request; it is never changed. `name` is empty for a list or a creation."""
 
     method: str
     definition: Definition
@@ -58,7 +58,7 @@ class Call:
         return bool(self.query.get("dryRun") or options.get("dryRun"))
 
 
-def read_path(path: str, definitions: Definitions, *, method: str = "", **sent: Any) -> Call | None:  # noqa: ANN401 - the fields of Call
+def read_path(path: str, definitions: Definitions, *, method: str = "", **fields: Any) -> Call | None:  # noqa: ANN401 - the fields of Call
     """The request that a path names; None for paths such as /version and /apis/apps.
 
     Raises RequestRefused for a resource that is not served.
@@ -86,16 +86,16 @@ def read_path(path: str, definitions: Definitions, *, method: str = "", **sent: 
         namespace=namespace,
         name=name,
         subresource=subresource,
-        **sent,
+        **fields,
     )
 
 
 def check_options(call: Call) -> None:
     """Raises RequestRefused for a dry run of a kind that no server knows."""
-    told = call.query.get("dryRun")
-    if told and told != "All":
-        what = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}.get(call.method)
-        refuse_options(what or "DeleteOptions", [not_supported("dryRun", [told], choice=["All"])])
+    value = call.query.get("dryRun")
+    if value and value != "All":
+        options_kind = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}.get(call.method)
+        refuse_options(options_kind or "DeleteOptions", [not_supported("dryRun", [value], choice=["All"])])
 
 
 def object_in(call: Call) -> Tree:
@@ -103,28 +103,35 @@ def object_in(call: Call) -> Tree:
     body = call.body
     if not isinstance(body, Mapping):
         raise bad_request(f"the body is no {call.kind.kind}")
-    told = {"apiVersion": body.get("apiVersion"), "kind": body.get("kind")}
-    wanted = {"apiVersion": call.api_version, "kind": call.kind.kind}
-    missing = [key for key, value in told.items() if not value]
+    sent_type = {"apiVersion": body.get("apiVersion"), "kind": body.get("kind")}
+    expected_type = {"apiVersion": call.api_version, "kind": call.kind.kind}
+    missing = [key for key, value in sent_type.items() if not value]
     if missing and (call.kind.custom or len(missing) == 1):
         raise bad_request(f"{call.kind.kind} cannot be handled: {', '.join(missing)} is missing")
-    if not missing and told["apiVersion"] != wanted["apiVersion"]:
-        given, expected = told["apiVersion"], wanted["apiVersion"]
-        raise bad_request(f"the API version in the data ({given}) does not match the expected API version ({expected})")
-    if not missing and told["kind"] != wanted["kind"] and not call.kind.custom:
-        raise bad_request(f"{told['kind']} cannot be handled as a {wanted['kind']}")
+    if not missing and sent_type["apiVersion"] != expected_type["apiVersion"]:
+        sent_version, expected_version = sent_type["apiVersion"], expected_type["apiVersion"]
+        raise bad_request(
+            f"the API version in the data ({sent_version}) does not match the expected API version ({expected_version})"
+        )
+    if not missing and sent_type["kind"] != expected_type["kind"] and not call.kind.custom:
+        raise bad_request(f"{sent_type['kind']} cannot be handled as a {expected_type['kind']}")
     metadata = body.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         raise bad_request(f"{call.kind.kind} cannot be handled: metadata is no object")
-    found = {**body, **wanted, "kind": told["kind"] or wanted["kind"], "metadata": dict(metadata or {})}
-    check_place(call, found["metadata"])
-    return found
+    document = {
+        **body,
+        **expected_type,
+        "kind": sent_type["kind"] or expected_type["kind"],
+        "metadata": dict(metadata or {}),
+    }
+    check_place(call, document["metadata"])
+    return document
 
 
 def check_place(call: Call, metadata: Tree) -> None:
     """Puts the object into the namespace of the request. Raises RequestRefused if it names another."""
-    given = metadata.get("namespace") or ""
-    if call.namespace and given not in ("", call.namespace):
+    body_namespace = metadata.get("namespace") or ""
+    if call.namespace and body_namespace not in ("", call.namespace):
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     if call.namespace:
         metadata["namespace"] = call.namespace
@@ -135,5 +142,5 @@ def check_place(call: Call, metadata: Tree) -> None:
 def check_name(call: Call, metadata: Tree) -> None:
     """Raises RequestRefused if the object in the body has another name than the path."""
     if call.name and metadata.get("name") != call.name:
-        given = metadata.get("name", "")
-        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.name})")
+        body_name = metadata.get("name", "")
+        raise bad_request(f"the name of the object ({body_name}) does not match the name on the URL ({call.name})")

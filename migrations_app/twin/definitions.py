@@ -13,16 +13,16 @@ from migrations_app.twin.store import StoredObject
 
 Tree = dict[str, Any]
 Converter = Callable[[Tree, str], Tree]
-"""The object in the wanted apiVersion, as a conversion webhook answers it. It must not change what it is given."""
+"""Returns the object in another apiVersion, as a conversion webhook does. It must not change its argument."""
 _CLUSTER = "Cluster"
 CONVERTER = "twin/conversion"
-"""The service that converts for open definitions; nobody takes it down."""
+"""The service that converts for open definitions; it is never down."""
 _EVERY_FIELD: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """One kind as it is served now. `serial` changes with the CustomResourceDefinition, so that old views are told."""
+    """One kind as it is served now. `serial` changes with the CustomResourceDefinition, which outdates views."""
 
     kind: ServedKind
     schemas: Mapping[str, Schema] = field(default_factory=dict)
@@ -69,11 +69,11 @@ def of_crd(crd: Tree, serial: int) -> Definition:
     )
 
 
-def _opened(made: Definition, crd: Tree, *, converts: bool) -> Definition:
+def _opened(definition: Definition, crd: Tree, *, converts: bool) -> Definition:
     """The definition with a schema that keeps every field, and with a converter that answers where there is one."""
     schemas = {version["name"]: _EVERY_FIELD for version in crd["spec"]["versions"]}
     webhook = CONVERTER if converts and len(schemas) > 1 else ""
-    return replace(made, schemas=schemas, with_status=frozenset(made.kind.versions), webhook=webhook)
+    return replace(definition, schemas=schemas, with_status=frozenset(definition.kind.versions), webhook=webhook)
 
 
 def webhook_of(spec: Tree) -> str:
@@ -86,7 +86,7 @@ def webhook_of(spec: Tree) -> str:
 
 
 def service_of(client: Tree) -> str:
-    """Whom a clientConfig calls: `namespace/name` of a service, or an address."""
+    """What a clientConfig calls: `namespace/name` of a service, or an address."""
     service = client.get("service")
     return f"{service.get('namespace')}/{service.get('name')}" if service else str(client.get("url", ""))
 
@@ -95,7 +95,7 @@ class Definitions:
     """Every kind that is served, by group and plural.
 
     `converters` answer for conversion webhooks, by CRD name; a webhook without one, or whose service is in `down`,
-    fails as one that nobody answers.
+    fails like one that does not answer.
     """
 
     def __init__(self, minor: int, *, is_open: bool = False) -> None:
@@ -125,10 +125,10 @@ class Definitions:
         """Serves what this CustomResourceDefinition says, from now on."""
         self._serial += 1
         self.changes += 1
-        made = of_crd(crd, self._serial)
+        definition = of_crd(crd, self._serial)
         if self.is_open:
-            made = _opened(made, crd, converts=made.kind.resource in self.converters)
-        self._kinds[made.kind.place] = made
+            definition = _opened(definition, crd, converts=definition.kind.resource in self.converters)
+        self._kinds[definition.kind.place] = definition
         self._named.clear()
 
     def serve(self, kind: ServedKind) -> Definition:
@@ -144,34 +144,41 @@ class Definitions:
 
     def view(self, definition: Definition, stored: StoredObject, *, version: str) -> Tree:
         """The stored object in that version. Raises RequestRefused if its conversion fails."""
-        document, wanted = stored.document, definition.kind.api_version(version)
-        if stored.serial == definition.serial and document["apiVersion"] == wanted:
+        document, api_version = stored.document, definition.kind.api_version(version)
+        if stored.serial == definition.serial and document["apiVersion"] == api_version:
             return document
-        self._refuse_broken(definition, document, wanted=wanted)
-        held = (stored.views or {}).get(version)
-        if held is not None and held[0] == definition.serial:
-            return held[1]
+        self._refuse_broken(definition, document, api_version=api_version)
+        known_view = (stored.views or {}).get(version)
+        if known_view is not None and known_view[0] == definition.serial:
+            return known_view[1]
         if stored.serial != definition.serial:
             document = admitted(document, definition.schemas.get(document["apiVersion"].rpartition("/")[2]))
-        found = self.converted(definition, document, version=version)
-        stored.views = (stored.views or {}) | {version: (definition.serial, found)}
-        return found
+        new_view = self.converted(definition, document, version=version)
+        stored.views = (stored.views or {}) | {version: (definition.serial, new_view)}
+        return new_view
 
     def converted(self, definition: Definition, document: Tree, *, version: str) -> Tree:
         """The object in that version. Raises RequestRefused if the conversion fails."""
-        wanted = definition.kind.api_version(version)
-        if document["apiVersion"] == wanted:
+        api_version = definition.kind.api_version(version)
+        if document["apiVersion"] == api_version:
             return document
         if not definition.webhook:
-            return _pruned(document | {"apiVersion": wanted}, definition.schemas.get(version))
-        self._refuse_broken(definition, document, wanted=wanted)
-        found = self.converters[definition.kind.resource](document, wanted)
-        own = {key: found["metadata"][key] for key in ("labels", "annotations") if found["metadata"].get(key)}
-        kept = {key: value for key, value in document["metadata"].items() if key not in ("labels", "annotations")}
-        return _pruned(found | {"apiVersion": wanted, "metadata": kept | own}, definition.schemas.get(version))
+            return _pruned(document | {"apiVersion": api_version}, definition.schemas.get(version))
+        self._refuse_broken(definition, document, api_version=api_version)
+        answer = self.converters[definition.kind.resource](document, api_version)
+        open_metadata = {
+            key: answer["metadata"][key] for key in ("labels", "annotations") if answer["metadata"].get(key)
+        }
+        fixed_metadata = {
+            key: value for key, value in document["metadata"].items() if key not in ("labels", "annotations")
+        }
+        return _pruned(
+            answer | {"apiVersion": api_version, "metadata": fixed_metadata | open_metadata},
+            definition.schemas.get(version),
+        )
 
-    def _refuse_broken(self, definition: Definition, document: Tree, *, wanted: str) -> None:
-        if document["apiVersion"] == wanted or not definition.webhook:
+    def _refuse_broken(self, definition: Definition, document: Tree, *, api_version: str) -> None:
+        if document["apiVersion"] == api_version or not definition.webhook:
             return
         if definition.webhook in self.down or definition.kind.resource not in self.converters:
             kind, name = definition.kind.kind, definition.webhook.rpartition("/")[2]
@@ -185,26 +192,26 @@ def _pruned(document: Tree, schema: Schema | None) -> Tree:
         return document
     head = {key: document[key] for key in ("apiVersion", "kind", "metadata") if key in document}
     body = {key: value for key, value in document.items() if key not in head}
-    found: Tree = pruned(body, schema)
-    return document if found == body else head | found
+    pruned_body: Tree = pruned(body, schema)
+    return document if pruned_body == body else head | pruned_body
 
 
 def crd_faults(crd: Tree) -> Iterator[RefusalCause]:
-    """What is wrong with a CustomResourceDefinition, as far as the twin looks."""
+    """What is wrong with a CustomResourceDefinition, as far as the twin checks it."""
     spec = crd.get("spec") or {}
     names, versions = spec.get("names") or {}, spec.get("versions") or []
-    for field_name, held in (("group", spec), ("plural", names), ("kind", names)):
-        if not held.get(field_name):
+    for field_name, holder in (("group", spec), ("plural", names), ("kind", names)):
+        if not holder.get(field_name):
             yield required(f"spec.{'' if field_name == 'group' else 'names.'}{field_name}")
-    wanted = f"{names.get('plural')}.{spec.get('group')}"
-    if crd["metadata"].get("name") != wanted:
+    expected_name = f"{names.get('plural')}.{spec.get('group')}"
+    if crd["metadata"].get("name") != expected_name:
         yield wrong("metadata.name", crd["metadata"].get("name"), why='must be spec.names.plural+"."+spec.group')
-    if sum(bool(one.get("storage")) for one in versions) != 1:
+    if sum(bool(version.get("storage")) for version in versions) != 1:
         yield wrong("spec.versions", len(versions), why="must have exactly one version marked as storage version")
-    known = [one.get("name") for one in versions]
-    for place, version in enumerate((crd.get("status") or {}).get("storedVersions") or ()):
-        if version not in known:
-            yield wrong(f"status.storedVersions[{place}]", version, why="must appear in spec.versions")
+    version_names = [version.get("name") for version in versions]
+    for position, stored_version in enumerate((crd.get("status") or {}).get("storedVersions") or ()):
+        if stored_version not in version_names:
+            yield wrong(f"status.storedVersions[{position}]", stored_version, why="must appear in spec.versions")
 
 
 def accepted(crd: Tree, old: Tree | None, *, now: str) -> Tree:

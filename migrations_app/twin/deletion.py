@@ -32,7 +32,7 @@ def delete(work: Work) -> Answer:
     _refuse_preconditions(work.call, stored, options=options)
     refuse_by_webhooks(work, stored.document, operation="DELETE")
     old = work.state.view(work.call, stored)
-    new, at_once = _leaving(work, old, options=options)
+    new, at_once = _after_deletion(work, old, options=options)
     if not at_once:
         return Answer(200, new if new == old else work.stored(new))
     if not work.call.dry:
@@ -45,40 +45,40 @@ def delete(work: Work) -> Answer:
 
 def _options(call: Call) -> Tree:
     """The options of the deletion: in the body, or in the query where there is none. Raises RequestRefused."""
-    given = call.body if call.body is not None else _from_query(call.query)
-    odd = odd_form(given, DeletionForm)
+    options = call.body if call.body is not None else _from_query(call.query)
+    odd = odd_form(options, DeletionForm)
     if odd:
         raise bad_request(f"the options of a deletion cannot be handled: {odd}")
     causes: list[RefusalCause] = []
-    policy = given.get("propagationPolicy")
+    policy = options.get("propagationPolicy")
     if policy is not None and policy not in _POLICIES:
         causes.append(not_supported("propagationPolicy", policy, choice=(*_POLICIES, "nil")))
-    if policy is not None and given.get("orphanDependents") is not None:
+    if policy is not None and options.get("orphanDependents") is not None:
         causes.append(
             wrong("propagationPolicy", policy, why="orphanDependents and propagationPolicy cannot be both set")
         )
-    dry = given.get("dryRun") or []
+    dry = options.get("dryRun") or []
     if dry and dry != ["All"]:
         causes.append(not_supported("dryRun", dry, choice=["All"]))
     if causes:
         refuse_options("DeleteOptions", causes)
-    return dict(given)
+    return dict(options)
 
 
 def _from_query(query: Mapping[str, str]) -> Tree:
-    found: Tree = {"propagationPolicy": query["propagationPolicy"]} if query.get("propagationPolicy") else {}
+    options: Tree = {"propagationPolicy": query["propagationPolicy"]} if query.get("propagationPolicy") else {}
     seconds = query.get("gracePeriodSeconds", "")
-    return found | ({"gracePeriodSeconds": int(seconds)} if seconds.isdecimal() else {})
+    return options | ({"gracePeriodSeconds": int(seconds)} if seconds.isdecimal() else {})
 
 
 def _refuse_preconditions(call: Call, stored: StoredObject, *, options: Tree) -> None:
-    wanted, record = options.get("preconditions") or {}, stored.document["metadata"]
+    preconditions, metadata = options.get("preconditions") or {}, stored.document["metadata"]
     pairs = (("uid", "UID", "deleted and then recreated"), ("resourceVersion", "ResourceVersion", "modified"))
     for key, name, happened in pairs:
-        if wanted.get(key) and wanted[key] != record[key]:
+        if preconditions.get(key) and preconditions[key] != metadata[key]:
             why = (
-                f"the {name} in the precondition ({wanted[key]}) does not match the {name} in record ({record[key]}). "
-                f"The object might have been {happened}"
+                f"the {name} in the precondition ({preconditions[key]}) does not match the {name} in record "
+                f"({metadata[key]}). The object might have been {happened}"
             )
             message = f'Operation cannot be fulfilled on {call.kind.qualified} "{call.name}": {why}'
             group = {"group": call.kind.group} if call.kind.group else {}
@@ -86,8 +86,8 @@ def _refuse_preconditions(call: Call, stored: StoredObject, *, options: Tree) ->
             raise RequestRefused(409, "Conflict", message=message, details=details)
 
 
-def _leaving(work: Work, old: Tree, *, options: Tree) -> tuple[Tree, bool]:
-    """The object as the deletion leaves it, and whether it goes at once."""
+def _after_deletion(work: Work, old: Tree, *, options: Tree) -> tuple[Tree, bool]:
+    """The object after the deletion, and whether it is removed at once."""
     metadata, now = dict(old["metadata"]), work.state.now()
     grace = _grace(work, old, options=options)
     if grace is None:
@@ -106,7 +106,7 @@ def _leaving(work: Work, old: Tree, *, options: Tree) -> tuple[Tree, bool]:
         metadata.setdefault("deletionTimestamp", now)
         return old | {"metadata": metadata, "status": status}, False
     if "finalizers" not in metadata:
-        return _gone(work, old, metadata=metadata, now=now), True
+        return _deleted_document(work, old, metadata=metadata, now=now), True
     if "deletionGracePeriodSeconds" not in metadata and metadata.get("generation") and not _waits_for_cleanup(work):
         metadata["generation"] += 1
     until = metadata.get("deletionTimestamp")
@@ -116,8 +116,8 @@ def _leaving(work: Work, old: Tree, *, options: Tree) -> tuple[Tree, bool]:
     return old | {"metadata": metadata}, False
 
 
-def _gone(work: Work, old: Tree, *, metadata: Tree, now: str) -> Tree:
-    """What a deletion at once answers: a pod says when its grace ended."""
+def _deleted_document(work: Work, old: Tree, *, metadata: Tree, now: str) -> Tree:
+    """The object that an immediate deletion returns; a pod has the end of its grace period."""
     if work.call.kind.place != _POD:
         return old
     return old | {"metadata": metadata | {"deletionTimestamp": now, "deletionGracePeriodSeconds": 0}}
@@ -128,17 +128,17 @@ def _waits_for_cleanup(work: Work) -> bool:
 
 
 def _grace(work: Work, old: Tree, *, options: Tree) -> int | None:
-    """The seconds that are left to a pod, 0 for everything else; None if it goes already and nothing changes."""
+    """The seconds left to a pod, 0 for everything else; None if it is being deleted already and nothing changes."""
     if work.call.kind.place != _POD:
         return 0
     spec, metadata = old.get("spec") or {}, old["metadata"]
-    asked = options.get("gracePeriodSeconds")
+    requested = options.get("gracePeriodSeconds")
     if "deletionTimestamp" in metadata:
-        held = metadata.get("deletionGracePeriodSeconds")
-        if held is None:
+        running = metadata.get("deletionGracePeriodSeconds")
+        if running is None:
             return 0
-        return None if asked is None or asked >= held else max(asked, 0)
-    seconds = asked if asked is not None else spec.get("terminationGracePeriodSeconds", 30)
+        return None if requested is None or requested >= running else max(requested, 0)
+    seconds = requested if requested is not None else spec.get("terminationGracePeriodSeconds", 30)
     ended = (old.get("status") or {}).get("phase") in _ENDED
     return 0 if ended or not spec.get("nodeName") else max(int(seconds), 0)
 
@@ -153,20 +153,20 @@ def _shortened(metadata: Tree, grace: int, *, now: str) -> Tree:
 
 def _finalizers(call: Call, metadata: Tree, *, options: Tree) -> list[str]:
     """The finalizers with those that the propagation asks the garbage collector for."""
-    held = list(metadata.get("finalizers") or ())
+    present = list(metadata.get("finalizers") or ())
     if call.kind.place in _WITHOUT_COLLECTION:
-        return held
-    wanted = _propagation(held, options)
-    left = [name for name in held if name not in (ORPHAN, FOREGROUND)]
-    asked = {"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(wanted, [])
-    return held if set(held) == {*left, *asked} else [*left, *asked]
+        return present
+    policy = _propagation(present, options)
+    others = [name for name in present if name not in (ORPHAN, FOREGROUND)]
+    collector = {"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(policy, [])
+    return present if set(present) == {*others, *collector} else [*others, *collector]
 
 
-def _propagation(held: list[str], options: Tree) -> str:
+def _propagation(finalizers: list[str], options: Tree) -> str:
     if options.get("orphanDependents") is not None:
         return "Orphan" if options["orphanDependents"] else "Background"
     if options.get("propagationPolicy"):
         return str(options["propagationPolicy"])
-    if ORPHAN in held:
+    if ORPHAN in finalizers:
         return "Orphan"
-    return "Foreground" if FOREGROUND in held else "Background"
+    return "Foreground" if FOREGROUND in finalizers else "Background"

@@ -1,4 +1,4 @@
-"""What the twin serves, told as an API server tells it: /version, /api, /apis and the resources of each version."""
+"""Discovery as an API server answers it: /version, /api, /apis and the resources of each version."""
 
 from typing import Any
 
@@ -20,25 +20,25 @@ def answer(path: str, definitions: Definitions, *, version: Tree) -> Answer:
         return Answer(200, {"kind": "APIVersions", "versions": ["v1"]})
     groups = _groups(definitions)
     if parts == ["apis"]:
-        every = [_group(name, versions) for name, versions in groups.items() if name]
-        return Answer(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": every})
+        group_documents = [_group(name, versions) for name, versions in groups.items() if name]
+        return Answer(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": group_documents})
     if len(parts) == 2 and parts[0] == "apis" and parts[1] in groups:
         return Answer(200, {"kind": "APIGroup", "apiVersion": "v1"} | _group(parts[1], groups[parts[1]]))
-    group, wanted = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
+    group, requested_version = ("", parts[1]) if parts[0] == "api" and len(parts) == 2 else ("", "")
     if parts[0] == "apis" and len(parts) == 3:
-        group, wanted = parts[1], parts[2]
-    if wanted and wanted in groups.get(group, ()):
-        return Answer(200, _resources(definitions, group, version=wanted))
+        group, requested_version = parts[1], parts[2]
+    if requested_version and requested_version in groups.get(group, ()):
+        return Answer(200, _resources(definitions, group, version=requested_version))
     raise no_such_path()
 
 
 def _groups(definitions: Definitions) -> dict[str, list[str]]:
     """The versions of each group, in the order in which they are preferred."""
-    found: dict[str, list[str]] = {}
+    versions_by_group: dict[str, list[str]] = {}
     for definition in definitions:
-        held = found.setdefault(definition.kind.group, [])
-        held += [version for version in definition.kind.versions if version not in held]
-    return {group: sorted(versions, key=preference) for group, versions in sorted(found.items())}
+        group_versions = versions_by_group.setdefault(definition.kind.group, [])
+        group_versions += [version for version in definition.kind.versions if version not in group_versions]
+    return {group: sorted(versions, key=preference) for group, versions in sorted(versions_by_group.items())}
 
 
 def preference(version: str) -> tuple[int, int, int]:
@@ -50,27 +50,29 @@ def preference(version: str) -> tuple[int, int, int]:
 
 
 def _group(name: str, versions: list[str]) -> Tree:
-    told = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
-    return {"name": name, "versions": told, "preferredVersion": told[0]}
+    version_documents = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": version_documents, "preferredVersion": version_documents[0]}
 
 
 def _resources(definitions: Definitions, group: str, *, version: str) -> Tree:
-    mine = [
+    group_definitions = [
         definition
         for definition in definitions
         if definition.kind.group == group and version in definition.kind.versions
     ]
-    resources = [told for definition in mine for told in _told(definition, version)]
+    resources = [resource for definition in group_definitions for resource in _resources_of(definition, version)]
     group_version = f"{group}/{version}" if group else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources}
 
 
-def _told(definition: Definition, version: str) -> list[Tree]:
+def _resources_of(definition: Definition, version: str) -> list[Tree]:
     kind = definition.kind
     head = {"singularName": kind.kind.lower(), "namespaced": kind.namespaced, "kind": kind.kind}
-    found = [{"name": kind.plural} | head | {"verbs": _VERBS}]
+    resources = [{"name": kind.plural} | head | {"verbs": _VERBS}]
     if definition.has_status(version):
-        found.append({"name": f"{kind.plural}/status"} | head | {"verbs": _STATUS_VERBS})
+        resources.append({"name": f"{kind.plural}/status"} | head | {"verbs": _STATUS_VERBS})
     if kind.place == ("", "pods"):
-        found += [{"name": name, "namespaced": True, "kind": of, "verbs": ["create"]} for name, of in _ON_PODS]
-    return found
+        resources += [
+            {"name": name, "namespaced": True, "kind": kind_name, "verbs": ["create"]} for name, kind_name in _ON_PODS
+        ]
+    return resources

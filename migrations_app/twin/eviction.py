@@ -25,13 +25,13 @@ from migrations_app.twin.state import BUDGETS, Work
 from migrations_app.twin.store import StoredObject
 
 Tree = dict[str, Any]
-_NOT_HELD = ("Pending", "Succeeded", "Failed")
-_MOST_DISRUPTED = 2000
-_FIRST_WITHOUT_DOUBT = 22
-"""Servers before 1.22 count pods that are going already; later ones evict them without asking a budget."""
+_UNPROTECTED_PHASES = ("Pending", "Succeeded", "Failed")
+_MAX_DISRUPTED = 2000
+_FIRST_EVICTING_TERMINATING = 22
+"""Servers before 1.22 count pods that are being deleted; later ones evict those without asking a budget."""
 
 
-def posted(work: Work) -> Answer:
+def post_subresource(work: Work) -> Answer:
     """POST to a subresource of a pod."""
     if work.call.kind.place != ("", "pods"):
         raise no_such_path()
@@ -45,16 +45,16 @@ def posted(work: Work) -> Answer:
 def evict(work: Work) -> Answer:
     """Deletes the pod if its budget allows one more disruption."""
     body = _decoded(work.call, EvictionForm)
-    named = (body.get("metadata") or {}).get("name")
-    if named != work.call.name:
+    pod_name = (body.get("metadata") or {}).get("name")
+    if pod_name != work.call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     stored = work.state.find(work.call)
     options = dict(body.get("deleteOptions") or {})
     dry = work.call.dry or bool(options.get("dryRun"))
-    if not _free(work, stored.document):
-        _count(work, stored.document, dry=dry)
-    asked = replace(work.call, method="DELETE", subresource="", body=options | ({"dryRun": ["All"]} if dry else {}))
-    delete(Work(work.state, asked))
+    if not _is_unprotected(work, stored.document):
+        _take_disruption(work, stored.document, dry=dry)
+    deletion = replace(work.call, method="DELETE", subresource="", body=options | ({"dryRun": ["All"]} if dry else {}))
+    delete(Work(work.state, deletion))
     return Answer(201, success(code=201))
 
 
@@ -66,10 +66,10 @@ def _decoded(call: Call, form: type[BindingForm | EvictionForm]) -> Tree:
     return dict(call.body)
 
 
-def _free(work: Work, pod: Tree) -> bool:
-    """Whether no budget is asked for this pod."""
-    going = work.state.minor >= _FIRST_WITHOUT_DOUBT and "deletionTimestamp" in pod["metadata"]
-    return going or (pod.get("status") or {}).get("phase") in _NOT_HELD
+def _is_unprotected(work: Work, pod: Tree) -> bool:
+    """Whether the pod is evicted without asking a budget."""
+    going = work.state.minor >= _FIRST_EVICTING_TERMINATING and "deletionTimestamp" in pod["metadata"]
+    return going or (pod.get("status") or {}).get("phase") in _UNPROTECTED_PHASES
 
 
 def _budgets(work: Work, pod: Tree) -> list[StoredObject]:
@@ -81,44 +81,44 @@ def _budgets(work: Work, pod: Tree) -> list[StoredObject]:
     return [stored for stored in stored_objects if stored is not None]
 
 
-def _count(work: Work, pod: Tree, *, dry: bool) -> None:
+def _take_disruption(work: Work, pod: Tree, *, dry: bool) -> None:
     """Takes one disruption from the budget of the pod. Raises RequestRefused if there is none left."""
-    held = _budgets(work, pod)
-    if not held:
+    budgets = _budgets(work, pod)
+    if not budgets:
         return
-    if len(held) > 1:
+    if len(budgets) > 1:
         raise internal(
             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
         )
-    budget = held[0].document
-    status = _allowed(work, budget)
+    budget = budgets[0].document
+    status = _checked_status(work, budget)
     if dry:
         return
     definition = work.state.definitions.find(BUDGETS)
     if definition is not None:
         disrupted = (status.get("disruptedPods") or {}) | {pod["metadata"]["name"]: work.state.now()}
-        left = status | {"disruptionsAllowed": status["disruptionsAllowed"] - 1, "disruptedPods": disrupted}
-        work.state.put(definition, budget | {"status": left}, version=budget["apiVersion"].rpartition("/")[2])
+        new_status = status | {"disruptionsAllowed": status["disruptionsAllowed"] - 1, "disruptedPods": disrupted}
+        work.state.put(definition, budget | {"status": new_status}, version=budget["apiVersion"].rpartition("/")[2])
 
 
-def _allowed(work: Work, budget: Tree) -> Tree:
+def _checked_status(work: Work, budget: Tree) -> Tree:
     """The status of a budget that allows a disruption. Raises RequestRefused."""
     status, name = dict(budget.get("status") or {}), budget["metadata"]["name"]
     allowed = status.get("disruptionsAllowed", 0)
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
-        raise _held(f"The disruption budget {name} is still being processed by the server.")
+        raise _budget_refusal(f"The disruption budget {name} is still being processed by the server.")
     definition = work.state.definitions.find(BUDGETS)
     if definition is not None and allowed < 0:
         raise forbidden(definition.kind, name, why="pdb disruptions allowed is negative")
-    if definition is not None and len(status.get("disruptedPods") or {}) > _MOST_DISRUPTED:
+    if definition is not None and len(status.get("disruptedPods") or {}) > _MAX_DISRUPTED:
         raise forbidden(definition.kind, name, why="DisruptedPods map too big - too many evictions not confirmed")
     if allowed == 0:
-        wanted, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
-        raise _held(f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently")
+        desired, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+        raise _budget_refusal(f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently")
     return status
 
 
-def _held(why: str) -> RequestRefused:
+def _budget_refusal(why: str) -> RequestRefused:
     message = "Cannot evict pod as it would violate the pod's disruption budget."
     cause = RefusalCause("DisruptionBudget", "", why)
     return RequestRefused(429, "TooManyRequests", message=message, causes=[cause])
@@ -130,18 +130,18 @@ def bind(work: Work) -> Answer:
     if not target:
         raise bad_request("a Binding names its target")
     pod = work.state.find(work.call).document
-    held = str(pod["spec"].get("nodeName") or "")
+    node_name = str(pod["spec"].get("nodeName") or "")
     if "deletionTimestamp" in pod["metadata"]:
         why = f"pod {work.call.name} is being deleted, cannot be assigned to a host"
         raise conflict(_binding(work.call), work.call.name, why=why)
-    if held:
-        why = f"pod {work.call.name} is already assigned to node {held!r}"
+    if node_name:
+        why = f"pod {work.call.name} is already assigned to node {node_name!r}"
         raise conflict(_binding(work.call), work.call.name, why=why)
     status = pod.get("status") or {}
     others = [condition for condition in status.get("conditions") or () if condition.get("type") != "PodScheduled"]
-    told = {"type": "PodScheduled", "status": "True", "lastTransitionTime": work.state.now()}
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": work.state.now()}
     spec = pod["spec"] | {"nodeName": target}
-    work.stored(pod | {"spec": spec, "status": status | {"conditions": [*others, told]}})
+    work.stored(pod | {"spec": spec, "status": status | {"conditions": [*others, scheduled]}})
     return Answer(201, success(code=201))
 
 

@@ -19,61 +19,61 @@ Owner = Mapping[str, Any]
 
 
 class GarbageCollector:
-    """Works on the objects that were written or deleted since it last looked."""
+    """Works on the objects that were written or deleted since its last run."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._refused: list[tuple[Place, Key, StoredObject]] = []
 
     def collect(self) -> None:
-        """Looks at every object in the queue, and at those that this touches; what was refused is tried next time."""
+        """Processes every queued object and those that this touches; a refused one is tried again next time."""
         queue = [*self._refused, *self._state.touched]
         self._refused.clear()
         while queue:
             self._state.touched.clear()
             for place, key, stored in queue:
                 try:
-                    self._look(place, key, told=stored)
+                    self._process(place, key, queued_object=stored)
                 except RequestRefused:
                     self._refused.append((place, key, stored))
             queue = [*self._state.touched]
         self._state.touched.clear()
 
-    def _look(self, place: Place, key: Key, *, told: StoredObject) -> None:
-        """Looks at an object that was written or deleted; `told` is its form before that, or after it."""
-        self._free_owners(told)
+    def _process(self, place: Place, key: Key, *, queued_object: StoredObject) -> None:
+        """Processes an object that was written or deleted; `queued_object` is its form before or after that."""
+        self._free_owners(queued_object)
         stored_object = self._state.store.find(place, key)
-        if stored_object is None or stored_object.uid != told.uid:
-            for one_place, one_key in self._state.store.dependents(told.uid):
-                self._settle(one_place, one_key)
+        if stored_object is None or stored_object.uid != queued_object.uid:
+            for dependent_place, dependent_key in self._state.store.dependents(queued_object.uid):
+                self._settle(dependent_place, dependent_key)
             return
         finalizers = _finalizers(stored_object)
-        if _is_going(stored_object) and ORPHAN in finalizers:
+        if _is_terminating(stored_object) and ORPHAN in finalizers:
             self._orphan(place, key, owner=stored_object)
-        elif _is_going(stored_object) and FOREGROUND in finalizers:
+        elif _is_terminating(stored_object) and FOREGROUND in finalizers:
             self._foreground(place, key, owner=stored_object)
         else:
             self._settle(place, key)
 
     def _free_owners(self, dependent: StoredObject) -> None:
-        """Lets owners go that waited for this dependent and for no other."""
+        """Ends the foreground deletion of owners that waited for this dependent only."""
         for uid in owner_uids(dependent.document):
             where = self._state.store.by_uid(uid)
             owner = self._state.store.find(*where) if where else None
-            if where and owner is not None and _is_going(owner) and FOREGROUND in _finalizers(owner):
+            if where and owner is not None and _is_terminating(owner) and FOREGROUND in _finalizers(owner):
                 self._end_foreground(*where, owner=owner)
 
     def _orphan(self, place: Place, key: Key, *, owner: StoredObject) -> None:
-        for one_place, one_key in self._state.store.dependents(owner.uid):
-            stored_object = self._state.store.find(one_place, one_key)
+        for dependent_place, dependent_key in self._state.store.dependents(owner.uid):
+            stored_object = self._state.store.find(dependent_place, dependent_key)
             if stored_object is not None:
-                left = [one for one in _owners(stored_object) if one.get("uid") != owner.uid]
-                self._write(one_place, stored_object.document, changed={"ownerReferences": left})
+                other_owners = [reference for reference in _owners(stored_object) if reference.get("uid") != owner.uid]
+                self._write(dependent_place, stored_object.document, changed={"ownerReferences": other_owners})
         self._drop_finalizer(place, key, finalizer=ORPHAN)
 
     def _foreground(self, place: Place, key: Key, *, owner: StoredObject) -> None:
-        for one_place, one_key in self._state.store.dependents(owner.uid):
-            self._settle(one_place, one_key)
+        for dependent_place, dependent_key in self._state.store.dependents(owner.uid):
+            self._settle(dependent_place, dependent_key)
         self._end_foreground(place, key, owner=owner)
 
     def _end_foreground(self, place: Place, key: Key, *, owner: StoredObject) -> None:
@@ -93,17 +93,17 @@ class GarbageCollector:
     def _settle(self, place: Place, key: Key) -> None:
         """Deletes an object without a living owner; takes references to absent owners off one that has another."""
         stored_object = self._state.store.find(place, key)
-        if stored_object is None or not _owners(stored_object) or _is_going(stored_object):
+        if stored_object is None or not _owners(stored_object) or _is_terminating(stored_object):
             return
-        told = [(owner, self._told(owner, key)) for owner in _owners(stored_object)]
-        if any(state == "unknown" for _, state in told):
+        owner_states = [(owner, self._owner_state(owner, key)) for owner in _owners(stored_object)]
+        if any(state == "unknown" for _, state in owner_states):
             return
-        solid = [owner for owner, state in told if state == "solid"]
-        if solid:
-            if len(solid) < len(told):
-                self._write(place, stored_object.document, changed={"ownerReferences": solid})
+        solid_owners = [owner for owner, state in owner_states if state == "solid"]
+        if solid_owners:
+            if len(solid_owners) < len(owner_states):
+                self._write(place, stored_object.document, changed={"ownerReferences": solid_owners})
             return
-        waiting = any(state == "waiting" for _, state in told)
+        waiting = any(state == "waiting" for _, state in owner_states)
         if waiting and self._state.store.dependents(stored_object.uid):
             self._unblock(place, key)
             self._delete(place, key, policy="Foreground")
@@ -112,7 +112,7 @@ class GarbageCollector:
         policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
         self._delete(place, key, policy=policy)
 
-    def _told(self, owner: Owner, key: Key) -> str:
+    def _owner_state(self, owner: Owner, key: Key) -> str:
         """What is known of an owner: solid, waiting (for its dependents to go), absent, or unknown.
 
         Unknown are kinds that are not served, and those of which the twin never held an object: they were not read.
@@ -125,17 +125,19 @@ class GarbageCollector:
         stored_object = self._state.store.find(definition.kind.place, where)
         if stored_object is None or stored_object.uid != owner.get("uid"):
             return "absent"
-        return "waiting" if _is_going(stored_object) and FOREGROUND in _finalizers(stored_object) else "solid"
+        return "waiting" if _is_terminating(stored_object) and FOREGROUND in _finalizers(stored_object) else "solid"
 
     def _unblock(self, place: Place, key: Key) -> None:
-        """In a circle of owners nobody waits for the other."""
+        """In a circle of owners none waits for another."""
         stored_object = self._state.store.find(place, key)
         if stored_object is None:
             return
-        going = [self._state.store.find(*where) for where in self._state.store.dependents(stored_object.uid)]
+        dependent_objects = [
+            self._state.store.find(*where) for where in self._state.store.dependents(stored_object.uid)
+        ]
         if any(
-            stored_object is not None and _is_going(stored_object) and FOREGROUND in _finalizers(stored_object)
-            for stored_object in going
+            stored_object is not None and _is_terminating(stored_object) and FOREGROUND in _finalizers(stored_object)
+            for stored_object in dependent_objects
         ):
             owners = [{**owner, "blockOwnerDeletion": False} for owner in _owners(stored_object)]
             self._write(place, stored_object.document, changed={"ownerReferences": owners})
@@ -144,9 +146,9 @@ class GarbageCollector:
         stored_object = self._state.store.find(place, key)
         if stored_object is None:
             return
-        left = [name for name in _finalizers(stored_object) if name != finalizer]
-        if left:
-            self._write(place, stored_object.document, changed={"finalizers": left})
+        other_finalizers = [name for name in _finalizers(stored_object) if name != finalizer]
+        if other_finalizers:
+            self._write(place, stored_object.document, changed={"finalizers": other_finalizers})
         else:
             self._state.drop(place, key)
 
@@ -194,7 +196,7 @@ def _settle_definition(state: State, key: Key) -> None:
     if definition is None or not definition.ending:
         return
     objects = state.store.collection((group, plural)).objects
-    for namespace, name in [where for where, stored_object in objects.items() if not _is_going(stored_object)]:
+    for namespace, name in [where for where, stored_object in objects.items() if not _is_terminating(stored_object)]:
         version = definition.kind.storage
         delete(
             Work(state, Call(method="DELETE", definition=definition, version=version, namespace=namespace, name=name))
@@ -212,5 +214,5 @@ def _owners(stored: StoredObject) -> list[Owner]:
     return list(stored.document["metadata"].get("ownerReferences") or ())
 
 
-def _is_going(stored: StoredObject) -> bool:
+def _is_terminating(stored: StoredObject) -> bool:
     return "deletionTimestamp" in stored.document["metadata"]

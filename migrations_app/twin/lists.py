@@ -13,7 +13,7 @@ from migrations_app.twin.objects.selectors import SelectorError, by_fields, by_l
 from migrations_app.twin.state import Work
 
 Tree = dict[str, Any]
-KEPT = 16
+MAX_BEGUN_LISTS = 16
 """How many begun lists can be continued; older tokens have expired, as after a server's compaction."""
 
 
@@ -26,35 +26,35 @@ class _ContinueToken(msgspec.Struct, frozen=True):
 class BegunLists:
     """Lists of which further pages may be asked for. Objects are held by reference: pages stay as the first was."""
 
-    _held: dict[int, tuple[str, str, list[Tree]]] = field(default_factory=dict)
+    _lists: dict[int, tuple[str, str, list[Tree]]] = field(default_factory=dict)
     _count: int = 0
 
     def begin(self, path: str, revision: str, *, items: list[Tree]) -> int:
         self._count += 1
-        self._held[self._count] = path, revision, items
-        if len(self._held) > KEPT:
-            del self._held[min(self._held)]
+        self._lists[self._count] = path, revision, items
+        if len(self._lists) > MAX_BEGUN_LISTS:
+            del self._lists[min(self._lists)]
         return self._count
 
     def resume(self, token: str, path: str) -> tuple[_ContinueToken, str, list[Tree]]:
         """The token read, with the resource version and the items of its list. Raises RequestRefused."""
         try:
-            told = msgspec.json.decode(base64.urlsafe_b64decode(token.encode()), type=_ContinueToken)
+            position = msgspec.json.decode(base64.urlsafe_b64decode(token.encode()), type=_ContinueToken)
         except (msgspec.DecodeError, binascii.Error, ValueError):
             raise bad_request("invalid continue token: continue key is not valid") from None
-        found = self._held.get(told.number)
-        if found is None or found[0] != path:
+        begun_list = self._lists.get(position.number)
+        if begun_list is None or begun_list[0] != path:
             message = "The provided continue parameter is too old to display a consistent list result."
             raise RequestRefused(410, "Expired", message=message)
-        return told, found[1], found[2]
+        return position, begun_list[1], begun_list[2]
 
     def end(self, number: int) -> None:
-        """Forgets a list whose last page was given: its objects may be old ones that nobody else holds."""
-        self._held.pop(number, None)
+        """Forgets a list whose last page was returned: nothing else may refer to its objects."""
+        self._lists.pop(number, None)
 
     def expire(self) -> None:
         """Forgets every begun list, as a compaction does."""
-        self._held.clear()
+        self._lists.clear()
 
 
 def get(work: Work) -> Answer:
@@ -62,16 +62,16 @@ def get(work: Work) -> Answer:
     return Answer(200, work.state.view(work.call, work.state.find(work.call)))
 
 
-def listed(work: Work, begun: BegunLists) -> Answer:
+def get_list(work: Work, begun: BegunLists) -> Answer:
     """GET of a list."""
     call = work.call
     path = f"{call.api_version}/{call.namespace}/{call.kind.plural}"
     size = int(text) if (text := call.query.get("limit", "0")).isdecimal() else 0
     if token := call.query.get("continue"):
-        told, revision, items = begun.resume(token, path)
-        start, number = told.at, told.number
+        position, revision, items = begun.resume(token, path)
+        start, number = position.at, position.number
     else:
-        start, number, revision, items = 0, 0, str(work.state.store.revision), [*_wanted(work)]
+        start, number, revision, items = 0, 0, str(work.state.store.revision), [*_selected_documents(work)]
     end = start + size if size else len(items)
     metadata: Tree = {"resourceVersion": revision}
     if end < len(items):
@@ -86,17 +86,17 @@ def listed(work: Work, begun: BegunLists) -> Answer:
     return Answer(200, head | {"items": items[start:end]})
 
 
-def _wanted(work: Work) -> Iterator[Tree]:
+def _selected_documents(work: Work) -> Iterator[Tree]:
     call = work.call
     try:
         tests = (
             by_labels(call.query.get("labelSelector", "")),
             by_fields(call.query.get("fieldSelector", ""), call.kind.place),
         )
-    except SelectorError as wrong:
-        raise bad_request(str(wrong)) from None
-    wanted = [test for test in tests if test is not None]
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    used_tests = [test for test in tests if test is not None]
     for stored in work.state.store.collection(call.kind.place).between(call.namespace):
         document = work.state.view(call, stored)
-        if all(test(document) for test in wanted):
+        if all(test(document) for test in used_tests):
             yield document

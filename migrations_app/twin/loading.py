@@ -1,7 +1,9 @@
-"""Fills a twin with the objects of a reading: as they were, with their uids and versions of the API."""
+"""Fills a twin with the objects of a reading, with their uids and API versions; saves and restores its objects."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+import msgspec
 
 from migrations_app.clients.bundle.index import guessed_plural
 from migrations_app.karpenter import kinds
@@ -19,24 +21,24 @@ def load(state: State, documents: Iterable[Mapping[str, Any]]) -> None:
     A kind that no CustomResourceDefinition brings is served as its objects show it, without a schema. Namespaces that
     objects name are made where they are missing. Documents without kind or name are left out.
     """
-    spaces: set[str] = set()
+    namespaces: set[str] = set()
     waiting: list[Tree] = []
     for document in documents:
         if not document.get("kind") or not (document.get("metadata") or {}).get("name"):
             continue
-        spaces.add(str(document["metadata"].get("namespace") or ""))
-        if document["kind"] == CRD.kind or _found(state, document) is not None:
+        namespaces.add(str(document["metadata"].get("namespace") or ""))
+        if document["kind"] == CRD.kind or _known_definition(state, document) is not None:
             _store(state, dict(document))
         else:
             waiting.append(dict(document))
     for document in waiting:
         _store(state, document)
-    for name in sorted(spaces.union(_ALWAYS) - {""}):
+    for name in sorted(namespaces.union(_ALWAYS) - {""}):
         _store(state, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "status": _ACTIVE})
     state.touched.clear()
 
 
-def _found(state: State, document: Mapping[str, Any]) -> Definition | None:
+def _known_definition(state: State, document: Mapping[str, Any]) -> Definition | None:
     group = str(document.get("apiVersion", "")).rpartition("/")[0]
     return state.definitions.by_kind(group, document["kind"])
 
@@ -68,14 +70,14 @@ def _store(state: State, document: Tree) -> None:
 
 
 def _definition(state: State, document: Tree) -> Definition:
-    definition = _found(state, document)
+    definition = _known_definition(state, document)
     if definition is not None:
         return definition
     group, _, version = str(document.get("apiVersion", "")).rpartition("/")
-    return state.definitions.serve(_as_shown(document, group=group, version=version))
+    return state.definitions.serve(_kind_of_object(document, group=group, version=version))
 
 
-def _as_shown(document: Tree, *, group: str, version: str) -> ServedKind:
+def _kind_of_object(document: Tree, *, group: str, version: str) -> ServedKind:
     """A kind of which only an object is known."""
     row = kinds.find(document["kind"], group=group)
     plural = row.plural if row else guessed_plural(document["kind"])
@@ -91,3 +93,36 @@ def _as_shown(document: Tree, *, group: str, version: str) -> ServedKind:
         custom=True,
         unconditional=False,
     )
+
+
+class SavedTwin(msgspec.Struct, frozen=True, kw_only=True):
+    """`revision` and `made` are the counters of resource versions and of uids."""
+
+    revision: int
+    made: int
+    documents: list[Tree]
+
+
+def saved(state: State) -> SavedTwin:
+    """Every object as it is stored, definitions first."""
+    places = sorted(state.store.places(), key=lambda place: place != CRD.place)
+    documents = [
+        stored_object.document for place in places for stored_object in state.store.collection(place).between("")
+    ]
+    return SavedTwin(revision=state.store.revision, made=state.made, documents=documents)
+
+
+def restore(state: State, twin: SavedTwin) -> None:
+    """Stores the objects with the resource versions that they had, and no others."""
+    for place in state.store.places():
+        for key in list(state.store.collection(place).keys):
+            state.store.drop(place, key)
+    load(state, twin.documents)
+    versions = {document["metadata"]["uid"]: document["metadata"]["resourceVersion"] for document in twin.documents}
+    for place in state.store.places():
+        for stored in state.store.collection(place).objects.values():
+            version = versions.get(stored.uid)
+            if version is not None:
+                metadata = stored.document["metadata"] | {"resourceVersion": version}
+                stored.document = stored.document | {"metadata": metadata}
+    state.store.revision, state.made = twin.revision, twin.made

@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterable, Mapping
 from threading import RLock
 from typing import Any
 
-from migrations_app.twin import deletion, discovery, eviction, lists, loading, saving, writes
+from migrations_app.twin import deletion, discovery, eviction, lists, loading, writes
 from migrations_app.twin.access import ADMIN, REVIEW_KINDS, REVIEWS, Access
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, no_such_path
 from migrations_app.twin.calls import JSON, Call, check_options, read_path
 from migrations_app.twin.definitions import Converter, Definitions
 from migrations_app.twin.garbage import GarbageCollector, settle_definitions
+from migrations_app.twin.loading import SavedTwin
 from migrations_app.twin.objects.kinds import Place
-from migrations_app.twin.saving import SavedTwin
 from migrations_app.twin.state import Clock, State, Work
 from migrations_app.twin.watches import Watch
 
@@ -46,7 +46,7 @@ class Twin:
         self._garbage = GarbageCollector(self._state) if collects else None
         self._lock = RLock()
         self._watched: dict[str, Call | None] = {}
-        """The lists that watches ask for, read once: they ask for the same ones again and again."""
+        """Parsed paths of lists: watches ask for the same ones again and again."""
         self._watched_at = -1
         self._version = version or {"major": "1", "minor": str(minor), "gitVersion": f"v1.{minor}.0"}
         loading.load(self._state, ())
@@ -73,12 +73,12 @@ class Twin:
     def saved(self) -> SavedTwin:
         """Everything that is stored, to be restored by another twin. Documents must not be changed."""
         with self._lock:
-            return saving.saved(self._state)
+            return loading.saved(self._state)
 
     def restore(self, saved: SavedTwin) -> None:
         """Takes everything over that another twin had stored, with its resource versions. For an empty twin."""
         with self._lock:
-            saving.restore(self._state, saved)
+            loading.restore(self._state, saved)
 
     @property
     def revision(self) -> int:
@@ -92,22 +92,22 @@ class Twin:
     def watch(self) -> Watch:
         """What changes from now on; at first, everything that is there."""
         with self._lock:
-            found = Watch()
+            new_watch = Watch()
             for place in self._state.store.places():
                 for key, stored in self._state.store.collection(place).objects.items():
-                    found.note(place, key, stored=stored)
-            self._state.watches.append(found)
-            return found
+                    new_watch.note(place, key, stored=stored)
+            self._state.watches.append(new_watch)
+            return new_watch
 
     def unwatch(self, watch: Watch) -> None:
         """Ends a watch, whose changes are noted no more."""
         with self._lock:
-            self._state.watches = [one for one in self._state.watches if one is not watch]
+            self._state.watches = [other for other in self._state.watches if other is not watch]
 
     def taken(self, watch: Watch, path: str) -> list[tuple[Tree, bool]] | None:
         """(object, whether it is gone) for each one in the list at this path that changed since the last call.
 
-        None if the list is not served. Of several changes of one object the last is told.
+        None if the list is not served. Of several changes of one object the last is returned.
         """
         with self._lock:
             call = self._list_at(path)
@@ -125,11 +125,11 @@ class Twin:
             call = self._list_at(path)
             if call is None:
                 return None
-            serial, told = call.definition.serial, call.api_version
+            serial, api_version = call.definition.serial, call.api_version
             stored_objects = self._state.store.collection(call.kind.place).between(call.namespace)
             return [
                 stored_object.document
-                if stored_object.serial == serial and stored_object.document["apiVersion"] == told
+                if stored_object.serial == serial and stored_object.document["apiVersion"] == api_version
                 else self._state.view(call, stored_object)
                 for stored_object in stored_objects
             ]
@@ -147,7 +147,7 @@ class Twin:
         return self._watched[path]
 
     def now(self) -> str:
-        """The twin's time, as objects tell it."""
+        """The twin's time in the format of objects."""
         return self._state.now()
 
     def request(
@@ -163,7 +163,7 @@ class Twin:
         """The answer to one HTTP request; refusals are answers, too."""
         with self._lock:
             try:
-                return self._answered(method, path, query=query or {}, body=body, content_type=content_type, user=user)
+                return self._dispatch(method, path, query=query or {}, body=body, content_type=content_type, user=user)
             except RequestRefused as refused:
                 return refused.answer
             finally:
@@ -176,7 +176,7 @@ class Twin:
                 self._garbage.collect()
             self._state.touched.clear()
 
-    def _answered(self, method: str, path: str, **sent: Any) -> Answer:  # noqa: ANN401 - the fields of Call
+    def _dispatch(self, method: str, path: str, **sent: Any) -> Answer:  # noqa: ANN401 - the fields of Call
         parts = path.strip("/").split("/")
         if parts[:2] == ["apis", REVIEWS] and len(parts) == 4 and method == "POST":
             if parts[3] not in REVIEW_KINDS:
@@ -187,19 +187,19 @@ class Twin:
             return discovery.answer(path, self._state.definitions, version=self._version)
         self._access.check(call)
         check_options(call)
-        return self._verb(Work(self._state, call))
+        return self._perform(Work(self._state, call))
 
-    def _verb(self, work: Work) -> Answer:
+    def _perform(self, work: Work) -> Answer:
         call = work.call
         if call.query.get("watch") in ("1", "true"):
             raise bad_request("the twin answers no watches")
         if call.method == "POST" and call.subresource:
-            return eviction.posted(work)
+            return eviction.post_subresource(work)
         if call.subresource and not (call.subresource == "status" and call.definition.has_status(call.version)):
             raise no_such_path()
         match call.method, bool(call.name):
             case "GET", False:
-                return lists.listed(work, self._begun)
+                return lists.get_list(work, self._begun)
             case "POST", False:
                 return self._create(work)
             case "GET", True:

@@ -1,4 +1,4 @@
-"""What the rooms of the twin share: the objects, the definitions, the clock, and who may do what."""
+"""What the modules of the twin share: the objects, the definitions and the clock."""
 
 import uuid
 from collections.abc import Callable, Collection
@@ -43,13 +43,13 @@ class State:
     touched: list[tuple[Place, Key, StoredObject]] = field(default_factory=list)
     """Objects that the garbage collector has to look at: as they were stored, or the last form of those deleted."""
     budgets: BudgetIndex = field(default_factory=BudgetIndex)
-    _told: tuple[datetime, str] | None = None
+    _formatted_now: tuple[datetime, str] | None = None
 
     def now(self) -> str:
         now = self.clock()
-        if self._told is None or self._told[0] != now:
-            self._told = now, now.strftime(TIME_FORMAT)
-        return self._told[1]
+        if self._formatted_now is None or self._formatted_now[0] != now:
+            self._formatted_now = now, now.strftime(TIME_FORMAT)
+        return self._formatted_now[1]
 
     def next_uid(self) -> str:
         self.made += 1
@@ -71,65 +71,69 @@ class State:
 
     def writing(self, call: Call, *, operation: str = "Update") -> Writing:
         """Who writes, as managedFields name it; servers before 1.22 do not tell the subresource."""
-        told = call.subresource if self.minor >= _FIRST_WITH_SUBRESOURCE else ""
-        return Writing(call.manager, operation, call.api_version, told)
+        named_subresource = call.subresource if self.minor >= _FIRST_WITH_SUBRESOURCE else ""
+        return Writing(call.manager, operation, call.api_version, named_subresource)
 
     def put(self, definition: Definition, document: Tree, *, version: str) -> StoredObject:
         """Stores an object that is given in that version; returns it as stored. Raises RequestRefused."""
         kind = definition.kind
-        stored = self.definitions.converted(definition, document, version=kind.storage) if kind.custom else document
-        metadata = stored["metadata"] | {"resourceVersion": self.store.next_revision()}
-        whole = stored | {"metadata": metadata}
-        made = StoredObject(self.parts.shared(whole) if kind.place == _PODS else whole, definition.serial)
-        if kind.api_version(version) != made.document["apiVersion"]:
-            shown = document | {"metadata": document["metadata"] | {"resourceVersion": metadata["resourceVersion"]}}
-            made.views = {version: (definition.serial, shown)}
+        converted = self.definitions.converted(definition, document, version=kind.storage) if kind.custom else document
+        metadata = converted["metadata"] | {"resourceVersion": self.store.next_revision()}
+        document_to_store = converted | {"metadata": metadata}
+        new_object = StoredObject(
+            self.parts.shared(document_to_store) if kind.place == _PODS else document_to_store, definition.serial
+        )
+        if kind.api_version(version) != new_object.document["apiVersion"]:
+            requested_form = document | {
+                "metadata": document["metadata"] | {"resourceVersion": metadata["resourceVersion"]}
+            }
+            new_object.views = {version: (definition.serial, requested_form)}
         key = metadata.get("namespace", ""), metadata["name"]
-        old = self.store.find(kind.place, key)
-        if old is not None and owner_uids(old.document) != owner_uids(made.document):
-            self.touched.append((kind.place, key, old))
-        self._keep(kind.place, key, made=made)
-        if kind.place != _PODS or old is None or not _same_to_owners(old.document, made.document):
-            self.touched.append((kind.place, key, made))
-        return made
+        old_object = self.store.find(kind.place, key)
+        if old_object is not None and owner_uids(old_object.document) != owner_uids(new_object.document):
+            self.touched.append((kind.place, key, old_object))
+        self._store(kind.place, key, stored=new_object)
+        if kind.place != _PODS or old_object is None or not _same_to_owners(old_object.document, new_object.document):
+            self.touched.append((kind.place, key, new_object))
+        return new_object
 
-    def _keep(self, place: Place, key: Key, *, made: StoredObject) -> None:
-        self.store.put(place, key, stored=made)
+    def _store(self, place: Place, key: Key, *, stored: StoredObject) -> None:
+        self.store.put(place, key, stored=stored)
         if place == BUDGETS:
-            self.budgets.put(made.document)
+            self.budgets.put(stored.document)
         for watch in self.watches:
-            watch.note(place, key, stored=made)
+            watch.note(place, key, stored=stored)
 
     def put_as_it_is(self, definition: Definition, document: Tree) -> None:
         """Stores an object in the version in which it is given, as older objects of a cluster are stored."""
         metadata = document["metadata"] | {"resourceVersion": self.store.next_revision()}
-        whole = document | {"metadata": metadata}
+        document_to_store = document | {"metadata": metadata}
         if definition.kind.place == _PODS:
-            whole = self.parts.shared(whole)
+            document_to_store = self.parts.shared(document_to_store)
         key = metadata.get("namespace", ""), metadata["name"]
-        self._keep(definition.kind.place, key, made=StoredObject(whole, definition.serial))
+        self._store(definition.kind.place, key, stored=StoredObject(document_to_store, definition.serial))
 
     def drop(self, place: Place, key: Key) -> None:
-        gone = self.store.find(place, key)
+        dropped = self.store.find(place, key)
         self.store.drop(place, key)
         if place == BUDGETS:
             self.budgets.drop(key)
         self.store.next_revision()
-        if gone is not None:
-            self.touched.append((place, key, gone))
+        if dropped is not None:
+            self.touched.append((place, key, dropped))
             for watch in self.watches:
-                watch.note(place, key, stored=gone, gone=True)
+                watch.note(place, key, stored=dropped, gone=True)
 
     def check_namespace(self, call: Call, *, name: str) -> None:
         """Raises RequestRefused where nothing of that name may be created: the namespace is absent or being deleted."""
         if not call.namespace:
             return
-        stored_object = self.store.find(NAMESPACES, ("", call.namespace))
-        if stored_object is None:
-            spaces = self.definitions.find(NAMESPACES)
-            if spaces is not None:
-                raise not_found(spaces.kind, call.namespace)
-        elif stored_object.document["metadata"].get("deletionTimestamp"):
+        namespace = self.store.find(NAMESPACES, ("", call.namespace))
+        if namespace is None:
+            definition = self.definitions.find(NAMESPACES)
+            if definition is not None:
+                raise not_found(definition.kind, call.namespace)
+        elif namespace.document["metadata"].get("deletionTimestamp"):
             message = (
                 f'{call.kind.resource} "{name}" is forbidden: unable to create new content in namespace '
                 f"{call.namespace} because it is being terminated"
@@ -156,5 +160,5 @@ class Work:
         """Stores the object, unless the request is a dry run; returns it as the caller sees it."""
         if self.call.dry:
             return document
-        made = self.state.put(self.call.definition, document, version=self.call.version)
-        return self.state.view(self.call, made)
+        stored_object = self.state.put(self.call.definition, document, version=self.call.version)
+        return self.state.view(self.call, stored_object)

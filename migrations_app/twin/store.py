@@ -1,4 +1,4 @@
-"""The stored objects: found by key at once, listed in the order of their keys, and told by their owners' uids."""
+"""The stored objects: found by key, listed in the order of their keys, and found by the uids of their owners."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
@@ -35,22 +35,24 @@ class SharedParts:
     """Equal parts of pods, held once: most pods of a workload differ in name, node and status only."""
 
     def __init__(self) -> None:
-        self._held: dict[bytes, Any] = {}
+        self._by_content: dict[bytes, Any] = {}
         self._ids: dict[int, Any] = {}
         """The same parts by identity: a pod is written several times, and most of its parts are shared by then."""
 
     def shared(self, document: Tree) -> Tree:
         """The document with the parts of its spec, its labels and its owners replaced by equal ones."""
-        metadata = {key: self._one(value) if key in _SHARED else value for key, value in document["metadata"].items()}
-        spec = {key: self._one(value) for key, value in (document.get("spec") or {}).items()}
+        metadata = {
+            key: self._shared_part(value) if key in _SHARED else value for key, value in document["metadata"].items()
+        }
+        spec = {key: self._shared_part(value) for key, value in (document.get("spec") or {}).items()}
         return document | {"metadata": metadata, "spec": spec}
 
-    def _one(self, value: Any) -> Any:  # noqa: ANN401 - plain JSON
+    def _shared_part(self, value: Any) -> Any:  # noqa: ANN401 - plain JSON
         if not isinstance(value, dict | list) or id(value) in self._ids:
             return value
-        found = self._held.setdefault(msgspec.json.encode(value), value)
-        self._ids[id(found)] = found
-        return found
+        shared_part = self._by_content.setdefault(msgspec.json.encode(value), value)
+        self._ids[id(shared_part)] = shared_part
+        return shared_part
 
 
 @dataclass(slots=True)
@@ -90,18 +92,18 @@ class Store:
         self._places: dict[str, tuple[Place, Key]] = {}
 
     def collection(self, place: Place) -> Collection:
-        found = self._collections.get(place)
-        if found is None:
-            found = self._collections[place] = Collection()
-        return found
+        kind_objects = self._collections.get(place)
+        if kind_objects is None:
+            kind_objects = self._collections[place] = Collection()
+        return kind_objects
 
     def places(self) -> list[Place]:
         """The kinds that have a collection."""
         return list(self._collections)
 
     def find(self, place: Place, key: Key) -> StoredObject | None:
-        found = self._collections.get(place)
-        return found.objects.get(key) if found else None
+        collection = self._collections.get(place)
+        return collection.objects.get(key) if collection else None
 
     def by_uid(self, uid: str) -> tuple[Place, Key] | None:
         """Where the object with this uid is; None if there is none."""
@@ -112,7 +114,7 @@ class Store:
         return list(self._dependents.get(uid, ()))
 
     def each_dependent(self, uid: str) -> Iterator[tuple[Place, Key]]:
-        """The same one by one, for a reader that writes nothing meanwhile."""
+        """The same as an iterator, for a reader that writes nothing meanwhile."""
         return iter(self._dependents.get(uid, ()))
 
     def next_revision(self) -> str:
@@ -134,10 +136,10 @@ class Store:
     def _forget(self, place: Place, key: Key, *, old: StoredObject) -> None:
         self._places.pop(old.uid, None)
         for uid in owner_uids(old.document):
-            held = self._dependents.get(uid)
-            if held is not None:
-                held.pop((place, key), None)
-                if not held:
+            dependents = self._dependents.get(uid)
+            if dependents is not None:
+                dependents.pop((place, key), None)
+                if not dependents:
                     del self._dependents[uid]
 
 

@@ -80,10 +80,10 @@ def created(document: Tree, call: Call, *, minor: int, now: str) -> Tree:
 
 
 def _pod(pod: Tree) -> Tree:
-    given = pod.get("spec") or {}
-    spec = _POD_SPEC | given
-    tolerations = list(given.get("tolerations") or ())
-    held = {
+    sent_spec = pod.get("spec") or {}
+    spec = _POD_SPEC | sent_spec
+    tolerations = list(sent_spec.get("tolerations") or ())
+    tolerated = {
         (toleration.get("key"), toleration.get("effect"))
         for toleration in tolerations
         if toleration.get("operator") == "Exists"
@@ -92,28 +92,28 @@ def _pod(pod: Tree) -> Tree:
         not toleration.get("key") and toleration.get("effect") in (None, "", "NoExecute") for toleration in tolerations
     )
     if not everything:
-        tolerations += [one for one in _TOLERATED if (one["key"], one["effect"]) not in held]
+        tolerations += [default for default in _TOLERATED if (default["key"], default["effect"]) not in tolerated]
     spec["tolerations"] = tolerations
-    spec["containers"] = [_container(container) for container in given.get("containers") or ()]
+    spec["containers"] = [_container(container) for container in sent_spec.get("containers") or ()]
     return pod | {"spec": spec, "status": {"phase": "Pending", "qosClass": _quality(spec["containers"])}}
 
 
-def _container(one: Tree) -> Tree:
-    tag = str(one.get("image", "")).rpartition("/")[2].partition(":")[2]
+def _container(container: Tree) -> Tree:
+    tag = str(container.get("image", "")).rpartition("/")[2].partition(":")[2]
     policy = "Always" if tag in ("", "latest") else "IfNotPresent"
-    return _CONTAINER | {"imagePullPolicy": policy} | one
+    return _CONTAINER | {"imagePullPolicy": policy} | container
 
 
 def _quality(containers: list[Tree]) -> str:
     """The class of a pod by its containers' requests and limits for CPU and memory."""
-    each = [
+    resources = [
         (container["resources"].get("requests") or {}, container["resources"].get("limits") or {})
         for container in containers
     ]
-    if not any(requests or limits for requests, limits in each):
+    if not any(requests or limits for requests, limits in resources):
         return "BestEffort"
-    wanted = {"cpu", "memory"}
-    bound = all(wanted <= limits.keys() and (limits | requests) == limits for requests, limits in each)
+    both = {"cpu", "memory"}
+    bound = all(both <= limits.keys() and (limits | requests) == limits for requests, limits in resources)
     return "Guaranteed" if bound else "Burstable"
 
 
@@ -127,12 +127,12 @@ def _node(node: Tree) -> Tree:
     return node | {"spec": spec | {"taints": taints}, "status": status}
 
 
-def _namespace(space: Tree, minor: int) -> Tree:
-    metadata = space["metadata"]
+def _namespace(namespace: Tree, minor: int) -> Tree:
+    metadata = namespace["metadata"]
     if minor >= _FIRST_WITH_NAME_LABEL:
         metadata = metadata | {"labels": (metadata.get("labels") or {}) | {_NAME_LABEL: metadata.get("name", "")}}
-    spec = (space.get("spec") or {}) | {"finalizers": ["kubernetes"]}
-    return space | {"metadata": metadata, "spec": spec, "status": {"phase": "Active"}}
+    spec = (namespace.get("spec") or {}) | {"finalizers": ["kubernetes"]}
+    return namespace | {"metadata": metadata, "spec": spec, "status": {"phase": "Active"}}
 
 
 def kept(document: Tree, old: Tree, *, call: Call) -> Tree:
@@ -141,32 +141,32 @@ def kept(document: Tree, old: Tree, *, call: Call) -> Tree:
         metadata = document["metadata"]
         if call.kind.custom:
             metadata = old["metadata"]
-        found = {key: value for key, value in old.items() if key != "status"} | {"metadata": metadata}
-        return found | ({"status": document["status"]} if document.get("status") is not None else {})
+        result = {key: value for key, value in old.items() if key != "status"} | {"metadata": metadata}
+        return result | ({"status": document["status"]} if document.get("status") is not None else {})
     if not call.definition.has_status(call.version):
         return document
-    found = {key: value for key, value in document.items() if key != "status"}
-    return found | ({"status": old["status"]} if "status" in old else {})
+    result = {key: value for key, value in document.items() if key != "status"}
+    return result | ({"status": old["status"]} if "status" in old else {})
 
 
 def updated(document: Tree, old: Tree, *, call: Call, now: str) -> Tree:
     """The changed object with its generation counted."""
     if call.kind.place == CRD.place and not [*crd_faults(document)]:
         document = accepted(document, old, now=now)
-    if call.kind.counted and not call.subresource and _said(document, call) != _said(old, call):
+    if call.kind.counted and not call.subresource and _user_fields(document, call) != _user_fields(old, call):
         generation = int(old["metadata"].get("generation") or 0) + 1
         return document | {"metadata": document["metadata"] | {"generation": generation}}
     return document
 
 
-def _said(document: Tree, call: Call) -> Tree:
+def _user_fields(document: Tree, call: Call) -> Tree:
     """What people write into an object."""
     status = {"status"} if call.definition.has_status(call.version) else set()
     return {key: value for key, value in document.items() if key != "metadata" and key not in status}
 
 
 def faults_of(document: Tree, kind: ServedKind) -> Iterator[RefusalCause]:
-    """What is wrong with an object of a built-in kind, as far as the twin looks."""
+    """What is wrong with an object of a built-in kind, as far as the twin checks it."""
     if kind.place == CRD.place:
         yield from crd_faults(document)
     if kind.place == _BUDGET and {"minAvailable", "maxUnavailable"} <= (document.get("spec") or {}).keys():

@@ -1,4 +1,4 @@
-"""Changes that somebody has not looked at yet: of each object the last one, so that nothing piles up."""
+"""Unread changes of objects: the last one of each, so that they do not pile up."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -17,24 +17,24 @@ class UnreadChange(NamedTuple):
 
 @dataclass(slots=True)
 class Watch:
-    """The unread changes of one reader, by kind; an object that was replaced under its name is told as two."""
+    """The unread changes of one reader, by kind; an object that was replaced under its name counts as two."""
 
     _unread: dict[Place, dict[tuple[Key, str], UnreadChange]] = field(default_factory=dict)
 
     def note(self, place: Place, key: Key, *, stored: StoredObject, gone: bool = False) -> None:
-        found = self._unread.setdefault(place, {})
-        found.pop((key, stored.uid), None)
-        found[key, stored.uid] = UnreadChange(key[0], stored, gone)
+        changes = self._unread.setdefault(place, {})
+        changes.pop((key, stored.uid), None)
+        changes[key, stored.uid] = UnreadChange(key[0], stored, gone)
 
     def take(self, place: Place, namespace: str) -> list[UnreadChange]:
         """The unread changes of that kind, oldest first, in that namespace; an empty one means all."""
         if not namespace:
             return list(self._unread.pop(place, {}).values())
-        held = self._unread.get(place, {})
-        found = {key: change for key, change in held.items() if change.namespace == namespace}
-        for key in found:
-            del held[key]
-        return list(found.values())
+        changes = self._unread.get(place, {})
+        taken_changes = {key: change for key, change in changes.items() if change.namespace == namespace}
+        for key in taken_changes:
+            del changes[key]
+        return list(taken_changes.values())
 
     @property
     def count(self) -> int:

@@ -46,9 +46,9 @@ def create(work: Work) -> Answer:
     document = object_in(work.call)
     _refuse_types(work.call, document)
     if document["kind"] != work.call.kind.kind:
-        named = str(document["metadata"].get("name", ""))
+        name = str(document["metadata"].get("name", ""))
         why = f"must be {work.call.kind.kind}"
-        refuse_invalid(work.call.kind, named, causes=[wrong("kind", document["kind"], why=why)])
+        refuse_invalid(work.call.kind, name, causes=[wrong("kind", document["kind"], why=why)])
     work.state.check_namespace(work.call, name=str(document["metadata"].get("name", "")))
     return Answer(201, _created(work, document))
 
@@ -58,35 +58,35 @@ def _created(work: Work, document: Tree) -> Tree:
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = f"{metadata['generateName']}{work.state.suffix()}"
     refuse_by_webhooks(work, document, operation="CREATE")
-    made = _new(work, document)
-    name = str(made["metadata"].get("name", ""))
-    refuse_invalid(work.call.kind, name, causes=_faults(work.call, made))
+    new_object = _new(work, document)
+    name = str(new_object["metadata"].get("name", ""))
+    refuse_invalid(work.call.kind, name, causes=_faults(work.call, new_object))
     if metadata.get("resourceVersion") not in (None, "", "0"):
         raise internal("resourceVersion should not be set on objects to be created")
     if work.state.store.find(work.call.kind.place, (work.call.namespace, name)) is not None:
         raise already_exists(work.call.kind, name)
     return (
-        made
+        new_object
         if work.call.dry
-        else work.state.view(work.call, work.state.put(work.call.definition, made, version=work.call.version))
+        else work.state.view(work.call, work.state.put(work.call.definition, new_object, version=work.call.version))
     )
 
 
 def _new(work: Work, document: Tree) -> Tree:
     """The object as it would be stored: admitted, with uid, time and owner of its fields."""
-    given = document["metadata"]
-    metadata = {key: value for key, value in given.items() if value is not None and key not in _BY_SERVER}
+    sent_metadata = document["metadata"]
+    metadata = {key: value for key, value in sent_metadata.items() if value is not None and key not in _BY_SERVER}
     managed = metadata.pop("managedFields", None)
     metadata.pop("resourceVersion", None)
     if work.call.kind.counted:
         metadata["generation"] = 1
     metadata |= {"uid": work.state.next_uid(), "creationTimestamp": work.state.now()}
     schema = work.call.definition.schemas.get(work.call.version)
-    made = structural.admitted(document | {"metadata": rules.kept(metadata, metadata)}, schema)
-    made = strategies.created(made, work.call, minor=work.state.minor, now=work.state.now())
+    new_object = structural.admitted(document | {"metadata": rules.kept(metadata, metadata)}, schema)
+    new_object = strategies.created(new_object, work.call, minor=work.state.minor, now=work.state.now())
     if work.call.kind.place in work.state.untracked or managed == []:
-        return made
-    return _owned(made, _change(work).updated(strategies.blank(made, work.call), made, shares={}))
+        return new_object
+    return _owned(new_object, _change(work).updated(strategies.blank(new_object, work.call), new_object, shares={}))
 
 
 def _change(work: Work, *, operation: str = "Update") -> FieldWrite:
@@ -94,7 +94,7 @@ def _change(work: Work, *, operation: str = "Update") -> FieldWrite:
         by=work.state.writing(work.call, operation=operation),
         now=work.state.now(),
         shape=work.call.definition.shape(work.call.version),
-        versioned=lambda one, api_version: _in_version(work, one, api_version=api_version),
+        versioned=lambda document, api_version: _in_version(work, document, api_version=api_version),
     )
 
 
@@ -129,44 +129,46 @@ def replace(work: Work) -> Answer:
     """PUT of an object."""
     document = object_in(work.call)
     check_name(work.call, document["metadata"])
-    given = document["metadata"]
-    held = work.state.store.find(work.call.kind.place, work.call.key)
-    if given.get("uid") and given["uid"] != (held.uid if held else ""):
-        raise conflict(work.call.kind, work.call.name, why=f"Precondition failed: UID in precondition: {given['uid']}")
+    metadata = document["metadata"]
+    current = work.state.store.find(work.call.kind.place, work.call.key)
+    if metadata.get("uid") and metadata["uid"] != (current.uid if current else ""):
+        raise conflict(
+            work.call.kind, work.call.name, why=f"Precondition failed: UID in precondition: {metadata['uid']}"
+        )
     stored = work.state.find(work.call)
-    if not given.get("resourceVersion") and not work.call.kind.unconditional:
+    if not metadata.get("resourceVersion") and not work.call.kind.unconditional:
         why = "must be specified for an update"
         refuse_invalid(work.call.kind, work.call.name, causes=[wrong("metadata.resourceVersion", 0, why=why)])
-    return Answer(200, _changed(work, stored, wanted=lambda _: document))
+    return Answer(200, _changed(work, stored, change=lambda _: document))
 
 
 def patch(work: Work) -> Answer:
     """PATCH of an object in one of the three ways."""
     if work.call.content_type not in _SUPPORTED:
-        told = ", ".join(_SUPPORTED)
-        message = f"the body of the request was in an unknown format - accepted media types include: {told}"
+        supported = ", ".join(_SUPPORTED)
+        message = f"the body of the request was in an unknown format - accepted media types include: {supported}"
         raise RequestRefused(415, "UnsupportedMediaType", message=message)
     if work.call.content_type == APPLY:
         return _apply(work)
-    return Answer(200, _changed(work, work.state.find(work.call), wanted=lambda old: _patched(work.call, old)))
+    return Answer(200, _changed(work, work.state.find(work.call), change=lambda old: _patched(work.call, old)))
 
 
 def _patched(call: Call, old: Tree) -> Tree:
     if call.content_type == MERGE:
         if not isinstance(call.body, Mapping):
             raise bad_request("a merge patch is an object")
-        found: Tree = patches.merged(old, call.body)
+        patched: Tree = patches.merged(old, call.body)
     else:
         try:
-            found = patches.json_patched(old, call.body if isinstance(call.body, list) else [None])
+            patched = patches.json_patched(old, call.body if isinstance(call.body, list) else [None])
         except patches.PatchError:
             message = "the server rejected our request due to an error in our request"
             raise RequestRefused(422, "Invalid", message=message, details={}) from None
         except TypeError:
             raise bad_request("json: cannot unmarshal object into Go value of type jsonpatch.Patch") from None
-    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
+    if not isinstance(patched, dict) or not isinstance(patched.get("metadata"), dict):
         raise bad_request(f"the patched document is no {call.kind.kind}")
-    return object_in(_with_body(call, found))
+    return object_in(_with_body(call, patched))
 
 
 def _with_body(call: Call, body: Tree) -> Call:
@@ -183,30 +185,30 @@ def _with_body(call: Call, body: Tree) -> Call:
     )
 
 
-def _changed(work: Work, stored: StoredObject, *, wanted: Callable[[Tree], Tree]) -> Tree:
+def _changed(work: Work, stored: StoredObject, *, change: Callable[[Tree], Tree]) -> Tree:
     """The object after an update. An update that changes nothing writes nothing."""
     old = work.state.view(work.call, stored)
-    document = wanted(old)
+    document = change(old)
     check_name(work.call, document["metadata"])
     _refuse_types(work.call, document)
     _refuse_version(work.call, document, old=old)
     new = _merged_with(work, old, document=document)
-    return _settled(work, old, stored=stored, new=new, shares=_shares(work, old, new=new, given=document))
+    return _settled(work, old, stored=stored, new=new, shares=_shares(work, old, new=new, sent=document))
 
 
-def _shares(work: Work, old: Tree, *, new: Tree, given: Tree) -> ownership.Shares:
-    held = old["metadata"].get("managedFields") or []
-    if not held or given["metadata"].get("managedFields") == []:
+def _shares(work: Work, old: Tree, *, new: Tree, sent: Tree) -> ownership.Shares:
+    managed = old["metadata"].get("managedFields") or []
+    if not managed or sent["metadata"].get("managedFields") == []:
         return {}
-    return _change(work).updated(old, new, shares=ownership.read(held))
+    return _change(work).updated(old, new, shares=ownership.read(managed))
 
 
 def _refuse_version(call: Call, document: Tree, *, old: Tree) -> None:
     """Raises RequestRefused if the body rests on another version of the object."""
-    told = document["metadata"].get("resourceVersion") or ""
-    if told and not told.isdecimal():
-        raise internal(f'strconv.ParseUint: parsing "{told}": invalid syntax')
-    if told and told != "0" and told != old["metadata"]["resourceVersion"]:
+    version = document["metadata"].get("resourceVersion") or ""
+    if version and not version.isdecimal():
+        raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    if version and version != "0" and version != old["metadata"]["resourceVersion"]:
         raise modified(call.kind, call.name)
 
 
@@ -227,7 +229,7 @@ def _settled(work: Work, old: Tree, *, stored: StoredObject, new: Tree, shares: 
     refuse_invalid(work.call.kind, work.call.name, causes=faults)
     if _same(new, old) and stored.document["apiVersion"] == work.call.kind.api_version(work.call.kind.storage):
         return old
-    if _goes(new, old):
+    if _ends_deletion(new, old):
         if not work.call.dry:
             work.state.drop(work.call.kind.place, work.call.key)
         return new
@@ -249,7 +251,7 @@ def _timeless(document: Tree) -> Tree:
     return document | {"metadata": metadata | {"managedFields": managed}}
 
 
-def _goes(new: Tree, old: Tree) -> bool:
+def _ends_deletion(new: Tree, old: Tree) -> bool:
     """Whether the update took the last finalizer of an object that is being deleted."""
     before = old["metadata"]
     ends = before.get("deletionTimestamp") and before.get("deletionGracePeriodSeconds") == 0
@@ -262,45 +264,45 @@ def _apply(work: Work) -> Answer:
         refuse_options("PatchOptions", [required("fieldManager", "is required for apply patch")])
     body = work.call.body
     if not isinstance(body, Mapping) or body.get("apiVersion") != work.call.api_version or not body.get("kind"):
-        given = body.get("apiVersion", "") if isinstance(body, Mapping) else ""
+        sent_version = body.get("apiVersion", "") if isinstance(body, Mapping) else ""
         message = "Incorrect version specified in apply patch. Specified patch version: "
-        raise bad_request(f"{message}{given}, expected: {work.call.api_version}")
-    said = object_in(work.call)
-    _refuse_types(work.call, said)
+        raise bad_request(f"{message}{sent_version}, expected: {work.call.api_version}")
+    applied = object_in(work.call)
+    _refuse_types(work.call, applied)
     if "managedFields" in (body.get("metadata") or {}):
         raise bad_request("metadata.managedFields must be nil")
     stored = work.state.store.find(work.call.kind.place, work.call.key)
     if stored is None:
-        return Answer(201, _applied_new(work, said))
-    return Answer(200, _applied(work, stored, said=said))
+        return Answer(201, _applied_new(work, applied))
+    return Answer(200, _applied(work, stored, applied=applied))
 
 
-def _applied_new(work: Work, said: Tree) -> Tree:
-    given = said["metadata"]
+def _applied_new(work: Work, applied: Tree) -> Tree:
+    metadata = applied["metadata"]
     if work.call.subresource:
         raise not_found(work.call.kind, work.call.name)
-    check_name(work.call, given)
-    if given.get("uid"):
-        why = f"uid mismatch: the provided object specified uid {given['uid']}, and no existing object was found"
+    check_name(work.call, metadata)
+    if metadata.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
         raise conflict(work.call.kind, work.call.name, why=why)
     work.state.check_namespace(work.call, name=work.call.name)
-    said = said | {"metadata": {key: value for key, value in given.items() if key != "resourceVersion"}}
-    refuse_by_webhooks(work, said, operation="CREATE")
-    made = _new(work, said | {"metadata": said["metadata"] | {"managedFields": []}})
+    applied = applied | {"metadata": {key: value for key, value in metadata.items() if key != "resourceVersion"}}
+    refuse_by_webhooks(work, applied, operation="CREATE")
+    new_object = _new(work, applied | {"metadata": applied["metadata"] | {"managedFields": []}})
     change = _change(work, operation="Apply")
-    _, shares = change.applied({"metadata": {}}, said, shares={}, force=True)
-    made = _owned(made, shares)
-    refuse_invalid(work.call.kind, work.call.name, causes=_faults(work.call, made))
+    _, shares = change.applied({"metadata": {}}, applied, shares={}, force=True)
+    new_object = _owned(new_object, shares)
+    refuse_invalid(work.call.kind, work.call.name, causes=_faults(work.call, new_object))
     return (
-        made
+        new_object
         if work.call.dry
-        else work.state.view(work.call, work.state.put(work.call.definition, made, version=work.call.version))
+        else work.state.view(work.call, work.state.put(work.call.definition, new_object, version=work.call.version))
     )
 
 
-def _applied(work: Work, stored: StoredObject, *, said: Tree) -> Tree:
+def _applied(work: Work, stored: StoredObject, *, applied: Tree) -> Tree:
     live = work.state.view(work.call, stored)
-    check_name(work.call, said["metadata"])
+    check_name(work.call, applied["metadata"])
     shares = ownership.read(live["metadata"].get("managedFields") or ())
     if not shares:
         first = ownership.Writing(ownership.BEFORE_FIRST_APPLY, "Update", work.call.api_version)
@@ -308,10 +310,10 @@ def _applied(work: Work, stored: StoredObject, *, said: Tree) -> Tree:
         shares = before.updated(strategies.blank(live, work.call), live, shares={})
     change = _change(work, operation="Apply")
     try:
-        merged, shares = change.applied(live, said, shares=shares, force=work.call.query.get("force") == "true")
-    except ApplyConflict as found:
-        raise _conflicts(found) from None
-    _refuse_version(work.call, said, old=live)
+        merged, shares = change.applied(live, applied, shares=shares, force=work.call.query.get("force") == "true")
+    except ApplyConflict as apply_conflict:
+        raise _conflicts(apply_conflict) from None
+    _refuse_version(work.call, applied, old=live)
     return _settled(work, live, stored=stored, new=_merged_with(work, live, document=merged), shares=shares)
 
 
@@ -321,6 +323,6 @@ def _conflicts(apply_conflict: ApplyConflict) -> RequestRefused:
         for manager, version, path in apply_conflict.found
     ]
     plural = "" if len(causes) == 1 else "s"
-    told = "\n".join(f"{cause.message}:\n- {cause.field}" for cause in causes)
-    message = f"Apply failed with {len(causes)} conflict{plural}: {told}"
+    text = "\n".join(f"{cause.message}:\n- {cause.field}" for cause in causes)
+    message = f"Apply failed with {len(causes)} conflict{plural}: {text}"
     return RequestRefused(409, "Conflict", message=message, causes=causes)

@@ -108,17 +108,6 @@ def refused(message: str) -> RelayAnswer:
 
 
 @dataclass(slots=True)
-class ReadRules:
-    """Reads pass, changes do not."""
-
-    def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
-        return refused("karpdash: this run only reads") if asked.changes else asked
-
-    def after(self, _asked: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
-        return answer
-
-
-@dataclass(slots=True)
 class DryRules:
     """Every change is sent as a dry run and kept. The record, which is never stored, is answered from memory.
 

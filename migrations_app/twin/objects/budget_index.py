@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets by what they select, so that an eviction does not look at every one."""
+"""PodDisruptionBudgets by what they select, so that an eviction does not try every one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,31 +14,31 @@ class BudgetIndex:
     """The budgets of each namespace, by one pair of labels that their pods have to have."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, str], tuple[Any, str, Pair | None, Selects]] = {}
+        self._entries: dict[tuple[str, str], tuple[Any, str, Pair | None, Selects]] = {}
         self._places: dict[tuple[str, Pair | None], dict[str, None]] = {}
 
     def put(self, budget: Tree) -> None:
         """Takes in a budget as it is stored now."""
         metadata, selector = budget["metadata"], (budget.get("spec") or {}).get("selector")
         key = str(metadata.get("namespace", "")), str(metadata["name"])
-        known = self._held.get(key)
-        if known is not None and known[0] is selector and known[1] == budget["apiVersion"]:
+        indexed = self._entries.get(key)
+        if indexed is not None and indexed[0] is selector and indexed[1] == budget["apiVersion"]:
             return
         self.drop(key)
         pair = next(iter((selector or {}).get("matchLabels", {}).items()), None) if selector else None
         test = selected_by(selector, empty=budget["apiVersion"] == "policy/v1")
-        self._held[key] = selector, budget["apiVersion"], pair, test
+        self._entries[key] = selector, budget["apiVersion"], pair, test
         self._places.setdefault((key[0], pair), {})[key[1]] = None
 
     def drop(self, key: tuple[str, str]) -> None:
         """Forgets the budget of that namespace and name."""
-        known = self._held.pop(key, None)
-        if known is not None:
-            del self._places[key[0], known[2]][key[1]]
+        indexed = self._entries.pop(key, None)
+        if indexed is not None:
+            del self._places[key[0], indexed[2]][key[1]]
 
     def over(self, namespace: str, labels: Mapping[str, str]) -> list[str]:
         """The names of the budgets that select a pod of these labels, in order."""
-        return sorted(name for name in self._near(namespace, labels) if self._held[namespace, name][3](labels))
+        return sorted(name for name in self._near(namespace, labels) if self._entries[namespace, name][3](labels))
 
     def _near(self, namespace: str, labels: Mapping[str, str]) -> Iterator[str]:
         for pair in (None, *labels.items()):

@@ -15,10 +15,10 @@ class RefusalCause:
     message: str
 
 
-def causes_told(causes: Iterable[RefusalCause]) -> list[dict[str, str]]:
+def cause_documents(causes: Iterable[RefusalCause]) -> list[dict[str, str]]:
     """The causes as a Status document lists them."""
     parts = ((("reason", cause.reason), ("message", cause.message), ("field", cause.field)) for cause in causes)
-    return [{key: text for key, text in each if text} for each in parts]
+    return [{key: text for key, text in pairs if text} for pairs in parts]
 
 
 def wrong(field: str, value: Any, *, why: str) -> RefusalCause:  # noqa: ANN401 - any JSON value can be wrong
@@ -30,9 +30,9 @@ def required(field: str, why: str = "") -> RefusalCause:
 
 
 def not_supported(field: str, value: Any, *, choice: Iterable[Any]) -> RefusalCause:  # noqa: ANN401 - as above
-    told = ", ".join(json.dumps(one) for one in choice)
+    supported = ", ".join(json.dumps(allowed) for allowed in choice)
     return RefusalCause(
-        "FieldValueNotSupported", field, f"Unsupported value: {json.dumps(value)}: supported values: {told}"
+        "FieldValueNotSupported", field, f"Unsupported value: {json.dumps(value)}: supported values: {supported}"
     )
 
 

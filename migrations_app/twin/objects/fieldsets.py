@@ -50,47 +50,47 @@ def owned(paths: Iterable[Path]) -> Fields:
 
 def named(document: Mapping[str, Any], shape: Shape) -> Fields:
     """The fields that a document of server-side apply names."""
-    found: set[Path] = set()
-    _named(document, shape, at=(), found=found)
-    return owned(found)
+    paths: set[Path] = set()
+    _named(document, shape, at=(), paths=paths)
+    return owned(paths)
 
 
-def _named(value: Plain, shape: Shape, *, at: Path, found: set[Path]) -> None:
+def _named(value: Plain, shape: Shape, *, at: Path, paths: set[Path]) -> None:
     if not merges(value, shape) or (not value and at):
-        found.add(at)
+        paths.add(at)
         return
-    for element, held, inner in members(value, shape):
+    for element, member, inner in members(value, shape):
         path = (*at, element)
-        undeclared = inner is None and isinstance(held, Mapping)
+        undeclared = inner is None and isinstance(member, Mapping)
         if undeclared or not element.startswith("f:"):
-            found.add(path)
-        _named(held, inner, at=path, found=found)
+            paths.add(path)
+        _named(member, inner, at=path, paths=paths)
 
 
 def differences(old: Plain, new: Plain, *, shape: Shape) -> Differences:
     """The fields that were added, changed and removed from `old` to `new`."""
-    found = Differences()
-    _compare(old, new, shape=shape, at=(), found=found)
-    return found
+    result = Differences()
+    _compare(old, new, shape=shape, at=(), result=result)
+    return result
 
 
-def _compare(old: Plain, new: Plain, *, shape: Shape, at: Path, found: Differences) -> None:
+def _compare(old: Plain, new: Plain, *, shape: Shape, at: Path, result: Differences) -> None:
     if old is new:
         return
     if old is _MISSING or new is _MISSING:
-        (found.added if old is _MISSING else found.removed).add(at)
+        (result.added if old is _MISSING else result.removed).add(at)
     old_merges, new_merges = merges(old, shape), merges(new, shape)
     if not ((old_merges or old in (_MISSING, None)) and (new_merges or new in (_MISSING, None))):
         if old is not _MISSING and new is not _MISSING and not same(old, new):
-            found.changed.add(at)
+            result.changed.add(at)
         return
-    before = {element: (held, inner) for element, held, inner in (members(old, shape) if old_merges else ())}
-    after = {element: (held, inner) for element, held, inner in (members(new, shape) if new_merges else ())}
+    before = {element: (member, inner) for element, member, inner in (members(old, shape) if old_merges else ())}
+    after = {element: (member, inner) for element, member, inner in (members(new, shape) if new_merges else ())}
     for element in before.keys() | after.keys():
-        was, is_now = before.get(element), after.get(element)
-        inner = (is_now or was or (None, None))[1]
-        old_one, new_one = was[0] if was else _MISSING, is_now[0] if is_now else _MISSING
-        _compare(old_one, new_one, shape=inner, at=(*at, element), found=found)
+        old_member, new_member = before.get(element), after.get(element)
+        inner = (new_member or old_member or (None, None))[1]
+        old_value, new_value = old_member[0] if old_member else _MISSING, new_member[0] if new_member else _MISSING
+        _compare(old_value, new_value, shape=inner, at=(*at, element), result=result)
 
 
 def same(one: Plain, other: Plain) -> bool:
@@ -98,21 +98,23 @@ def same(one: Plain, other: Plain) -> bool:
     return one == other and isinstance(one, bool) == isinstance(other, bool)
 
 
-def merged(live: Plain, said: Plain, *, shape: Shape) -> Plain:
+def merged(live: Plain, applied: Plain, *, shape: Shape) -> Plain:
     """The live document with what a document of server-side apply says."""
-    if not merges(said, shape) or not merges(live, shape):
-        return said
-    if isinstance(said, Mapping):
-        found = dict(live)
-        for element, held, inner in members(said, shape):
+    if not merges(applied, shape) or not merges(live, shape):
+        return applied
+    if isinstance(applied, Mapping):
+        result = dict(live)
+        for element, member, inner in members(applied, shape):
             key = element[2:]
-            found[key] = merged(live[key], held, shape=inner) if key in live else held
-        return found
-    wanted = {element: (held, inner) for element, held, inner in members(said, shape)}
+            result[key] = merged(live[key], member, shape=inner) if key in live else member
+        return result
+    applied_members = {element: (member, inner) for element, member, inner in members(applied, shape)}
     items: list[Any] = []
-    for element, held, inner in members(live, shape):
-        items.append(merged(held, wanted.pop(element)[0], shape=inner) if element in wanted else held)
-    return [*items, *(held for held, _ in wanted.values())]
+    for element, member, inner in members(live, shape):
+        items.append(
+            merged(member, applied_members.pop(element)[0], shape=inner) if element in applied_members else member
+        )
+    return [*items, *(member for member, _ in applied_members.values())]
 
 
 def with_parents(paths: Iterable[Path]) -> set[Path]:
@@ -124,24 +126,24 @@ def without(value: Plain, shape: Shape, *, dropped: set[Path], at: Path = ()) ->
     """The value without these paths; with a map or list goes all that is in it, also what a default filled in."""
     if not merges(value, shape):
         return value
-    kept: list[tuple[str, Any]] = []
-    for element, held, inner in members(value, shape):
+    remaining: list[tuple[str, Any]] = []
+    for element, member, inner in members(value, shape):
         path = (*at, element)
         if path not in dropped:
-            kept.append((element, without(held, inner, dropped=dropped, at=path)))
+            remaining.append((element, without(member, inner, dropped=dropped, at=path)))
     if isinstance(value, Mapping):
-        return {element[2:]: held for element, held in kept}
-    return [held for _, held in kept]
+        return {element[2:]: member for element, member in remaining}
+    return [member for _, member in remaining]
 
 
 def to_wire(paths: Fields) -> dict[str, Any]:
     """The paths as fieldsV1."""
     tree: dict[str, Any] = {}
     for path in sorted(paths):
-        here = tree
+        node = tree
         for element in path:
-            here = here.setdefault(element, {})
-        here["."] = {}
+            node = node.setdefault(element, {})
+        node["."] = {}
     return _trimmed(tree)
 
 
@@ -152,20 +154,20 @@ def _trimmed(tree: dict[str, Any]) -> dict[str, Any]:
 
 def from_wire(tree: Mapping[str, Any], at: Path = ()) -> set[Path]:
     """The paths of a fieldsV1 document."""
-    found: set[Path] = set()
+    paths: set[Path] = set()
     for key, inner in tree.items():
         if key == ".":
-            found.add(at)
+            paths.add(at)
         elif not inner:
-            found.add((*at, key))
+            paths.add((*at, key))
         else:
-            found |= from_wire(inner, (*at, key))
-    return found
+            paths |= from_wire(inner, (*at, key))
+    return paths
 
 
 def shown(path: Path) -> str:
     """The path as a conflict names it, such as `.spec.containers[name="web"].image`."""
-    return "".join(f".{one[2:]}" if one.startswith("f:") else f"[{_item(one)}]" for one in path)
+    return "".join(f".{element[2:]}" if element.startswith("f:") else f"[{_item(element)}]" for element in path)
 
 
 def _item(element: str) -> str:

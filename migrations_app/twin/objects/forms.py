@@ -273,14 +273,14 @@ _FORMS: Mapping[Place, type[_Form]] = {
 
 def odd_type(document: Mapping[str, Any], place: Place, *, custom: bool = False) -> str:
     """Which field of the object has a type that the server does not decode; empty if none has."""
-    found = odd_form(document.get("metadata") or {}, _MetadataForm)
-    return found or ("" if custom else odd_form(document, _FORMS.get(place, _Object)))
+    odd_metadata = odd_form(document.get("metadata") or {}, _MetadataForm)
+    return odd_metadata or ("" if custom else odd_form(document, _FORMS.get(place, _Object)))
 
 
 def odd_form(document: object, form: type[_Form]) -> str:
     """The same for a document that is no stored object."""
     try:
         msgspec.convert(document, form)
-    except (msgspec.ValidationError, RecursionError) as wrong:
-        return str(wrong) or "nested too deep"
+    except (msgspec.ValidationError, RecursionError) as error:
+        return str(error) or "nested too deep"
     return ""

@@ -53,19 +53,19 @@ class ServedKind:
 
 
 def _kind(kind: str, plural: str, *, group: str = "", versions: str = "v1", flags: str = "") -> ServedKind:
-    held = set(flags.split())
-    each = tuple(versions.split())
+    flag_set = set(flags.split())
+    version_names = tuple(versions.split())
     return ServedKind(
         group=group,
         plural=plural,
         kind=kind,
-        versions=each,
-        storage=each[0],
-        namespaced="cluster" not in held,
-        status="status" in held,
-        counted="counted" in held,
-        unconditional="conditional" not in held,
-        returned="returned" in held,
+        versions=version_names,
+        storage=version_names[0],
+        namespaced="cluster" not in flag_set,
+        status="status" in flag_set,
+        counted="counted" in flag_set,
+        unconditional="conditional" not in flag_set,
+        returned="returned" in flag_set,
     )
 
 

@@ -18,7 +18,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _PATH_NAME = re.compile(r"[^/%]+")
 _KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_NAME, _LONGEST_KEY, _LONGEST_LABEL = 253, 63, 63
-MOST_TEXTS = 4096
+MAX_REMEMBERED_TEXTS = 4096
 """How many keys and values of labels are remembered as right or wrong: a cluster has few of them, again and again."""
 _MOST_ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
@@ -64,12 +64,12 @@ def _map_faults(pairs: Mapping[str, str], field: str, *, values: bool) -> Iterat
             yield wrong(field, value, why="a valid label must be an empty string or consist of alphanumeric characters")
 
 
-@lru_cache(maxsize=MOST_TEXTS)
+@lru_cache(maxsize=MAX_REMEMBERED_TEXTS)
 def _is_label_value(value: str) -> bool:
     return len(value) <= _LONGEST_LABEL and bool(_KEY_NAME.fullmatch(value))
 
 
-@lru_cache(maxsize=MOST_TEXTS)
+@lru_cache(maxsize=MAX_REMEMBERED_TEXTS)
 def _is_qualified(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
     if slash and (len(prefix) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(prefix)):
@@ -121,24 +121,24 @@ def update_faults(new: Tree, old: Tree) -> Iterator[RefusalCause]:
 
 def kept(new: Tree, old: Tree) -> dict[str, Any]:
     """The new metadata with what an update never changes: taken from the old where it is empty or only informative."""
-    found = {key: value for key, value in new.items() if value is not None and key not in ("selfLink", "clusterName")}
+    result = {key: value for key, value in new.items() if value is not None and key not in ("selfLink", "clusterName")}
     for key in ("creationTimestamp", "generation"):
-        _from(old, found, key=key)
+        _copy_or_drop(old, result, key=key)
     if old.get("deletionTimestamp"):
-        _from(old, found, key="deletionTimestamp")
-        if found.get("deletionGracePeriodSeconds") is None:
-            _from(old, found, key="deletionGracePeriodSeconds")
+        _copy_or_drop(old, result, key="deletionTimestamp")
+        if result.get("deletionGracePeriodSeconds") is None:
+            _copy_or_drop(old, result, key="deletionGracePeriodSeconds")
     for key in ("uid", "name", "namespace"):
-        if not found.get(key):
-            _from(old, found, key=key)
+        if not result.get(key):
+            _copy_or_drop(old, result, key=key)
     for key in ("labels", "annotations", "finalizers", "ownerReferences"):
-        if key in found and not found[key]:
-            del found[key]
-    return found
+        if key in result and not result[key]:
+            del result[key]
+    return result
 
 
-def _from(old: Tree, found: dict[str, Any], *, key: str) -> None:
+def _copy_or_drop(old: Tree, result: dict[str, Any], *, key: str) -> None:
     if key in old:
-        found[key] = old[key]
+        result[key] = old[key]
     else:
-        found.pop(key, None)
+        result.pop(key, None)

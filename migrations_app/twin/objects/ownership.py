@@ -55,35 +55,35 @@ class ApplyConflict(Exception):
 
 def read(managed: Iterable[Mapping[str, Any]]) -> Shares:
     """The shares in metadata.managedFields; entries that no server writes are left out."""
-    found: Shares = {}
+    shares: Shares = {}
     for entry in managed:
-        who = Writing(
+        writing = Writing(
             str(entry.get("manager", "")),
             str(entry.get("operation", "")),
             str(entry.get("apiVersion", "")),
             str(entry.get("subresource", "")),
         )
         fields = frozenset(fieldsets.from_wire(entry.get("fieldsV1") or {}))
-        found[who.key] = Share(fields, who.api_version, str(entry.get("time", "")))
-    return found
+        shares[writing.key] = Share(fields, writing.api_version, str(entry.get("time", "")))
+    return shares
 
 
 def written(shares: Shares) -> list[Tree]:
     """metadata.managedFields with these shares, in the server's order."""
-    ordered = sorted(shares.items(), key=lambda one: (one[0].operation, one[1].time, one[0].manager))
-    return [_entry(who, share) for who, share in ordered]
+    ordered = sorted(shares.items(), key=lambda item: (item[0].operation, item[1].time, item[0].manager))
+    return [_entry(writing, share) for writing, share in ordered]
 
 
-def _entry(who: Writing, share: Share) -> Tree:
-    found = {
-        "manager": who.manager,
-        "operation": who.operation,
+def _entry(writing: Writing, share: Share) -> Tree:
+    entry = {
+        "manager": writing.manager,
+        "operation": writing.operation,
         "apiVersion": share.api_version,
         "time": share.time,
         "fieldsType": "FieldsV1",
         "fieldsV1": fieldsets.to_wire(share.fields),
     }
-    return found | ({"subresource": who.subresource} if who.subresource else {})
+    return entry | ({"subresource": writing.subresource} if writing.subresource else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,51 +97,53 @@ class FieldWrite:
 
     def updated(self, old: Tree, new: Tree, *, shares: Shares) -> Shares:
         """The shares after an update from `old` to `new`: what it wrote belongs to the writer alone."""
-        found, told = self._taken(old, new, shares=shares, force=True)
-        mine = found.get(self.by.key)
-        held = mine.fields if mine else frozenset()
-        fields = fieldsets.owned((held | told.changed | told.added) - told.removed)
-        if fields != held or told.changed:
-            found[self.by.key] = Share(fields, self.by.api_version, self.now)
-        return {who: share for who, share in found.items() if share.fields}
+        new_shares, differences = self._without_written(old, new, shares=shares, force=True)
+        own_share = new_shares.get(self.by.key)
+        owned_before = own_share.fields if own_share else frozenset()
+        fields = fieldsets.owned((owned_before | differences.changed | differences.added) - differences.removed)
+        if fields != owned_before or differences.changed:
+            new_shares[self.by.key] = Share(fields, self.by.api_version, self.now)
+        return {writing: share for writing, share in new_shares.items() if share.fields}
 
-    def applied(self, live: Tree, said: Tree, *, shares: Shares, force: bool) -> tuple[Tree, Shares]:
-        """The object and the shares after server-side apply of `said`. Raises ApplyConflict."""
+    def applied(self, live: Tree, document: Tree, *, shares: Shares, force: bool) -> tuple[Tree, Shares]:
+        """The object and the shares after server-side apply of `document`. Raises ApplyConflict."""
         last = shares.get(self.by.key)
-        fields = fieldsets.named(said, self.shape)
+        fields = fieldsets.named(document, self.shape)
         now = last.time if last and last.fields == fields else self.now
         shares = shares | {self.by.key: Share(fields, self.by.api_version, now)}
-        new = self._pruned(fieldsets.merged(live, said, shape=self.shape), shares, last=last)
-        found, told = self._taken(live, new, shares=shares, force=force)
-        if told.added or told.changed or told.removed:
-            found[self.by.key] = replace(found[self.by.key], time=self.now)
-        return new, {who: share for who, share in found.items() if share.fields}
+        new = self._pruned(fieldsets.merged(live, document, shape=self.shape), shares, last=last)
+        new_shares, differences = self._without_written(live, new, shares=shares, force=force)
+        if differences.added or differences.changed or differences.removed:
+            new_shares[self.by.key] = replace(new_shares[self.by.key], time=self.now)
+        return new, {writing: share for writing, share in new_shares.items() if share.fields}
 
     def _pruned(self, merged: Tree, shares: Shares, *, last: Share | None) -> Tree:
-        """Without what this applier said before, says no more, and nobody else owns."""
+        """Without fields that this manager applied before, no longer applies, and no other manager owns."""
         if last is None or not last.fields:
             return merged
-        held = fieldsets.with_parents(path for share in shares.values() for path in share.fields)
-        dropped = fieldsets.with_parents(last.fields) - held
+        owned = fieldsets.with_parents(path for share in shares.values() for path in share.fields)
+        dropped = fieldsets.with_parents(last.fields) - owned
         return fieldsets.without(merged, self.shape, dropped=dropped) if dropped else merged
 
-    def _taken(self, old: Tree, new: Tree, *, shares: Shares, force: bool) -> tuple[Shares, fieldsets.Differences]:
-        """The shares of the others without what was written or removed, and the differences."""
-        told = {self.by.api_version: fieldsets.differences(old, new, shape=self.shape)}
-        found: Shares = {}
+    def _without_written(
+        self, old: Tree, new: Tree, *, shares: Shares, force: bool
+    ) -> tuple[Shares, fieldsets.Differences]:
+        """The shares of other managers without what was written or removed, and the differences."""
+        by_version = {self.by.api_version: fieldsets.differences(old, new, shape=self.shape)}
+        new_shares: Shares = {}
         conflicts: list[tuple[str, str, str]] = []
-        for who, share in shares.items():
-            if who == self.by.key:
-                found[who] = share
+        for writing, share in shares.items():
+            if writing == self.by.key:
+                new_shares[writing] = share
                 continue
-            if share.api_version not in told:
-                one, other = self.versioned(old, share.api_version), self.versioned(new, share.api_version)
-                told[share.api_version] = fieldsets.differences(one, other, shape=self.shape)
-            mine = told[share.api_version]
-            taken = share.fields & (mine.changed | mine.added)
-            conflicts += [(who.manager, share.api_version, fieldsets.shown(path)) for path in sorted(taken)]
-            left = share.fields - taken - mine.removed
-            found[who] = share if left == share.fields else replace(share, fields=left)
+            if share.api_version not in by_version:
+                old_form, new_form = self.versioned(old, share.api_version), self.versioned(new, share.api_version)
+                by_version[share.api_version] = fieldsets.differences(old_form, new_form, shape=self.shape)
+            other_differences = by_version[share.api_version]
+            taken = share.fields & (other_differences.changed | other_differences.added)
+            conflicts += [(writing.manager, share.api_version, fieldsets.shown(path)) for path in sorted(taken)]
+            remaining = share.fields - taken - other_differences.removed
+            new_shares[writing] = share if remaining == share.fields else replace(share, fields=remaining)
         if conflicts and not force:
             raise ApplyConflict(sorted(conflicts))
-        return found, told[self.by.api_version]
+        return new_shares, by_version[self.by.api_version]

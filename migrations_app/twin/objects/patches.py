@@ -16,13 +16,13 @@ def merged(document: Plain, patch: Plain) -> Plain:
     """The document after the merge patch."""
     if not isinstance(patch, Mapping):
         return patch
-    found = dict(document) if isinstance(document, Mapping) else {}
+    result = dict(document) if isinstance(document, Mapping) else {}
     for key, value in patch.items():
         if value is None:
-            found.pop(key, None)
+            result.pop(key, None)
         else:
-            found[key] = merged(found.get(key), value)
-    return found
+            result[key] = merged(result.get(key), value)
+    return result
 
 
 def json_patched(document: Plain, patch: list[Any]) -> Plain:
@@ -106,7 +106,7 @@ def _in_map(holder: dict[str, Any], step: str, *, rest: tuple[str, ...], name: s
     if rest:
         return {**holder, step: _changed(holder[step], rest, name=name, value=value)}
     if name == "remove":
-        return {key: held for key, held in holder.items() if key != step}
+        return {key: member for key, member in holder.items() if key != step}
     return {**holder, step: value}
 
 

@@ -46,12 +46,12 @@ class LabelRequirement:
     values: frozenset[str] = frozenset()
 
     def fits(self, labels: Mapping[str, str]) -> bool:
-        held = labels.get(self.key)
+        value = labels.get(self.key)
         if self.sign == "exists":
-            return held is not None
+            return value is not None
         if self.sign == "absent":
-            return held is None
-        return held in self.values if self.sign == "in" else held not in self.values
+            return value is None
+        return value in self.values if self.sign == "in" else value not in self.values
 
 
 def read_labels(text: str) -> tuple[LabelRequirement, ...]:
@@ -78,10 +78,12 @@ def _next(text: str, at: int) -> tuple[LabelRequirement, int]:
 
 def by_labels(text: str) -> Wanted | None:
     """A predicate for objects; None for an empty selector. Raises SelectorError."""
-    wanted = read_labels(text)
-    if not wanted:
+    requirements = read_labels(text)
+    if not requirements:
         return None
-    return lambda one: all(each.fits(one["metadata"].get("labels") or {}) for each in wanted)
+    return lambda document: all(
+        requirement.fits(document["metadata"].get("labels") or {}) for requirement in requirements
+    )
 
 
 def by_fields(text: str, place: Place) -> Wanted | None:
@@ -90,16 +92,16 @@ def by_fields(text: str, place: Place) -> Wanted | None:
     terms = [_field_term(part, known) for part in text.split(",") if part.strip()]
     if not terms:
         return None
-    return lambda one: all((_text_at(one, path) == value) is same for path, value, same in terms)
+    return lambda document: all((_text_at(document, path) == value) is same for path, value, same in terms)
 
 
 def _field_term(part: str, known: tuple[str, ...]) -> tuple[tuple[str, ...], str, bool]:
     for sign in ("!=", "==", "="):
-        key, found, value = part.partition(sign)
-        if found:
+        key, separator, value = part.partition(sign)
+        if separator:
             if key.strip() not in known:
-                told = ", ".join(f'"{one}"' for one in known)
-                raise SelectorError(f'"{key.strip()}" is not a known field selector: only {told}')
+                names = ", ".join(f'"{name}"' for name in known)
+                raise SelectorError(f'"{key.strip()}" is not a known field selector: only {names}')
             return tuple(key.strip().split(".")), value.strip(), sign != "!="
     raise SelectorError(f"invalid field selector: {part!r}")
 
@@ -118,16 +120,18 @@ def selected_by(selector: Mapping[str, Any] | None, *, empty: bool) -> Callable[
     """Whether labels match the LabelSelector of an object; an empty or absent one matches nothing unless `empty`."""
     if not selector or not (selector.get("matchLabels") or selector.get("matchExpressions")):
         return lambda _: empty and selector is not None
-    same = [
+    by_pairs = [
         LabelRequirement(key, "in", frozenset({value})) for key, value in (selector.get("matchLabels") or {}).items()
     ]
-    more = [_expression(match_expression) for match_expression in selector.get("matchExpressions") or ()]
-    wanted = [*same, *more]
-    return lambda labels: all(requirement.fits(labels) for requirement in wanted)
+    by_expressions = [_expression(match_expression) for match_expression in selector.get("matchExpressions") or ()]
+    requirements = [*by_pairs, *by_expressions]
+    return lambda labels: all(requirement.fits(labels) for requirement in requirements)
 
 
 _SIGNS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}
 
 
-def _expression(one: Mapping[str, Any]) -> LabelRequirement:
-    return LabelRequirement(str(one["key"]), _SIGNS[str(one["operator"])], frozenset(one.get("values") or ()))
+def _expression(expression: Mapping[str, Any]) -> LabelRequirement:
+    return LabelRequirement(
+        str(expression["key"]), _SIGNS[str(expression["operator"])], frozenset(expression.get("values") or ())
+    )

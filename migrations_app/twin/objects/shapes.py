@@ -46,8 +46,8 @@ def below(shape: Shape, key: str) -> Shape:
         return key
     if shape is None:
         return None
-    properties, more = shape.get("properties") or {}, shape.get("additionalProperties")
-    inner = properties.get(key, more)
+    properties, other_fields = shape.get("properties") or {}, shape.get("additionalProperties")
+    inner = properties.get(key, other_fields)
     return inner if isinstance(inner, Mapping) else None
 
 
@@ -70,7 +70,7 @@ def _keys(value: list[Any], shape: Shape) -> tuple[str, ...] | None:
     """The keys of the items; empty for a set, None for a list that is one value."""
     if isinstance(shape, str):
         if shape == "ports":
-            return next((keys for keys in _PORT_KEYS if all(keys[0] in one for one in value)), None)
+            return next((keys for keys in _PORT_KEYS if all(keys[0] in item for item in value)), None)
         return _BY_NAME.get(shape)
     kind = (shape or {}).get(LIST_TYPE)
     if kind == "set":
@@ -81,16 +81,16 @@ def _keys(value: list[Any], shape: Shape) -> tuple[str, ...] | None:
 def members(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:  # noqa: ANN401 - plain JSON
     """The members of a map or list that merges: path element as in fieldsV1, value, shape."""
     if isinstance(value, Mapping):
-        for key, held in value.items():
-            yield f"f:{key}", held, below(shape, key)
+        for key, member in value.items():
+            yield f"f:{key}", member, below(shape, key)
         return
     keys = _keys(value, shape)
-    for one in value:
+    for item in value:
         if not keys:
-            yield f"v:{_json(one)}", one, within(shape)
+            yield f"v:{_json(item)}", item, within(shape)
         else:
-            told = {key: one.get(key, "TCP") for key in keys if key in one or key == "protocol"}
-            yield f"k:{_json(told)}", one, within(shape)
+            item_keys = {key: item.get(key, "TCP") for key in keys if key in item or key == "protocol"}
+            yield f"k:{_json(item_keys)}", item, within(shape)
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - plain JSON

@@ -24,46 +24,48 @@ def admitted(document: Tree, schema: Schema | None) -> Tree:
     body = {key: value for key, value in document.items() if key not in _HEAD}
     properties = {key: value for key, value in (schema.get("properties") or {}).items() if key not in _HEAD}
     plain = {**schema, "properties": properties}
-    found = defaulted(pruned(body, plain), plain)
-    return document if found == body else {key: document[key] for key in _HEAD if key in document} | found
+    admitted_body = defaulted(pruned(body, plain), plain)
+    return (
+        document if admitted_body == body else {key: document[key] for key in _HEAD if key in document} | admitted_body
+    )
 
 
 def pruned(value: Any, schema: Schema) -> Any:  # noqa: ANN401 - plain JSON
     """The value without fields that the schema does not name."""
     if isinstance(value, list):
         items = schema.get("items")
-        return [pruned(one, items) for one in value] if isinstance(items, Mapping) else value
+        return [pruned(item, items) for item in value] if isinstance(items, Mapping) else value
     if not isinstance(value, Mapping):
         return value
-    properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
-    keep = bool(schema.get(KEEP)) or more is True
-    found: Tree = {}
-    for key, held in value.items():
+    properties, other_fields = schema.get("properties") or {}, schema.get("additionalProperties")
+    keep = bool(schema.get(KEEP)) or other_fields is True
+    known_fields: Tree = {}
+    for key, member in value.items():
         if key in properties:
-            found[key] = pruned(held, properties[key])
-        elif isinstance(more, Mapping):
-            found[key] = pruned(held, more)
+            known_fields[key] = pruned(member, properties[key])
+        elif isinstance(other_fields, Mapping):
+            known_fields[key] = pruned(member, other_fields)
         elif keep or (schema.get(EMBEDDED) and key in _HEAD):
-            found[key] = held
-    return found
+            known_fields[key] = member
+    return known_fields
 
 
 def defaulted(value: Any, schema: Schema) -> Any:  # noqa: ANN401 - plain JSON
     """The value with the defaults of absent fields; null where it is not allowed counts as absent."""
     if isinstance(value, list):
         items = schema.get("items")
-        return [defaulted(one, items) for one in value] if isinstance(items, Mapping) else value
+        return [defaulted(item, items) for item in value] if isinstance(items, Mapping) else value
     if not isinstance(value, Mapping):
         return value
-    properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
-    found: Tree = {}
-    for key, held in value.items():
-        inner = properties.get(key, more)
+    properties, other_fields = schema.get("properties") or {}, schema.get("additionalProperties")
+    filled: Tree = {}
+    for key, member in value.items():
+        inner = properties.get(key, other_fields)
         if not isinstance(inner, Mapping):
-            found[key] = held
-        elif held is not None or inner.get("nullable") or key not in properties:
-            found[key] = defaulted(held, inner)
+            filled[key] = member
+        elif member is not None or inner.get("nullable") or key not in properties:
+            filled[key] = defaulted(member, inner)
     for key, inner in properties.items():
-        if key not in found and "default" in inner:
-            found[key] = defaulted(copy.deepcopy(inner["default"]), inner)
-    return found
+        if key not in filled and "default" in inner:
+            filled[key] = defaulted(copy.deepcopy(inner["default"]), inner)
+    return filled

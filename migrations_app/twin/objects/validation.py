@@ -32,10 +32,10 @@ def _faults(value: Any, schema: Schema, *, at: str) -> Iterator[RefusalCause]:  
         if not schema.get("nullable") and schema.get("type"):
             yield wrong(at, "null", why=f'{at} in body must be of type {schema["type"]}: "null"')
         return
-    told = _type_of(value)
+    type_name = _type_of(value)
     expected = ("integer", "string") if schema.get(INT_OR_STRING) else tuple(filter(None, [schema.get("type")]))
-    if expected and told not in expected and not (told == "integer" and "number" in expected):
-        yield wrong(at, told, why=f'{at} in body must be of type {",".join(expected)}: "{told}"')
+    if expected and type_name not in expected and not (type_name == "integer" and "number" in expected):
+        yield wrong(at, type_name, why=f'{at} in body must be of type {",".join(expected)}: "{type_name}"')
         return
     if "enum" in schema and value not in schema["enum"]:
         yield not_supported(at, value, choice=schema["enum"])
@@ -69,7 +69,7 @@ def _combined(value: Any, schema: Schema, *, at: str) -> Iterator[RefusalCause]:
 
 
 def _map_faults(value: Mapping[str, Any], schema: Schema, *, at: str) -> Iterator[RefusalCause]:
-    properties, more = schema.get("properties") or {}, schema.get("additionalProperties")
+    properties, other_fields = schema.get("properties") or {}, schema.get("additionalProperties")
     for key in schema.get("required") or ():
         if key not in value:
             yield required(_below(at, key))
@@ -77,10 +77,10 @@ def _map_faults(value: Mapping[str, Any], schema: Schema, *, at: str) -> Iterato
         yield wrong(at, len(value), why=f"{at} in body should have at least {schema['minProperties']} properties")
     if "maxProperties" in schema and len(value) > schema["maxProperties"]:
         yield wrong(at, len(value), why=f"{at} in body should have at most {schema['maxProperties']} properties")
-    for key, held in value.items():
-        inner = properties.get(key, more)
+    for key, member in value.items():
+        inner = properties.get(key, other_fields)
         if isinstance(inner, Mapping) and not (schema.get(EMBEDDED) and key == "metadata"):
-            yield from _faults(held, inner, at=_below(at, key))
+            yield from _faults(member, inner, at=_below(at, key))
 
 
 def _below(at: str, key: str) -> str:
@@ -94,20 +94,20 @@ def _list_faults(value: list[Any], schema: Schema, *, at: str) -> Iterator[Refus
         yield wrong(at, len(value), why=f"{at} in body should have at most {schema['maxItems']} items")
     inner = schema.get("items")
     if isinstance(inner, Mapping):
-        for place, one in enumerate(value):
-            yield from _faults(one, inner, at=f"{at}[{place}]")
+        for position, item in enumerate(value):
+            yield from _faults(item, inner, at=f"{at}[{position}]")
     if schema.get(LIST_TYPE) in ("set", "map"):
         yield from _repeated(value, schema, at=at)
 
 
 def _repeated(value: list[Any], schema: Schema, *, at: str) -> Iterator[RefusalCause]:
     seen: list[Any] = []
-    for place, one in enumerate(value):
+    for position, item in enumerate(value):
         keys = schema.get(LIST_KEYS) or ()
-        told = {key: one.get(key) for key in keys} if keys and isinstance(one, Mapping) else one
-        if told in seen:
-            yield repeated(f"{at}[{place}]", told)
-        seen.append(told)
+        identity = {key: item.get(key) for key in keys} if keys and isinstance(item, Mapping) else item
+        if identity in seen:
+            yield repeated(f"{at}[{position}]", identity)
+        seen.append(identity)
 
 
 def _text_faults(value: str, schema: Schema, *, at: str) -> Iterator[RefusalCause]:
@@ -144,10 +144,10 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _number_faults(value: float, schema: Schema, *, at: str) -> Iterator[RefusalCause]:
-    most, least, step = schema.get("maximum"), schema.get("minimum"), schema.get("multipleOf")
-    if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
-        yield wrong(at, value, why=f"{at} in body should be less than or equal to {most}")
-    if least is not None and (value < least or (schema.get("exclusiveMinimum") and value == least)):
-        yield wrong(at, value, why=f"{at} in body should be greater than or equal to {least}")
+    maximum, minimum, step = schema.get("maximum"), schema.get("minimum"), schema.get("multipleOf")
+    if maximum is not None and (value > maximum or (schema.get("exclusiveMaximum") and value == maximum)):
+        yield wrong(at, value, why=f"{at} in body should be less than or equal to {maximum}")
+    if minimum is not None and (value < minimum or (schema.get("exclusiveMinimum") and value == minimum)):
+        yield wrong(at, value, why=f"{at} in body should be greater than or equal to {minimum}")
     if step and value % step:
         yield wrong(at, value, why=f"{at} in body should be a multiple of {step}")

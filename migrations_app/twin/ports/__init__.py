@@ -1,1 +1,1 @@
-"""The twin in the shapes that others ask for: reading (ClusterApi), changing (Writer), and the simulator's client."""
+"""The twin as its callers use it: reading (ClusterApi), changing (Writer), and the simulator's client."""

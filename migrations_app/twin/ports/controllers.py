@@ -1,19 +1,19 @@
 """The twin as the simulated controllers ask for it: lists, creations, merge patches, deletions and evictions.
 
-Losing a race to somebody else is no error: the next look tells.
+A lost race is no error: the next read shows the new state.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from migrations_app.errors import ServerFailed
+from migrations_app.simulator.changes import ObjectChange
 from migrations_app.twin.answers import Answer
 from migrations_app.twin.calls import MERGE
 from migrations_app.twin.server import Twin
 
 Document = dict[str, Any]
-_LOST = (404, 409)
+_LOST_RACE = (404, 409)
 _BUDGET_HOLDS = 429
 _SECTIONS = ("metadata", "spec", "status")
 
@@ -35,84 +35,75 @@ class TwinControllers:
     def items(self, path: str) -> list[Document] | None:
         """The objects of a list; None for one that is not served."""
         answer = self._twin.request("GET", path)
-        return None if answer.status == 404 else [_own(one) for one in _good(answer)["items"]]
+        return None if answer.status == 404 else [_copy_of(document) for document in _checked_document(answer)["items"]]
 
     def create(self, path: str, body: Document) -> Document | None:
         """The object as stored; None when there is one of its name."""
-        return self._told(self._twin.request("POST", path, body=_own(body), query=self._query))
+        return self._stored_document(self._twin.request("POST", path, body=_copy_of(body), query=self._query))
 
     def patch(self, path: str, body: Document) -> Document | None:
-        """The object after the merge patch; None when it is gone or was changed by somebody else."""
+        """The object after the merge patch; None when it is gone or has changed meanwhile."""
         answer = self._twin.request("PATCH", path, body=body, content_type=MERGE, query=self._query)
-        return self._told(answer)
+        return self._stored_document(answer)
 
     def delete(self, path: str, *, uid: str, more: Mapping[str, Any] | None = None) -> bool:
-        """Whether this very object is going now."""
+        """Whether the object with that uid is being deleted now."""
         body = {"preconditions": {"uid": uid}, **(more or {})}
-        return self._told(self._twin.request("DELETE", path, body=body)) is not None
+        return self._stored_document(self._twin.request("DELETE", path, body=body)) is not None
 
     def evict(self, pod: Document) -> bool:
-        """Whether the pod is going; False while a budget holds it."""
+        """Whether the pod is being deleted; False while a budget forbids it."""
         metadata = pod["metadata"]
         path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/eviction"
-        named = {"name": metadata["name"], "namespace": metadata["namespace"]}
-        body = {"metadata": named, "deleteOptions": {"preconditions": {"uid": metadata["uid"]}}}
+        reference = {"name": metadata["name"], "namespace": metadata["namespace"]}
+        body = {"metadata": reference, "deleteOptions": {"preconditions": {"uid": metadata["uid"]}}}
         answer = self._twin.request("POST", path, body=body)
-        return answer.status != _BUDGET_HOLDS and self._told(answer) is not None
+        return answer.status != _BUDGET_HOLDS and self._stored_document(answer) is not None
 
-    def drop_finalizer(self, path: str, found: Document, *, finalizer: str) -> bool:
-        """Whether it was taken off; the object goes with the last one."""
-        metadata = found["metadata"]
-        left = [name for name in metadata.get("finalizers", ()) if name != finalizer]
-        body = {"metadata": {"finalizers": left, "resourceVersion": metadata["resourceVersion"]}}
+    def drop_finalizer(self, path: str, document: Document, *, finalizer: str) -> bool:
+        """Whether it was removed; the object is deleted with its last finalizer."""
+        metadata = document["metadata"]
+        other_finalizers = [name for name in metadata.get("finalizers", ()) if name != finalizer]
+        body = {"metadata": {"finalizers": other_finalizers, "resourceVersion": metadata["resourceVersion"]}}
         return self.patch(path, body) is not None
 
-    def _told(self, answer: Answer) -> Document | None:
-        if answer.status in _LOST:
+    def _stored_document(self, answer: Answer) -> Document | None:
+        if answer.status in _LOST_RACE:
             return None
-        document = _good(answer)
+        document = _checked_document(answer)
         self.writes += 1
-        return _own(document)
+        return _copy_of(document)
 
 
-def _good(answer: Answer) -> Document:
+def _checked_document(answer: Answer) -> Document:
     """The document of an answer below 400. Raises ServerFailed for any other."""
     if answer.status >= 400:
         raise ServerFailed(f"HTTP {answer.status}: {answer.document.get('message')}", code="refused")
     return answer.document
 
 
-def _own(document: Document) -> Document:
+def _copy_of(document: Document) -> Document:
     """A copy of the document and of its three sections."""
     return document | {key: dict(document[key]) for key in _SECTIONS if isinstance(document.get(key), dict)}
 
 
-@dataclass(frozen=True, slots=True)
-class ListChange:
-    """An object of the list at `path` as it is now, or as it was when it went."""
-
-    path: str
-    document: Document
-    gone: bool = False
-
-
 class TwinChanges:
-    """What changed in lists since the last look, without listing them again. The first look tells everything."""
+    """What changed in lists since the last read, without listing them again. The first read returns everything."""
 
     def __init__(self, twin: Twin) -> None:
         self._twin, self._watch = twin, twin.watch()
         self.unserved: set[str] = set()
 
-    def read(self, paths: Iterable[str]) -> Iterator[ListChange]:
+    def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
         for path in paths:
             changes = self._twin.taken(self._watch, path)
             if changes is None:
                 self.unserved.add(path)
                 continue
             self.unserved.discard(path)
-            yield from (ListChange(path, _own(document), gone) for document, gone in changes)
+            yield from (ObjectChange(path, _copy_of(document), gone=gone) for document, gone in changes)
 
     def restart(self) -> None:
-        """The next look tells everything again."""
+        """The next read returns everything again."""
         self._twin.unwatch(self._watch)
         self._watch = self._twin.watch()

@@ -28,7 +28,7 @@ class TwinReader:
     _counting: Lock = field(default_factory=Lock)
 
     def get(self, path: str) -> bytes:
-        return self._encoded(self._asked(api_request("get", path)).document)
+        return self._encoded(self._request(api_request("get", path)).document)
 
     def served(self) -> Served:
         return discovery.served(lambda path, _: self.get(path))
@@ -36,9 +36,9 @@ class TwinReader:
     def pages(self, resource: Resource) -> Iterator[ListPage]:
         token = ""
         while True:
-            answer = self._asked(api_request("list", resource.path), query=_query(resource, token))
+            answer = self._request(api_request("list", resource.path), query=_query(resource, token))
             metadata = answer.document["metadata"]
-            items = [msgspec.Raw(self._encoded(one)) for one in answer.document["items"]]
+            items = [msgspec.Raw(self._encoded(document)) for document in answer.document["items"]]
             size = sum(len(memoryview(raw)) for raw in items)
             yield ListPage(items, metadata["resourceVersion"], size, answer.document["kind"])
             token = metadata.get("continue", "")
@@ -64,7 +64,7 @@ class TwinReader:
             self._bytes += len(body)
         return body
 
-    def _asked(self, request: ApiRequest, *, query: Mapping[str, str] | None = None) -> Answer:
+    def _request(self, request: ApiRequest, *, query: Mapping[str, str] | None = None) -> Answer:
         answer = self.twin.request("GET", request.path, query=query, user=self.user)
         with self._counting:
             self._calls[request.verb, str(answer.status)] += 1

@@ -58,11 +58,11 @@ class TwinWriter:
         return self._reads.may(attributes)
 
     def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
-        return self._told(change, tie, own=own, dry=True)
+        return self._write(change, tie, own=own, dry=True)
 
     def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         del purpose  # a twin keeps no audit log
-        return self._told(change, tie, own=own, dry=False)
+        return self._write(change, tie, own=own, dry=False)
 
     def calls(self) -> Mapping[tuple[str, str], int]:
         """Number of reads by RBAC verb and status."""
@@ -71,7 +71,7 @@ class TwinWriter:
     def close(self) -> None:
         """There is no connection to close."""
 
-    def _told(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool) -> WriteResult:
+    def _write(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool) -> WriteResult:
         body, query = as_sent(change, tie, own=own, dry=dry)
         answer = self._twin.request(
             change.method,

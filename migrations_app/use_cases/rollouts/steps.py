@@ -10,7 +10,7 @@ from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, pro
 from migrations_app.actions.plan import Step
 from migrations_app.actions.request import ObjectVersion, completed, digest_of, marks
 from migrations_app.actions.states import SKIP, Position, begins_batch
-from migrations_app.clients.helm.settled import SettledRun, settled_run
+from migrations_app.clients.helm.records import SettledRun, settled_run
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.use_cases.rollouts.execution import (

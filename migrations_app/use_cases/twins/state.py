@@ -6,7 +6,7 @@ again on what the winner wrote. The simulator works when somebody looks, for all
 
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -17,13 +17,12 @@ from migrations_app.errors import ServerFailed
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.samples.living.conversion import CONVERTED, converted
 from migrations_app.simulator.behaviour import Behaviour, Delays
-from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.instance_sizes import TYPE, known_sizes
 from migrations_app.simulator.memory import SimulatorMemory
 from migrations_app.simulator.simulator import KarpenterSimulator
-from migrations_app.twin.ports.controllers import Document, TwinControllers
-from migrations_app.twin.saving import SavedTwin
+from migrations_app.twin.loading import SavedTwin
+from migrations_app.twin.ports.controllers import Document, TwinChanges, TwinControllers
 from migrations_app.twin.server import Twin
 
 MINOR = 28
@@ -75,28 +74,6 @@ class SampleGone(ServerFailed):
     code = "sample_gone"
 
 
-class _Changes:
-    """What changed in the twin, as its simulator asks for it."""
-
-    def __init__(self, twin: Twin) -> None:
-        self._twin, self._watch = twin, twin.watch()
-        self.unserved: set[str] = set()
-
-    def restart(self) -> None:
-        self._twin.unwatch(self._watch)
-        self._watch = self._twin.watch()
-
-    def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
-        for path in paths:
-            found = self._twin.taken(self._watch, path)
-            if found is None:
-                self.unserved.add(path)
-                continue
-            self.unserved.discard(path)
-            for document, gone in found:
-                yield ObjectChange(path, document, gone=gone)
-
-
 class _Controllers(TwinControllers):
     """The simulator's requests; one that is refused is tried again by its controller."""
 
@@ -130,7 +107,7 @@ class PlayedTwin:
         self.control, self._server = state.control, state.server
         self._behaviour = behaviour(state.control)
         self._simulator = KarpenterSimulator(
-            _Controllers(self.twin), self._behaviour, clock=self.clock, changes=_Changes(self.twin)
+            _Controllers(self.twin), self._behaviour, clock=self.clock, changes=TwinChanges(self.twin)
         )
         self._simulator.recall(state.memory)
 

@@ -1,7 +1,7 @@
 """What a way of lying is, and what a scan has to make of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tests.fakes.evilk8s import Request, Wire
 from tests.fakes.lying.honest import OK, Document, Turn
@@ -79,7 +79,3 @@ def listed(change: Callable[[Document, Turn], object]) -> Act:
 
 def status(line: str, *, text: bytes = b"{}", **headers: str) -> Act:
     return lambda _, wire: wire.answer(text, status=line, **headers)
-
-
-def with_why(way: Way, *codes: str) -> Way:
-    return replace(way, why=frozenset(codes))
