@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -19,6 +20,8 @@ import django
 
 TTL, RENEW = 2.5, 0.5
 DEADLINE, SPARE = 0.3, 1.0
+WAIT_SECONDS = 100.0
+"""A worker that takes longer is ended: its test fails, and the next one finds a foreman that answers."""
 
 
 def prepare() -> None:
@@ -66,9 +69,18 @@ def start(row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
 
 
 def wait(pid: int) -> int:
-    """How the worker ended or stands: its exit code, minus the signal that ended it, 1000 when it was stopped."""
-    _, status = os.waitpid(pid, os.WUNTRACED)
-    return 1000 if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
+    """How the worker ended or stands: its exit code, minus the signal that ended it, 1000 when it was stopped, and 1001
+    when it took too long.
+    """
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end:
+        changed, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
+        if changed:
+            return 1000 if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return 1001
 
 
 def send(pid: int, how: str) -> None:
@@ -115,15 +127,23 @@ def _work(row: uuid.UUID, *, point: str, nth: int, how: signal.Signals) -> None:
 
     lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=TTL), RENEW  # type: ignore[assignment]  # tests only
     request.DEADLINE_SECONDS, request.SPARE_SECONDS = DEADLINE, SPARE
-    left = nth
+    left, renewal, renew = nth, threading.Lock(), lease.renew
+
+    def renew_alone(fence: lease.LeaseToken) -> bool:
+        with renewal:
+            return renew(fence)
 
     def reached(name: str) -> None:
         nonlocal left
         left -= name == point
-        if name == point and left == 0:
+        if name == point and left == 0 and how == signal.SIGSTOP:
+            # Stopped in the middle of a renewal it would keep SQLite's one write lock, and no other worker could go on.
+            with renewal:
+                os.kill(os.getpid(), how)
+        elif name == point and left == 0:
             os.kill(os.getpid(), how)
 
-    journal.reached = reached
+    lease.renew, journal.reached = renew_alone, reached
     while Rollout.objects.get(pk=row).state == "running":
         worker.advance(row, holder=f"worker-{os.getpid()}")
         time.sleep(0.02)
