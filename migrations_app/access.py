@@ -149,8 +149,10 @@ def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | N
         return refusal
     if "administer" in person.rights or not (blocker or everywhere):
         return None
-    what = "what blocks" if blocker else "anything for all clusters"
-    return Refusal(code="forbidden", why=f"the account may not accept {what}: that takes the right to change policies")
+    subject = "what blocks" if blocker else "anything for all clusters"
+    return Refusal(
+        code="forbidden", why=f"the account may not accept {subject}: that takes the right to change policies"
+    )
 
 
 def may_resolve(person: Person) -> Refusal | None:

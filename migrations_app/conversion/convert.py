@@ -31,8 +31,8 @@ def already_beta(body: Mapping[str, Any], notes: FindingCollector, *, generation
     if notes.failed:
         return []
     notes.add("already-v1beta1", (), what="already v1beta1, printed as it is")
-    kept = {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
-    return [ObjectDraft(kept, notes)]
+    manifest = {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
+    return [ObjectDraft(manifest, notes)]
 
 
 Body = Mapping[str, Any]
@@ -152,16 +152,16 @@ def _refuse_repeats(works: Sequence[_Work]) -> None:
             continue
         key = _key(work.item.source)
         if key in seen:
-            what = (
+            message = (
                 f"{work.item.kind} {work.item.name} is in the input twice; the first one is converted, this one is not"
             )
-            work.notes[0].add("duplicate-object", ("metadata", "name"), what=what)
+            work.notes[0].add("duplicate-object", ("metadata", "name"), what=message)
         seen.add(key)
 
 
 def _cluster_dns(works: Sequence[_Work]) -> dict[str, list[str]]:
     """clusterDNS of the Provisioners by the template they use; values of the wrong type are left out."""
-    found: dict[str, list[str]] = {}
+    dns_by_class: dict[str, list[str]] = {}
     for work in works:
         spec = work.item.source.get("spec")
         if work.item.kind == "Provisioner" and isinstance(spec, Mapping):
@@ -169,8 +169,8 @@ def _cluster_dns(works: Sequence[_Work]) -> dict[str, list[str]]:
             if isinstance(reference, Mapping) and isinstance(settings, Mapping):
                 addresses = settings.get("clusterDNS")
                 listed = addresses if isinstance(addresses, list) else []
-                found.setdefault(str(reference.get("name")), []).extend(map(str, listed))
-    return found
+                dns_by_class.setdefault(str(reference.get("name")), []).extend(map(str, listed))
+    return dns_by_class
 
 
 def _first_step(works: Sequence[_Work], *, options: Options, known: KnownNames, taken: set[str]) -> None:
@@ -187,8 +187,8 @@ def _first_step(works: Sequence[_Work], *, options: Options, known: KnownNames, 
             addresses = dns.get(item.name, [])
             work.drafts = convert_template(item.source, notes, options=options, known=known, cluster_dns=addresses)
         elif item.generation == "machine":
-            what = "Machines are not converted; they go when their nodes are replaced"
-            notes.add("machine-not-migrated", (), what=what)
+            message = "Machines are not converted; they go when their nodes are replaced"
+            notes.add("machine-not-migrated", (), what=message)
         elif item.generation == "other":
             notes.add(
                 "skipped-kind", (), what=f"{item.source.get('apiVersion', 'no apiVersion')} {item.kind} is left alone"
@@ -269,8 +269,10 @@ def _note_same_names(works: Sequence[_Work]) -> None:
     for work in works:
         for body in work.item.objects:
             if _key(body) in seen:
-                what = f"the input makes {body['kind']} {name_of(body)} a second time, from {work.item.kind}; keep one"
+                message = (
+                    f"the input makes {body['kind']} {name_of(body)} a second time, from {work.item.kind}; keep one"
+                )
                 work.item.losses.append(
-                    ConversionFinding("same-name-result", work.item.kind, work.item.name, ("metadata", "name"), what)
+                    ConversionFinding("same-name-result", work.item.kind, work.item.name, ("metadata", "name"), message)
                 )
             seen.add(_key(body))

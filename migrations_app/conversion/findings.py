@@ -94,8 +94,8 @@ class FindingCollector:
 
 def worst(losses: Iterable[ConversionFinding]) -> FindingSeverity | None:
     """The highest severity among the findings; None if there are none."""
-    found = {loss.severity for loss in losses}
-    return next((severity for severity in SEVERITIES if severity in found), None)
+    severities = {loss.severity for loss in losses}
+    return next((severity for severity in SEVERITIES if severity in severities), None)
 
 
 def markdown() -> str:

@@ -69,8 +69,8 @@ def _check_pairs(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollecto
         notes.add("kubelet-invalid", (*at, "evictionSoftGracePeriod", key), what=f"{key} has no soft threshold")
     high, low = kubelet.get("imageGCHighThresholdPercent"), kubelet.get("imageGCLowThresholdPercent")
     if high is not None and low is not None and high <= low:
-        what = f"the high threshold {high} must be above the low one, {low}"
-        notes.add("kubelet-invalid", (*at, "imageGCHighThresholdPercent"), what=what)
+        message = f"the high threshold {high} must be above the low one, {low}"
+        notes.add("kubelet-invalid", (*at, "imageGCHighThresholdPercent"), what=message)
 
 
 def _listed(words: frozenset[str]) -> str:
@@ -79,15 +79,15 @@ def _listed(words: frozenset[str]) -> str:
 
 def kubelet_meaning(kubelet: Mapping[str, Any] | None) -> str:
     """A key that is equal for settings with the same meaning; "" for none."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, value in (kubelet or {}).items():
         if key in _RESERVED:
             value = {name: quantities.billionths(str(item)) for name, item in value.items()}
         elif key == "evictionSoftGracePeriod":
             value = {name: quantities.nanoseconds(str(item)) for name, item in value.items()}
         if value is not None and value not in ({}, []):
-            found[key] = value
-    return json.dumps(found, sort_keys=True) if found else ""
+            settings[key] = value
+    return json.dumps(settings, sort_keys=True) if settings else ""
 
 
 KubeletGroup = list[ObjectDraft]
@@ -111,10 +111,12 @@ def settle(
 
 def _note_missing_class(pool: ObjectDraft) -> None:
     reference = template_spec(pool.body).get("nodeClassRef") or {}
-    wanted = f"{reference.get('kind')} {reference.get('name')}"
-    what = f"{wanted} is not among the converted objects; write this into its spec.kubelet: {json.dumps(pool.kubelet)}"
+    owner = f"{reference.get('kind')} {reference.get('name')}"
+    message = (
+        f"{owner} is not among the converted objects; write this into its spec.kubelet: {json.dumps(pool.kubelet)}"
+    )
     proposal = {"class": reference.get("name"), "kubelet": pool.kubelet}
-    pool.notes.add("kubelet-nodeclass-missing", pool.kubelet_at, what=what, proposal=proposal)
+    pool.notes.add("kubelet-nodeclass-missing", pool.kubelet_at, what=message, proposal=proposal)
 
 
 def _settle_class(owner: ObjectDraft, users: KubeletGroup, *, known: KnownNames, taken: set[str]) -> list[ObjectDraft]:
@@ -167,11 +169,11 @@ def _copy(
     names = sorted(pool.name for pool in group)
     name = free_name(f"{owner.name}-{names[0]}", taken)
     taken.add(name)
-    what = (
+    message = (
         f"{owner.name} is split by kubelet settings: {name} is its copy for NodePool {', '.join(names)}, whose nodes"
         " will be replaced"
     )
-    owner.notes.add("nodeclass-split", (), what=what, proposal={"class": name, "pools": names})
+    owner.notes.add("nodeclass-split", (), what=message, proposal={"class": name, "pools": names})
     for pool in group:
         pool.use_class(name)
     _note_moved(group, name)
@@ -182,10 +184,10 @@ def _warn_of_others(
     owner: ObjectDraft, own: Mapping[str, Any] | None, *, groups: Mapping[str, KubeletGroup], known: KnownNames
 ) -> None:
     if own and kubelet_meaning(own) not in groups:
-        what = f"spec.kubelet was {json.dumps(own)}, which no NodePool of the input follows; it is replaced"
-        owner.notes.add("nodeclass-other-users", ("spec", "kubelet"), what=what)
+        message = f"spec.kubelet was {json.dumps(own)}, which no NodePool of the input follows; it is replaced"
+        owner.notes.add("nodeclass-other-users", ("spec", "kubelet"), what=message)
     elif not known.all_pools_given:
-        what = (
+        message = (
             "the class has kubelet settings of its NodePools now; NodePools that are not in the input would follow them"
         )
-        owner.notes.add("nodeclass-other-users", (), what=what)
+        owner.notes.add("nodeclass-other-users", (), what=message)

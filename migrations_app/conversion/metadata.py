@@ -89,17 +89,17 @@ def open_labels(labels: dict[str, str], at: Path, *, notes: FindingCollector) ->
 
 def current_annotations(annotations: dict[str, str], at: Path, *, notes: FindingCollector) -> dict[str, str]:
     """The template annotations with karpenter.sh/do-not-disrupt instead of its two predecessors."""
-    kept = {key: value for key, value in annotations.items() if key not in _REPLACED}
+    current = {key: value for key, value in annotations.items() if key not in _REPLACED}
     for key in _REPLACED:
         value = annotations.get(key)
         if value == "true":
-            kept.setdefault(DO_NOT_DISRUPT, "true")
+            current.setdefault(DO_NOT_DISRUPT, "true")
             notes.add("deprecated-annotation-replaced", (*at, key), what=f"{key} is now {DO_NOT_DISRUPT}")
         elif value is not None:
             notes.add(
                 "deprecated-annotation-replaced", (*at, key), what=f'{key}: "{value}" had no effect and is left out'
             )
-    return kept
+    return current
 
 
 def _refused_tag(key: str, *, v1: bool) -> bool:
@@ -157,8 +157,8 @@ def name_of(body: Mapping[str, Any]) -> str:
 def annotations_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """The annotations of the object; empty if there are none."""
     metadata = body.get("metadata")
-    found = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    return annotations if isinstance(annotations, Mapping) else {}
 
 
 def _checked(body: Mapping[str, Any], notes: FindingCollector) -> Mapping[str, Any]:
@@ -167,7 +167,7 @@ def _checked(body: Mapping[str, Any], notes: FindingCollector) -> Mapping[str, A
         notes.add("name-missing", ("metadata", "name"), what="metadata.name is missing")
         return {}
     if not isinstance(metadata, Mapping):
-        wrong(metadata, ("metadata",), notes=notes, wanted="a map")
+        wrong(metadata, ("metadata",), notes=notes, expected="a map")
         return {}
     if metadata.get("name") in (None, ""):
         notes.add("name-missing", ("metadata", "name"), what="metadata.name is missing")
@@ -187,12 +187,12 @@ def cleaned(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
     gone = [key for key in metadata if key in _SERVER_SIDE]
     for key in ("labels", "annotations"):
         if metadata.get(key) is not None:
-            found = text_map(metadata[key], ("metadata", key), notes=notes) or {}
+            texts = text_map(metadata[key], ("metadata", key), notes=notes) or {}
             if key == "annotations":
-                gone += [f"annotation {name}" for name in found if _is_ours(name)]
-                found = {name: value for name, value in found.items() if not _is_ours(name)}
-            if found:
-                result[key] = found
+                gone += [f"annotation {name}" for name in texts if _is_ours(name)]
+                texts = {name: value for name, value in texts.items() if not _is_ours(name)}
+            if texts:
+                result[key] = texts
     for key in metadata:
         if key not in _SERVER_SIDE and key not in _KEPT:
             notes.add(
@@ -213,23 +213,23 @@ def without_markers(metadata: dict[str, Any], notes: FindingCollector) -> dict[s
     """The metadata of a live alpha object without the owner's marks, so that its tool does not prune the new object."""
     result = dict(metadata)
     for part in ("labels", "annotations"):
-        found: dict[str, str] = result.get(part) or {}
-        for key in [key for key, value in found.items() if _is_marker(key, value)]:
+        texts: dict[str, str] = result.get(part) or {}
+        for key in [key for key, value in texts.items() if _is_marker(key, value)]:
             notes.add(
-                "gitops-marker", ("metadata", part, key), what=f"{key}={found[key]} is left out of the new object"
+                "gitops-marker", ("metadata", part, key), what=f"{key}={texts[key]} is left out of the new object"
             )
-        kept = {key: value for key, value in found.items() if not _is_marker(key, value)}
+        remaining = {key: value for key, value in texts.items() if not _is_marker(key, value)}
         result.pop(part, None)
-        if kept:
-            result[part] = kept
+        if remaining:
+            result[part] = remaining
     return result
 
 
 def warn_of_markers(metadata: Mapping[str, Any], notes: FindingCollector) -> None:
     """Adds a finding that the source repository of a live object must change too, or its tool reverts the object."""
     for part in ("labels", "annotations"):
-        found: dict[str, str] = metadata.get(part) or {}
-        for key, value in found.items():
+        texts: dict[str, str] = metadata.get(part) or {}
+        for key, value in texts.items():
             if _is_marker(key, value):
                 notes.add(
                     "gitops-marker", ("metadata", part, key), what=f"{key}={value}: change the source repository too"

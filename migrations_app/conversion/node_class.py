@@ -95,24 +95,24 @@ def _alias(family: str, version: str, *, notes: FindingCollector) -> dict[str, s
 
 
 def _warn_of_al2(notes: FindingCollector) -> None:
-    what = "AL2 images end with Kubernetes 1.32; plan the move to AL2023 or Bottlerocket"
-    notes.add("al2-end", ("spec", "amiFamily"), what=what)
+    message = "AL2 images end with Kubernetes 1.32; plan the move to AL2023 or Bottlerocket"
+    notes.add("al2-end", ("spec", "amiFamily"), what=message)
 
 
 def _ubuntu(terms: list[dict[str, Any]], notes: FindingCollector) -> Spec:
     if not terms:
         proposal = [{"name": "ubuntu-eks/k8s_<version>/images/*", "owner": _UBUNTU_OWNER}]
-        what = (
+        message = (
             "amiFamily Ubuntu without amiSelectorTerms: name the images there, for instance by Canonical's name"
             f" pattern with owner {_UBUNTU_OWNER} (confirm both)"
         )
-        notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what=what, proposal=proposal)
+        notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what=message, proposal=proposal)
         return {}
-    what = (
+    message = (
         "amiFamily is AL2 now, whose user data format Ubuntu shares; the long-term answer is amiFamily Custom with"
         " complete user data"
     )
-    notes.add("ubuntu-as-al2", ("spec", "amiFamily"), what=what)
+    notes.add("ubuntu-as-al2", ("spec", "amiFamily"), what=message)
     return {"amiFamily": "AL2", "amiSelectorTerms": _plain_ids(terms, notes)}
 
 
@@ -124,8 +124,8 @@ def _plain_ids(terms: list[dict[str, Any]], notes: FindingCollector) -> list[dic
     mixed = [index for index, term in enumerate(terms) if "id" in term and len(term) > 1]
     for index in mixed:
         others = ", ".join(key for key in terms[index] if key != "id")
-        what = f"{others} beside id has no effect in v1beta1, and v1 refuses the term"
-        notes.add("selector-id-exclusive", ("spec", "amiSelectorTerms", index), what=what)
+        message = f"{others} beside id has no effect in v1beta1, and v1 refuses the term"
+        notes.add("selector-id-exclusive", ("spec", "amiSelectorTerms", index), what=message)
     if len(mixed) == len(terms):
         return terms
     return [{"id": term["id"]} if "id" in term else term for term in terms]
@@ -138,8 +138,8 @@ def _identity(old: Spec, notes: FindingCollector, *, options: Options) -> Spec:
     if role is None or role in node_template.SPELLINGS:
         role = options.node_role or role or PLACEHOLDER
     if node_template.is_placeholder(role):
-        what = f"role is {role}: put the name of the node role in its place, or give it as the node role"
-        notes.add("node-role-placeholder", ("spec", "role"), what=what)
+        message = f"role is {role}: put the name of the node role in its place, or give it as the node role"
+        notes.add("node-role-placeholder", ("spec", "role"), what=message)
     node_template.check_role(role, ("spec", "role"), notes=notes)
     return {"role": role, **filled({"instanceProfile": profile})}
 
@@ -153,14 +153,14 @@ def _devices(old: Spec, notes: FindingCollector) -> list[dict[str, Any]]:
 
 
 def _metadata_options(old: Spec, notes: FindingCollector) -> Spec:
-    given: Spec = old.get("metadataOptions") or {}
-    missing = {key: value for key, value in _BETA_DEFAULTS.items() if key not in given}
+    options: Spec = old.get("metadataOptions") or {}
+    missing = {key: value for key, value in _BETA_DEFAULTS.items() if key not in options}
     if missing:
         values = ", ".join(f"{key}: {value}" for key, value in missing.items())
         notes.add(
             "metadata-options-explicit", ("spec", "metadataOptions"), what=f"written out as v1beta1 had it: {values}"
         )
-    return {key: given.get(key, value) for key, value in _BETA_DEFAULTS.items()}
+    return {key: options.get(key, value) for key, value in _BETA_DEFAULTS.items()}
 
 
 def _warn(old: Spec, notes: FindingCollector) -> None:
@@ -173,8 +173,10 @@ def _warn(old: Spec, notes: FindingCollector) -> None:
             )
     user_data, family = old.get("userData") or "", old.get("amiFamily")
     if family == "Custom" and "karpenter.sh/unregistered" not in user_data:
-        what = "the kubelet must register with the taint karpenter.sh/unregistered:NoExecute; userData does not name it"
-        notes.add("unregistered-taint", ("spec", "userData"), what=what)
+        message = (
+            "the kubelet must register with the taint karpenter.sh/unregistered:NoExecute; userData does not name it"
+        )
+        notes.add("unregistered-taint", ("spec", "userData"), what=message)
     if family == "AL2023" and ("node.eks.aws" in user_data or "NodeConfig" in user_data):
         notes.add(
             "al2023-userdata",
@@ -182,8 +184,8 @@ def _warn(old: Spec, notes: FindingCollector) -> None:
             what="fields of the NodeConfig in userData lose against Karpenter's",
         )
     if old.get("associatePublicIPAddress") is None:
-        what = "for private subnets Karpenter used to send associatePublicIPAddress: false and sends nothing now"
-        notes.add("public-ip-default", ("spec", "associatePublicIPAddress"), what=what)
+        message = "for private subnets Karpenter used to send associatePublicIPAddress: false and sends nothing now"
+        notes.add("public-ip-default", ("spec", "associatePublicIPAddress"), what=message)
 
 
 KUBELET: Final = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
@@ -206,7 +208,7 @@ _CHECKED_TEMPLATE: Final[Mapping[str, FieldReader]] = {
 _KUBELET_AT: Final[Path] = ("metadata", "annotations", KUBELET)
 
 
-def _kept(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
+def _cleaned_manifest(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
     """The object with cleaned metadata and without status; everything else is unchanged."""
     head = metadata.cleaned(body, notes)
     spec = _seen_map(spec_of(body), ("spec",), notes=notes) or {}
@@ -226,16 +228,18 @@ def _check(spec: Mapping[str, Any], table: Mapping[str, FieldReader], *, at: Pat
 
 def finish_pool(body: Mapping[str, Any], notes: FindingCollector, *, known: KnownNames) -> list[ObjectDraft]:
     """The NodePool with the kubelet settings from its annotation held separately; empty if the object has an error."""
-    kept = _kept(body, notes)
+    manifest = _cleaned_manifest(body, notes)
     if notes.failed:
         return []
-    draft = ObjectDraft(kept, notes)
+    draft = ObjectDraft(manifest, notes)
     draft.kubelet_at = _KUBELET_AT
     draft.kubelet = _parked_kubelet(body, notes)
     after = (spec_of(body).get("disruption") or {}).get("consolidateAfter")
     if draft.name in known.never_consolidated and after == "0s":
-        what = "consolidateAfter was Never before the upgrade and is 0s now"
-        notes.add("consolidation-never-lost", ("spec", "disruption", "consolidateAfter"), what=what, proposal="Never")
+        message = "consolidateAfter was Never before the upgrade and is 0s now"
+        notes.add(
+            "consolidation-never-lost", ("spec", "disruption", "consolidateAfter"), what=message, proposal="Never"
+        )
     return [] if notes.failed else [draft]
 
 
@@ -244,7 +248,7 @@ def _parked_kubelet(body: Mapping[str, Any], notes: FindingCollector) -> dict[st
     if not parked:
         return None
     try:
-        found = parse_json(parked)
+        kubelet = parse_json(parked)
     except ValueError:
         notes.add(
             "bad-type",
@@ -252,14 +256,14 @@ def _parked_kubelet(body: Mapping[str, Any], notes: FindingCollector) -> dict[st
             what="the annotation is no JSON; look up the kubelet settings and write them by hand",
         )
         return None
-    cleaned: dict[str, Any] | None = schema.KUBELET(found, _KUBELET_AT, notes=notes)
+    cleaned: dict[str, Any] | None = schema.KUBELET(kubelet, _KUBELET_AT, notes=notes)
     return {key: value for key, value in (cleaned or {}).items() if key != "containerRuntime"}
 
 
 def finish_class(body: Mapping[str, Any], notes: FindingCollector) -> list[ObjectDraft]:
     """The EC2NodeClass without the webhook's marks; empty if the object has an error."""
-    kept = _kept(body, notes)
+    manifest = _cleaned_manifest(body, notes)
     if _INCOMPATIBLE in str(metadata.annotations_of(body).get(UBUNTU, "")):
-        what = "the webhook put ami-placeholder into amiSelectorTerms: name the Ubuntu images there"
-        notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what=what)
-    return [] if notes.failed else [ObjectDraft(kept, notes)]
+        message = "the webhook put ami-placeholder into amiSelectorTerms: name the Ubuntu images there"
+        notes.add("ubuntu-needs-ami-terms", ("spec", "amiSelectorTerms"), what=message)
+    return [] if notes.failed else [ObjectDraft(manifest, notes)]

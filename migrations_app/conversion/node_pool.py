@@ -31,8 +31,8 @@ _CATEGORIES: Final = frozenset({"p", "g", "trn", "inf", "dl"})
 
 def _asks(requirement: Mapping[str, Any]) -> bool:
     key, operator = metadata.real_key(str(requirement.get("key"))), requirement.get("operator")
-    given = requirement.get("values")
-    values = [str(value) for value in given] if isinstance(given, list) else []
+    listed = requirement.get("values")
+    values = [str(value) for value in listed] if isinstance(listed, list) else []
     if operator in ("DoesNotExist", "NotIn"):
         return False
     if key.startswith(_ASKING_KEYS):
@@ -65,8 +65,8 @@ def warn(pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft]) -> No
         if owner is not None and _alias(owner).startswith("al2023@") and wants_accelerators(pool.body):
             users.setdefault(owner.name, []).append(pool.name)
     for name, names in users.items():
-        what = f"NodePool {', '.join(sorted(names))} asks for accelerators; name their image in amiSelectorTerms"
-        classes[name].notes.add("al2023-gpu", ("spec", "amiFamily"), what=what)
+        message = f"NodePool {', '.join(sorted(names))} asks for accelerators; name their image in amiSelectorTerms"
+        classes[name].notes.add("al2023-gpu", ("spec", "amiFamily"), what=message)
 
 
 def _alias(owner: ObjectDraft) -> str:
@@ -116,8 +116,8 @@ def _template(template: Spec, disruption: Spec, *, notes: FindingCollector) -> S
     )
     resources = spec.get("resources")
     if resources and resources != {"requests": {}}:
-        what = f"resources {shown(resources)} are left out"
-        notes.add("template-resources-dropped", (*at, "spec", "resources"), what=what)
+        message = f"resources {shown(resources)} are left out"
+        notes.add("template-resources-dropped", (*at, "spec", "resources"), what=message)
     new_spec = {
         "nodeClassRef": class_reference(spec.get("nodeClassRef"), (*at, "spec", "nodeClassRef"), notes=notes),
         "requirements": provisioner.checked(spec.get("requirements") or [], (*at, "spec", "requirements"), notes=notes),
@@ -139,23 +139,23 @@ def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: FindingCo
 def _kubelet(spec: Spec, at: Path, *, notes: FindingCollector) -> Spec | None:
     if not spec.get("kubelet"):
         return None
-    found = kubelet.without_runtime(spec["kubelet"], at, notes=notes)
-    kubelet.check(found, at, notes=notes)
-    return found
+    settings = kubelet.without_runtime(spec["kubelet"], at, notes=notes)
+    kubelet.check(settings, at, notes=notes)
+    return settings
 
 
 def _expiry(disruption: Spec, notes: FindingCollector) -> str:
     at = ("spec", "disruption", "expireAfter")
     expire: str | None = disruption.get("expireAfter")
     if expire is None:
-        what = f"expireAfter is not written, so it was {_BETA_EXPIRY} by default and is written out now"
-        notes.add("expire-implicit", at, what=what, proposal="Never")
+        message = f"expireAfter is not written, so it was {_BETA_EXPIRY} by default and is written out now"
+        notes.add("expire-implicit", at, what=message, proposal="Never")
     if expire != quantities.NEVER:
-        what = (
+        message = (
             f"after {expire or _BETA_EXPIRY} v1 drains a node at once; pods behind a disruption budget of their"
             " own hold it without end unless terminationGracePeriod is set: review both"
         )
-        notes.add("expire-forceful", at, what=what)
+        notes.add("expire-forceful", at, what=message)
     return expire or _BETA_EXPIRY
 
 
@@ -184,8 +184,8 @@ def convert_claim(
     if notes.failed:
         return []
     if old.get("kubelet"):
-        what = f"kubelet {shown(old['kubelet'])} is taken from the node class in v1"
-        notes.add("kubelet-moved", ("spec", "kubelet"), what=what, proposal=old["kubelet"])
+        message = f"kubelet {shown(old['kubelet'])} is taken from the node class in v1"
+        notes.add("kubelet-moved", ("spec", "kubelet"), what=message, proposal=old["kubelet"])
     pool = (head.get("labels") or {}).get(POOL_LABEL, "")
     spec = {
         "nodeClassRef": class_reference(old.get("nodeClassRef"), ("spec", "nodeClassRef"), notes=notes),

@@ -31,8 +31,8 @@ def identity(
     role = options.node_role or seen or PLACEHOLDER
     if role == PLACEHOLDER:
         used = f"the role of instance profile {profile}" if profile else "the role of the default instance profile"
-        what = f"role is {PLACEHOLDER}: put the name of {used} in its place, or give it as the node role"
-        notes.add("node-role-placeholder", profile_at, what=what, proposal={"instanceProfile": profile})
+        message = f"role is {PLACEHOLDER}: put the name of {used} in its place, or give it as the node role"
+        notes.add("node-role-placeholder", profile_at, what=message, proposal={"instanceProfile": profile})
     check_role(role, profile_at, notes=notes)
     return {"role": role}
 
@@ -87,8 +87,8 @@ def check(devices: list[dict[str, Any]], at: Path, *, notes: FindingCollector) -
             if not ebs.get("snapshotID"):
                 notes.add("ebs-size-missing", ebs_at, what="neither volumeSize nor snapshotID is given")
         elif not accepted_size(size):
-            what = f"{size} is not accepted; write a whole number of Gi or Ti, such as 50Gi"
-            notes.add("volume-size-format", (*ebs_at, "volumeSize"), what=what)
+            message = f"{size} is not accepted; write a whole number of Gi or Ti, such as 50Gi"
+            notes.add("volume-size-format", (*ebs_at, "volumeSize"), what=message)
 
 
 CLASS_API: Final = "karpenter.k8s.aws/v1beta1"
@@ -116,78 +116,84 @@ def convert_template(
     head = metadata.cleaned(schema.OBJECT(body, (), notes=notes) or {}, notes)
     if options.live:
         head = metadata.without_markers(head, notes)
-    found: Spec = schema.NODE_TEMPLATE(spec_of(body), ("spec",), notes=notes) or {}
+    template: Spec = schema.NODE_TEMPLATE(spec_of(body), ("spec",), notes=notes) or {}
     if notes.failed:
         return []
-    spec = class_from_spec(found, ("spec",), notes=notes, options=options, known=known, cluster_dns=cluster_dns)
+    spec = class_from_spec(template, ("spec",), notes=notes, options=options, known=known, cluster_dns=cluster_dns)
     return [] if notes.failed else [ObjectDraft(manifest(CLASS_API, "EC2NodeClass", metadata=head, spec=spec), notes)]
 
 
 def class_from_spec(
-    found: Spec, at: Path, *, notes: FindingCollector, options: Options, known: KnownNames, cluster_dns: Sequence[str]
+    template: Spec,
+    at: Path,
+    *,
+    notes: FindingCollector,
+    options: Options,
+    known: KnownNames,
+    cluster_dns: Sequence[str],
 ) -> Spec:
     """The spec of an EC2NodeClass from a checked template or provider block."""
-    _refuse_launch_template(found, at, notes=notes)
-    family = found.get("amiFamily") or "AL2"
-    images = selectors.image_terms(found.get("amiSelector"), (*at, "amiSelector"), notes=notes)
+    _refuse_launch_template(template, at, notes=notes)
+    family = template.get("amiFamily") or "AL2"
+    images = selectors.image_terms(template.get("amiSelector"), (*at, "amiSelector"), notes=notes)
     if family == "Custom" and not images:
         notes.add("custom-needs-ami-terms", (*at, "amiSelector"), what="amiFamily Custom needs an amiSelector")
     if family == "Ubuntu":
-        what = "v1 has no Ubuntu family: there it becomes AL2 and needs an amiSelector that names the images"
-        notes.add("ubuntu-as-al2", (*at, "amiFamily"), what=what)
-    devices = found.get("blockDeviceMappings")
+        message = "v1 has no Ubuntu family: there it becomes AL2 and needs an amiSelector that names the images"
+        notes.add("ubuntu-as-al2", (*at, "amiFamily"), what=message)
+    devices = template.get("blockDeviceMappings")
     check(devices or [], (*at, "blockDeviceMappings"), notes=notes)
     return {
         "amiFamily": family,
         **filled({"amiSelectorTerms": images}),
-        **identity(found.get("instanceProfile"), at, notes=notes, options=options, known=known),
-        **_networks(found, at, notes=notes),
+        **identity(template.get("instanceProfile"), at, notes=notes, options=options, known=known),
+        **_networks(template, at, notes=notes),
         **filled(
             {
-                "userData": found.get("userData"),
-                "tags": metadata.open_tags(found.get("tags") or {}, (*at, "tags"), notes=notes, v1=False),
+                "userData": template.get("userData"),
+                "tags": metadata.open_tags(template.get("tags") or {}, (*at, "tags"), notes=notes, v1=False),
                 "blockDeviceMappings": devices,
-                "metadataOptions": _metadata_options(found, at, notes=notes, known=known, cluster_dns=cluster_dns),
-                "detailedMonitoring": found.get("detailedMonitoring"),
-                "context": found.get("context"),
+                "metadataOptions": _metadata_options(template, at, notes=notes, known=known, cluster_dns=cluster_dns),
+                "detailedMonitoring": template.get("detailedMonitoring"),
+                "context": template.get("context"),
             }
         ),
     }
 
 
-def _networks(found: Spec, at: Path, *, notes: FindingCollector) -> Spec:
+def _networks(template: Spec, at: Path, *, notes: FindingCollector) -> Spec:
     return filled(
         {
-            f"{name}Terms": selectors.network_terms(found.get(name), (*at, name), notes=notes)
+            f"{name}Terms": selectors.network_terms(template.get(name), (*at, name), notes=notes)
             for name in ("subnetSelector", "securityGroupSelector")
         }
     )
 
 
-def _refuse_launch_template(found: Spec, at: Path, *, notes: FindingCollector) -> None:
+def _refuse_launch_template(template: Spec, at: Path, *, notes: FindingCollector) -> None:
     for name in ("launchTemplate", "launchTemplateName"):
-        if found.get(name):
-            what = (
-                f"{'.'.join(map(str, at))}.{name} {shown(found[name])} has no counterpart: move what it sets (image,"
+        if template.get(name):
+            message = (
+                f"{'.'.join(map(str, at))}.{name} {shown(template[name])} has no counterpart: move what it sets (image,"
                 " user data, volumes, security groups, metadata options) to amiSelector, userData, blockDeviceMappings,"
                 " securityGroupSelector and metadataOptions, then remove it"
             )
-            notes.add("launch-template-unsupported", (*at, name), what=what)
+            notes.add("launch-template-unsupported", (*at, name), what=message)
 
 
 def _metadata_options(
-    found: Spec, at: Path, *, notes: FindingCollector, known: KnownNames, cluster_dns: Sequence[str]
+    template: Spec, at: Path, *, notes: FindingCollector, known: KnownNames, cluster_dns: Sequence[str]
 ) -> dict[str, Any] | None:
     """The options with omitted fields set to EC2's defaults; None if there is no block."""
-    given: dict[str, Any] | None = found.get("metadataOptions")
+    metadata_options: dict[str, Any] | None = template.get("metadataOptions")
     options_at = (*at, "metadataOptions")
-    if given is None:
+    if metadata_options is None:
         if known.ipv6 or (known.ipv6 is None and any(":" in address for address in cluster_dns)):
-            what = "on an IPv6 cluster the old default was httpProtocolIPv6: enabled; now it is disabled"
-            notes.add("imds-ipv6", options_at, what=what, proposal={"httpProtocolIPv6": "enabled"})
+            message = "on an IPv6 cluster the old default was httpProtocolIPv6: enabled; now it is disabled"
+            notes.add("imds-ipv6", options_at, what=message, proposal={"httpProtocolIPv6": "enabled"})
         return None
-    missing = {key: value for key, value in _EC2_DEFAULTS.items() if key not in given}
+    missing = {key: value for key, value in _EC2_DEFAULTS.items() if key not in metadata_options}
     if missing:
         values = ", ".join(f"{key}: {value}" for key, value in missing.items())
         notes.add("metadata-options-completed", options_at, what=f"written out as EC2 understood it: {values}")
-    return {key: given.get(key, value) for key, value in _EC2_DEFAULTS.items()}
+    return {key: metadata_options.get(key, value) for key, value in _EC2_DEFAULTS.items()}

@@ -46,8 +46,8 @@ class ObjectDraft:
 def template_spec(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """spec.template.spec of a NodePool; empty if a part of the path is missing."""
     spec = body.get("spec") or {}
-    found: Mapping[str, Any] = (spec.get("template") or {}).get("spec") or {}
-    return found
+    inner_spec: Mapping[str, Any] = (spec.get("template") or {}).get("spec") or {}
+    return inner_spec
 
 
 def replaced(body: Plain, path: tuple[str, ...], *, value: Plain) -> dict[str, Any]:
@@ -57,13 +57,13 @@ def replaced(body: Plain, path: tuple[str, ...], *, value: Plain) -> dict[str, A
     return {**body, first: inner}
 
 
-def free_name(wanted: str, taken: Collection[str]) -> str:
+def free_name(base: str, taken: Collection[str]) -> str:
     """The name, shortened to the Kubernetes limit, with the suffix -2, -3 ... if it is taken."""
-    name, number = wanted[:LONGEST_NAME], 1
+    name, number = base[:LONGEST_NAME], 1
     while name in taken:
         number += 1
         suffix = f"-{number}"
-        name = f"{wanted[: LONGEST_NAME - len(suffix)]}{suffix}"
+        name = f"{base[: LONGEST_NAME - len(suffix)]}{suffix}"
     return name
 
 

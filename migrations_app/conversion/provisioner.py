@@ -60,8 +60,8 @@ def _check_values(requirement: ConvertedRequirement, at: Path, *, notes: Finding
 def check_count(requirements: list[ConvertedRequirement], at: Path, *, notes: FindingCollector) -> None:
     """Adds a finding if v1beta1 would refuse the number of requirements."""
     if len(requirements) > MOST_IN_BETA:
-        what = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"
-        notes.add("too-many-terms", at, what=what)
+        message = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"
+        notes.add("too-many-terms", at, what=message)
 
 
 def defaults(
@@ -69,20 +69,20 @@ def defaults(
 ) -> list[ConvertedRequirement]:
     """The requirements that the alpha webhook would have added, in its order; labels that set such a key prevent it."""
     present = {metadata.real_key(item.get("key") or "") for item in requirements}
-    wanted = [item for item in _SINGLE if item["key"] not in present]
+    candidates = [item for item in _SINGLE if item["key"] not in present]
     if not present & _SHAPE_KEYS:
-        wanted += [_CATEGORY, _GENERATION]
+        candidates += [_CATEGORY, _GENERATION]
     pinned = {metadata.real_key(key): key for key in labels}
     if pinned.keys() & {metadata.INSTANCE_TYPE, metadata.INSTANCE_FAMILY}:
         blocker = pinned.get(metadata.INSTANCE_TYPE) or pinned[metadata.INSTANCE_FAMILY]
         pinned = {metadata.INSTANCE_CATEGORY: blocker, metadata.INSTANCE_GENERATION: blocker} | pinned
-    for item in wanted:
+    for item in candidates:
         if item["key"] in pinned:
             label = pinned[item["key"]]
             value = labels[label]
-            what = f"the default {requirement_text(item)} is not added, because the label {label}={value} settles it"
-            notes.add("label-pins-default", ("spec", "labels", label), what=what)
-    return [dict(item) for item in wanted if item["key"] not in pinned]
+            message = f"the default {requirement_text(item)} is not added, because the label {label}={value} settles it"
+            notes.add("label-pins-default", ("spec", "labels", label), what=message)
+    return [dict(item) for item in candidates if item["key"] not in pinned]
 
 
 def requirement_text(requirement: ConvertedRequirement) -> str:
@@ -130,16 +130,16 @@ def _inline_class(
     if spec.get("provider") is None:
         return None
     at = ("spec", "provider")
-    found: Spec = schema.PROVIDER(spec["provider"], at, notes=notes) or {}
+    provider: Spec = schema.PROVIDER(spec["provider"], at, notes=notes) or {}
     if notes.failed:
         return None
     name = notes.name
     if name in taken:
         name = free_name(f"{notes.name}-provider", taken)
-        what = f"a node class {notes.name} is in the input too, so this one is named {name}"
-        notes.add("nodeclass-name-clash", at, what=what, proposal=name)
+        message = f"a node class {notes.name} is in the input too, so this one is named {name}"
+        notes.add("nodeclass-name-clash", at, what=message, proposal=name)
     dns = (spec.get("kubeletConfiguration") or {}).get("clusterDNS") or []
-    class_spec = class_from_spec(found, at, notes=notes, options=options, known=known, cluster_dns=dns)
+    class_spec = class_from_spec(provider, at, notes=notes, options=options, known=known, cluster_dns=dns)
     return manifest(CLASS_API, "EC2NodeClass", metadata={"name": name}, spec=class_spec)
 
 
@@ -196,26 +196,26 @@ def _pool_spec(spec: Spec, reference: dict[str, str], *, notes: FindingCollector
 
 def _requirements(spec: Spec, notes: FindingCollector, *, options: Options) -> list[dict[str, Any]]:
     at = ("spec", "requirements")
-    given: list[dict[str, Any]] = spec.get("requirements") or []
-    kept = checked(given, at, notes=notes)
+    old_requirements: list[dict[str, Any]] = spec.get("requirements") or []
+    requirements = checked(old_requirements, at, notes=notes)
     if not options.ignore_defaults and not notes.failed:
-        added = defaults(given, spec.get("labels") or {}, notes=notes)
+        added = defaults(old_requirements, spec.get("labels") or {}, notes=notes)
         if added:
             added_texts = "; ".join(requirement_text(item) for item in added)
             notes.add("default-requirements-added", at, what=f"added: {added_texts}", proposal=added)
-        kept = kept + added
-    check_count(kept, at, notes=notes)
-    return kept
+        requirements = requirements + added
+    check_count(requirements, at, notes=notes)
+    return requirements
 
 
 def _kubelet(spec: Spec, notes: FindingCollector) -> Spec | None:
     at = ("spec", "kubeletConfiguration")
     if not spec.get("kubeletConfiguration"):
         return None
-    found = kubelet.without_runtime(spec["kubeletConfiguration"], at, notes=notes)
+    settings = kubelet.without_runtime(spec["kubeletConfiguration"], at, notes=notes)
     if not notes.failed:
-        kubelet.check(found, at, notes=notes)
-    return found
+        kubelet.check(settings, at, notes=notes)
+    return settings
 
 
 def _disruption(spec: Spec, notes: FindingCollector) -> dict[str, str]:
@@ -228,11 +228,11 @@ def _consolidation(spec: Spec, notes: FindingCollector) -> dict[str, str]:
     empty = spec.get("ttlSecondsAfterEmpty")
     if (spec.get("consolidation") or {}).get("enabled"):
         if empty is not None:
-            what = f"ttlSecondsAfterEmpty: {empty} is left out; consolidation removes empty nodes too"
-            notes.add("consolidation-and-ttl", ("spec", "ttlSecondsAfterEmpty"), what=what)
+            message = f"ttlSecondsAfterEmpty: {empty} is left out; consolidation removes empty nodes too"
+            notes.add("consolidation-and-ttl", ("spec", "ttlSecondsAfterEmpty"), what=message)
         return {"consolidationPolicy": "WhenUnderutilized"}
     if empty is not None:
         return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": quantities.from_seconds(empty)}
-    what = "consolidation was off and stays off: consolidationPolicy WhenEmpty with consolidateAfter Never"
-    notes.add("consolidation-was-off", ("spec", "consolidation"), what=what)
+    message = "consolidation was off and stays off: consolidationPolicy WhenEmpty with consolidateAfter Never"
+    notes.add("consolidation-was-off", ("spec", "consolidation"), what=message)
     return {"consolidationPolicy": "WhenEmpty", "consolidateAfter": quantities.NEVER}

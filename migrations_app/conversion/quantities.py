@@ -144,10 +144,10 @@ def _exponent(value: int) -> str:
 @lru_cache(maxsize=4096)
 def canonical(text: str) -> str | None:
     """The API server's text for this quantity; None if it is not a quantity."""
-    found = read(text)
-    if found is None:
+    quantity = read(text)
+    if quantity is None:
         return None
-    value, family = found
+    value, family = quantity
     if value == 0:
         return "0"
     if family == "exponent":
@@ -159,5 +159,5 @@ def canonical(text: str) -> str | None:
 
 def billionths(text: str) -> int | None:
     """The value for comparison, independent of spelling; None if this is not a quantity."""
-    found = read(text)
-    return None if found is None else found[0]
+    quantity = read(text)
+    return None if quantity is None else quantity[0]

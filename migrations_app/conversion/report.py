@@ -36,13 +36,13 @@ def _resource(body: Body, taken: dict[str, int]) -> str:
 
 def _terraform_name(body: Body, taken: dict[str, int]) -> str:
     """A name that is free; `taken` holds the last number tried for each, so that equal names cost no more."""
-    wanted = _NOT_IN_NAMES.sub("_", f"{body['kind']}_{name_of(body)}".lower()).strip("_")
-    name, number = wanted, taken.get(wanted, 1)
+    base = _NOT_IN_NAMES.sub("_", f"{body['kind']}_{name_of(body)}".lower()).strip("_")
+    name, number = base, taken.get(base, 1)
     while name in taken:
         number += 1
-        name = f"{wanted}_{number}"
-    taken[wanted] = number
-    taken[name] = 1 if name != wanted else number
+        name = f"{base}_{number}"
+    taken[base] = number
+    taken[name] = 1 if name != base else number
     return name
 
 
@@ -102,8 +102,8 @@ NEW_FILE: Final = "karpenter-converted.yaml"
 
 
 def _patch(source: Body, body: Body) -> list[dict[str, Any]]:
-    kept = {key: value for key, value in source.items() if key != "status"}
-    operations = list(json_patch(_manifest_part(kept), body))
+    manifest = {key: value for key, value in source.items() if key != "status"}
+    operations = list(json_patch(_manifest_part(manifest), body))
     if not operations:
         return []
     group, _, version = str(source["apiVersion"]).partition("/")
@@ -115,8 +115,8 @@ def _patch(source: Body, body: Body) -> list[dict[str, Any]]:
 def _manifest_part(source: Body) -> dict[str, Any]:
     """The object as a repository holds it: without fields that only the server writes."""
     metadata = source.get("metadata") or {}
-    kept = {key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata}
-    return {**source, "metadata": kept}
+    fields = {key: metadata[key] for key in ("name", "namespace", "labels", "annotations") if key in metadata}
+    return {**source, "metadata": fields}
 
 
 def _as_comments(fresh: list[Body]) -> str:
@@ -207,10 +207,10 @@ class ConversionReport:
 
     def as_json(self) -> str:
         """One object by itself, several as a List, which kubectl accepts too; empty if there are none."""
-        found = self.objects
-        if not found:
+        bodies = self.objects
+        if not bodies:
             return ""
-        whole = found[0] if len(found) == 1 else {"apiVersion": "v1", "kind": "List", "items": found}
+        whole = bodies[0] if len(bodies) == 1 else {"apiVersion": "v1", "kind": "List", "items": bodies}
         return json.dumps(whole, indent=4) + "\n"
 
 
@@ -233,8 +233,8 @@ def convert_texts(
     findings = [*unreadable, *findings]
     convertible = any(item.generation in _CONVERTIBLE for item in items)
     if not convertible and worst(finding.loss for finding in findings) != "error":
-        what = "no Provisioner, AWSNodeTemplate, NodePool or EC2NodeClass was found"
-        findings.append(LocatedFinding(ConversionFinding("nothing-to-convert", "", "", (), what)))
+        message = "no Provisioner, AWSNodeTemplate, NodePool or EC2NodeClass was found"
+        findings.append(LocatedFinding(ConversionFinding("nothing-to-convert", "", "", (), message)))
     return ConversionReport(converted, tuple(findings), sum(reading.documents for reading in readings))
 
 

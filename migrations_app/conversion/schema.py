@@ -43,10 +43,10 @@ def _kind_of(value: Plain) -> str:
     return "a list" if isinstance(value, list) else "a map" if isinstance(value, Mapping) else "null"
 
 
-def wrong(value: Plain, at: Path, *, notes: FindingCollector, wanted: str) -> None:
+def wrong(value: Plain, at: Path, *, notes: FindingCollector, expected: str) -> None:
     """Adds a `bad-type` finding: the found and the expected type."""
-    hint = "; put it in quotes" if wanted == "text" and isinstance(value, bool | int | float) else ""
-    notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {wanted} is wanted{hint}")
+    hint = "; put it in quotes" if expected == "text" and isinstance(value, bool | int | float) else ""
+    notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {expected} is wanted{hint}")
 
 
 def anything(value: Plain, _at: Path, *, notes: FindingCollector) -> Plain:  # noqa: ARG001  # a reader is always given them
@@ -58,7 +58,7 @@ def text(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     """The string; None with an error otherwise."""
     if isinstance(value, str):
         return value
-    wrong(value, at, notes=notes, wanted="text")
+    wrong(value, at, notes=notes, expected="text")
     return None
 
 
@@ -66,7 +66,7 @@ def flag(value: Plain, at: Path, *, notes: FindingCollector) -> bool | None:
     """true or false; None with an error otherwise."""
     if isinstance(value, bool):
         return value
-    wrong(value, at, notes=notes, wanted="true or false")
+    wrong(value, at, notes=notes, expected="true or false")
     return None
 
 
@@ -77,7 +77,7 @@ def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: st
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            wrong(value, at, notes=notes, wanted=unit)
+            wrong(value, at, notes=notes, expected=unit)
         elif not least <= value <= most:
             notes.add(code, at, what=f"{shown(value)} is out of range, {unit} from {least} to {most} is wanted")
         else:
@@ -131,7 +131,7 @@ def quantity_canonical(value: Plain, at: Path, *, notes: FindingCollector) -> st
 
 def _duration(value: Plain, at: Path, *, notes: FindingCollector) -> int | None:
     if not isinstance(value, str):
-        wrong(value, at, notes=notes, wanted="text such as 30s or 1h30m")
+        wrong(value, at, notes=notes, expected="text such as 30s or 1h30m")
         return None
     length = quantities.nanoseconds(value)
     if length is None or length < 0:
@@ -169,7 +169,7 @@ def list_of(shape: FieldReader) -> FieldReader:
 
     def read(value: Plain, at: Path, *, notes: FindingCollector) -> list[Any] | None:
         if not isinstance(value, list):
-            wrong(value, at, notes=notes, wanted="a list")
+            wrong(value, at, notes=notes, expected="a list")
             return None
         return [shape(item, (*at, index), notes=notes) for index, item in enumerate(value)]
 
@@ -181,7 +181,7 @@ def map_of(shape: FieldReader) -> FieldReader:
 
     def read(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
-            wrong(value, at, notes=notes, wanted="a map")
+            wrong(value, at, notes=notes, expected="a map")
             return None
         return {key: shape(item, (*at, key), notes=notes) for key, item in value.items()}
 
@@ -191,7 +191,7 @@ def map_of(shape: FieldReader) -> FieldReader:
 def text_map(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, str] | None:
     """A map of strings; null values become empty strings, as in Go."""
     if not isinstance(value, Mapping):
-        wrong(value, at, notes=notes, wanted="a map")
+        wrong(value, at, notes=notes, expected="a map")
         return None
     return {key: "" if item is None else text(item, (*at, key), notes=notes) or "" for key, item in value.items()}
 
@@ -209,9 +209,9 @@ def fields(
 
     def read(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
-            wrong(value, at, notes=notes, wanted="a map")
+            wrong(value, at, notes=notes, expected="a map")
             return None
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for key, item in value.items():
             shape = table.get(key)
             if shape is None:
@@ -219,11 +219,11 @@ def fields(
             elif item is not None:
                 cleaned = shape(item, (*at, key), notes=notes)
                 if (cleaned or cleaned not in ({}, [])) or key in present:
-                    found[key] = cleaned
+                    result[key] = cleaned
         for key in needed:
-            if found.get(key) is None and value.get(key) is None:
+            if result.get(key) is None and value.get(key) is None:
                 notes.add("bad-type", (*at, key), what=f"{key} is missing")
-        return found
+        return result
 
     return read
 

@@ -47,8 +47,8 @@ def _tag_sets(
 def _id_terms(selector: Mapping[str, str], id_keys: list[str], *, at: Path, notes: FindingCollector) -> list[Term]:
     others = sorted(key for key in selector if key not in id_keys)
     if others:
-        what = f"{', '.join(others)} beside {id_keys[-1]} had no effect in 0.32 and is left out"
-        notes.add("selector-id-exclusive", at, what=what)
+        message = f"{', '.join(others)} beside {id_keys[-1]} had no effect in 0.32 and is left out"
+        notes.add("selector-id-exclusive", at, what=message)
     return [{"id": value} for value in _parts(selector, id_keys[-1], at=at, notes=notes) if value != "*"]
 
 
@@ -58,13 +58,13 @@ def terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollector, ima
         notes.add("bad-type", at, what="a selector has an empty key")
         return []
     id_keys = [key for key in _IDS if key in selector]
-    found = (
+    result = (
         _id_terms(selector, id_keys, at=at, notes=notes)
         if id_keys
         else _filter_terms(selector, at, notes=notes, images=images)
     )
-    _check_size(found, at, notes=notes)
-    return found
+    _check_size(result, at, notes=notes)
+    return result
 
 
 def _filter_terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollector, images: bool) -> list[Term]:
@@ -77,42 +77,42 @@ def _filter_terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollec
     owners: list[str | None] = (
         list(_parts(selector, _OWNERS, at=at, notes=notes)) if _OWNERS in selector and images else [None]
     )
-    found = []
+    result = []
     for owner, name, tags in product(owners, names, tag_sets):
         term: Term = {"tags": tags, "name": name, "owner": owner}
-        found.append({key: value for key, value in term.items() if value})
-    return found
+        result.append({key: value for key, value in term.items() if value})
+    return result
 
 
-def _check_size(found: list[Term], at: Path, *, notes: FindingCollector) -> None:
-    if len(found) > MOST_TERMS:
-        notes.add("too-many-terms", at, what=f"{len(found)} terms; the API accepts {MOST_TERMS}")
-    if any(len(term.get("tags", ())) > MOST_TAGS for term in found):
+def _check_size(every_term: list[Term], at: Path, *, notes: FindingCollector) -> None:
+    if len(every_term) > MOST_TERMS:
+        notes.add("too-many-terms", at, what=f"{len(every_term)} terms; the API accepts {MOST_TERMS}")
+    if any(len(term.get("tags", ())) > MOST_TAGS for term in every_term):
         notes.add("too-many-terms", at, what=f"a term has more than the {MOST_TAGS} tags that the API accepts")
 
 
 def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> list[Term]:
     """The terms of a subnet or security group selector; an empty one is a finding."""
-    found = terms(selector, at, notes=notes) if selector else []
-    if not found:
+    result = terms(selector, at, notes=notes) if selector else []
+    if not result:
         notes.add("selector-missing", at, what=f"{at[-1]} selects nothing; write at least one term before applying")
-    return found
+    return result
 
 
 def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> list[Term]:
     """The terms of an AMI selector; empty if there is none."""
     if not selector:
         return []
-    found = terms(selector, at, notes=notes, images=True)
-    if any("tags" in term or "*" in term.get("name", "") for term in found):
-        what = "images are selected by tags or a wildcard; tags on them no longer limit where they are used"
-        notes.add("ami-tag-requirements-lost", at, what=what)
-    return found
+    result = terms(selector, at, notes=notes, images=True)
+    if any("tags" in term or "*" in term.get("name", "") for term in result):
+        message = "images are selected by tags or a wildcard; tags on them no longer limit where they are used"
+        notes.add("ami-tag-requirements-lost", at, what=message)
+    return result
 
 
-def warn_of_commas(found: list[Term], at: Path, *, notes: FindingCollector) -> None:
+def warn_of_commas(every_term: list[Term], at: Path, *, notes: FindingCollector) -> None:
     """Adds a finding for tag values with a comma, which were lists up to 0.32 and are literal since then."""
-    for index, term in enumerate(found):
+    for index, term in enumerate(every_term):
         for key, value in (term.get("tags") or {}).items():
             if "," in value:
                 notes.add("comma-in-tag-value", (*at, index, "tags", key), what=f'"{value}" is one literal value')

@@ -46,8 +46,8 @@ def rows(
     """
     old_text, marks = writer.text_and_lines(source)
     old = old_text.splitlines()
-    shown = (_ordered_as(source, body) if body.get("kind") == source.get("kind") else body for body in results)
-    new = writer.stream(map(writer.text_of, shown)).splitlines()
+    bodies = (_ordered_as(source, body) if body.get("kind") == source.get("kind") else body for body in results)
+    new = writer.stream(map(writer.text_of, bodies)).splitlines()
     at_line: dict[int, list[int]] = {}
     for index, loss in enumerate(losses):
         at_line.setdefault(_line_of(loss.at, marks), []).append(index)

@@ -54,7 +54,7 @@ def _of_object(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
     row = kinds.find(kind, group=group)
     generation = row.generation_of(version) if row else ""
     if generation and not _accepted(generation, release):
-        later = any(_accepted(each, release) for each in _ORDER[_ORDER.index(generation) + 1 :])
+        later = any(_accepted(next_generation, release) for next_generation in _ORDER[_ORDER.index(generation) + 1 :])
         hint = ": karpdash convert makes its successor" if later else " yet"
         message = f"{kind} {_name(manifest.body)} is {group}/{version}, which Karpenter {release} does not accept{hint}"
         line = manifest.line_of(("apiVersion",))

@@ -49,8 +49,8 @@ def holds(condition: PolicyCondition, look: Look, *, variables: bool) -> Tri:
     operator = OPERATORS[name.bare]
     if not sent:
         return _absent(name, operator)
-    wanted = [tokens_of(value, look, variables=variables, wildcards=operator.wildcards) for value in condition.values]
-    return _over(name.qualifier, [_one(operator, wanted, sent=value) for value in sent])
+    patterns = [tokens_of(value, look, variables=variables, wildcards=operator.wildcards) for value in condition.values]
+    return _over(name.qualifier, [_one(operator, patterns, sent=value) for value in sent])
 
 
 def known(operator: str) -> bool:
@@ -66,8 +66,8 @@ def _taken_apart(operator: str) -> _Name:
     return _Name(qualifier, bare.removesuffix("ifexists"), bare.endswith("ifexists"))
 
 
-def _one(operator: Operator, wanted: Iterable[Tokens | None], *, sent: str) -> Tri:
-    met = any_of(operator.compare(value, sent) for value in wanted)
+def _one(operator: Operator, patterns: Iterable[Tokens | None], *, sent: str) -> Tri:
+    met = any_of(operator.compare(value, sent) for value in patterns)
     return negated(met) if operator.inverse else met
 
 
@@ -91,8 +91,8 @@ def _null(values: tuple[str, ...], sent: tuple[str, ...]) -> Tri:
     return any_of({"true": not sent, "false": bool(sent)}.get(value.lower()) for value in values)
 
 
-def _same_ignoring_case(wanted: Tokens | None, sent: str) -> Tri:
-    lowered = None if wanted is None else tuple(t.lower() if isinstance(t, str) else t for t in wanted)
+def _same_ignoring_case(tokens: Tokens | None, sent: str) -> Tri:
+    lowered = None if tokens is None else tuple(t.lower() if isinstance(t, str) else t for t in tokens)
     return matches(lowered, sent.lower())
 
 
@@ -106,11 +106,11 @@ def _plain(tokens: Tokens | None) -> str | None:
 def _ordered(read: Callable[[str], Read | None], test: Callable[[Read, Read], bool]) -> Compare:
     """A comparison of both sides parsed by `read`; None if the policy value cannot be parsed."""
 
-    def compare(wanted: Tokens | None, sent: str) -> Tri:
-        text = _plain(wanted)
+    def compare(tokens: Tokens | None, sent: str) -> Tri:
+        text = _plain(tokens)
         limit = None if text is None else read(text)
         if limit is None:
-            return False if wanted is None else None
+            return False if tokens is None else None
         value = read(sent)
         return False if value is None else test(value, limit)
 

@@ -84,8 +84,8 @@ class IamRequest:
 def _tag(tags: Mapping[str, str] | None, name: str) -> tuple[str, ...] | None:
     if tags is None:
         return None
-    wanted = name.partition("/")[2]
-    return tuple(value for tag, value in tags.items() if tag.lower() == wanted)
+    tag_name = name.partition("/")[2]
+    return tuple(value for tag, value in tags.items() if tag.lower() == tag_name)
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,11 @@ def reaches(statement: PolicyStatement, request: IamRequest) -> Tri:
 
 def _by_policies(request: IamRequest, policies: Iterable[IamPolicy]) -> Evaluation:
     weighed = [_weigh(statement, request) for policy in policies for statement in policy.statements]
-    denials = [one for one in weighed if not one.statement.allow and one.whole is not False]
+    denials = [weighing for weighing in weighed if not weighing.statement.allow and weighing.whole is not False]
     for denial in denials:
         if denial.whole:
             return Evaluation(RequestVerdict.DENIED, f"{denial.statement.where} denies it", denial.statement)
-    allows = [one for one in weighed if one.statement.allow]
+    allows = [weighing for weighing in weighed if weighing.statement.allow]
     granted = any_of(allow.whole for allow in allows)
     if granted is False:
         return _refusal(request, allows)
@@ -211,16 +211,18 @@ def _condition_text(condition: PolicyCondition, request: IamRequest) -> str:
 def oddities(policy: IamPolicy) -> tuple[str, ...]:
     """Parts of a valid document that have no effect: unknown operators, keys without values, unfilled placeholders."""
     nobody = IamRequest(action="", resource="")
-    found: list[str] = []
+    messages: list[str] = []
     for statement in policy.statements:
-        found += [
+        messages += [
             f"{statement.where}: {_condition_text(line, nobody)}"
             for line in statement.conditions
             if _decides_nothing(line)
         ]
         texts = (*statement.resources, *statement.actions, *(v for c in statement.conditions for v in c.values))
-        found += [f"{statement.where}: {text} holds a placeholder without a value" for text in texts if _unfilled(text)]
-    return tuple(dict.fromkeys(found))
+        messages += [
+            f"{statement.where}: {text} holds a placeholder without a value" for text in texts if _unfilled(text)
+        ]
+    return tuple(dict.fromkeys(messages))
 
 
 def _decides_nothing(condition: PolicyCondition) -> bool:

@@ -63,8 +63,8 @@ def matches(tokens: Tokens | None, text: str) -> Tri:
     """Whether the whole text matches; None if that depends on an unknown part."""
     if tokens is None:
         return False
-    found = _glob(tokens, text, many=(Wild.MANY, Wild.HOLE), one=Wild.ONE)
-    return None if found and Wild.HOLE in tokens else found
+    is_match = _glob(tokens, text, many=(Wild.MANY, Wild.HOLE), single=Wild.ONE)
+    return None if is_match and Wild.HOLE in tokens else is_match
 
 
 @lru_cache(maxsize=8192)  # a scan asks each pattern about the same few hundred actions for every release
@@ -72,7 +72,7 @@ def action_matches(pattern: str, action: str) -> Tri:
     """Whether an Action element matches the action, ignoring case."""
     pattern, action = pattern.lower(), action.lower()
     if "${" not in pattern:
-        return _glob(pattern, action, many=("*",), one="?")
+        return _glob(pattern, action, many=("*",), single="?")
     return matches(tokens_of(pattern, _nothing, variables=False, wildcards=True), action)
 
 
@@ -81,11 +81,11 @@ def resource_matches(pattern: str, resource: str, *, look: Look, variables: bool
     if pattern.startswith("arn:") and (missing := 5 - _PIECE_OF_ARN.sub("", pattern).count(":")) > 0:
         pattern += ":*" * missing
     if "${" not in pattern:
-        return _glob(pattern, resource, many=("*",), one="?")
+        return _glob(pattern, resource, many=("*",), single="?")
     return matches(tokens_of(pattern, look, variables=variables, wildcards=True), resource)
 
 
-def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], one: Token) -> bool:
+def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], single: Token) -> bool:
     """Whether the whole text matches. Compiles no regular expression, because a document may contain thousands of
     patterns.
 
@@ -99,7 +99,7 @@ def _glob(pattern: Sequence[Token], text: str, *, many: Collection[Token], one: 
         if sign in many:
             star, resume = place, at
             place += 1
-        elif sign == one or sign == text[at]:
+        elif sign == single or sign == text[at]:
             at, place = at + 1, place + 1
         elif star >= 0:
             resume += 1

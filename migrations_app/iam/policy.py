@@ -179,11 +179,11 @@ def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuses duplicate elements, as IAM does; a parser that keeps the last one would read a different document than
     AWS.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    result = dict(pairs)
+    if len(result) < len(pairs):
         doubled = next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n]))
         raise ValueError(f"the element {doubled[:60]!r} stands twice in one object")
-    return found
+    return result
 
 
 def _unwrapped(document: object, name: str) -> Mapping[str, Any]:
@@ -241,14 +241,14 @@ def _either(item: Mapping[str, Any], element: str, *, where: str) -> tuple[bool,
 def _conditions(block: object, where: str) -> tuple[PolicyCondition, ...]:
     if not isinstance(block, dict):
         raise InvalidPolicy("is no object", where=f"{where}.Condition")
-    found = []
+    conditions = []
     for operator, keys in block.items():
         if not isinstance(keys, dict):
             raise InvalidPolicy("is no object", where=f"{where}.Condition.{operator[:60]}")
         for key, values in keys.items():
             place = f"{where}.Condition.{operator[:60]}.{key[:80]}"
-            found.append(PolicyCondition(operator=operator, key=key, values=_texts(values, place)))
-    return tuple(found)
+            conditions.append(PolicyCondition(operator=operator, key=key, values=_texts(values, place)))
+    return tuple(conditions)
 
 
 def _texts(value: object, where: str) -> tuple[str, ...]:

@@ -46,8 +46,8 @@ def for_service(text: str, service: str) -> IamPolicy:
 
 def statements_of(text: str) -> list[Document]:
     """The statements in their original form; empty if the queue has no policy. Raises InvalidPolicy."""
-    found = _document(text).get("Statement", [])
-    listed = [found] if isinstance(found, dict) else found
+    statements = _document(text).get("Statement", [])
+    listed = [statements] if isinstance(statements, dict) else statements
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
         raise InvalidPolicy("Statement is no list of objects", where=_NAME)
     return listed
@@ -65,12 +65,12 @@ def _document(text: str) -> Mapping[str, Any]:
     if len(text) > MAX_BYTES:
         raise InvalidPolicy("longer than any policy of a queue", where=_NAME)
     try:
-        found = parse_json(text)
+        document = parse_json(text)
     except ValueError as error:
         raise InvalidPolicy("not JSON", where=_NAME) from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise InvalidPolicy("no JSON object", where=_NAME)
-    return found
+    return document
 
 
 def _version(text: str) -> str:

@@ -15,7 +15,7 @@ _LOOSE_ARN = re.compile(r"arn:([a-z*-]+):([a-z0-9-]+):([a-z0-9*-]*):(\d{12}|\*|)
 def site_from_policies(policies: Iterable[IamPolicy]) -> dict[str, str]:
     """Fields of AwsSite for which the Allow statements name exactly one value. Templates name none."""
     statements = [statement for policy in policies for statement in policy.statements if statement.allow]
-    found = {
+    by_field = {
         "partition": _fields(statements, 1),
         "account": _fields(statements, 4),
         "region": _fields(statements, 3) | _requested_regions(statements),
@@ -23,7 +23,7 @@ def site_from_policies(policies: Iterable[IamPolicy]) -> dict[str, str]:
         "queue": set(_named(statements, "sqs", prefix="")),
         "node_role": set(_named(statements, "iam", prefix="role/", action="iam:PassRole")),
     }
-    return {field: values.pop() for field, values in found.items() if len(values) == 1}
+    return {field: values.pop() for field, values in by_field.items() if len(values) == 1}
 
 
 def _fields(statements: Iterable[PolicyStatement], group: int) -> set[str]:

@@ -39,7 +39,7 @@ def policy_texts(data: bytes, *, name: str) -> dict[str, str]:
     template = _template(data, name)
     if template is None:
         return {name: plain_text(data[: MAX_BYTES + 1], name=name)}
-    policies = list(_found(template))
+    policies = list(_template_policies(template))
     roles = sorted({policy.role for policy in policies})
     if not policies:
         raise InvalidPolicy("the template holds no IAM policy", where=name)
@@ -91,32 +91,32 @@ def _function(tag: str, value: Plain) -> Plain:
     return {tag if tag in ("Ref", "Condition") else f"Fn::{tag}": value}
 
 
-def _found(resources: Mapping[str, Any]) -> Iterator[_TemplatePolicy]:
+def _template_policies(resources: Mapping[str, Any]) -> Iterator[_TemplatePolicy]:
     for name, resource in resources.items():
         kind = str(resource.get("Type")) if isinstance(resource, dict) else ""
-        given = resource.get("Properties") if isinstance(resource, dict) else None
-        if not isinstance(given, dict):
+        properties = resource.get("Properties") if isinstance(resource, dict) else None
+        if not isinstance(properties, dict):
             continue
         if kind in _POLICIES:
-            roles = _roles(given) or _attaching(resources, name) or [""]
-            yield from (_TemplatePolicy(role, name, given.get("PolicyDocument")) for role in roles)
+            roles = _roles(properties) or _attaching(resources, name) or [""]
+            yield from (_TemplatePolicy(role, name, properties.get("PolicyDocument")) for role in roles)
         elif kind == _ROLE:
-            yield from _inline(name, given.get("Policies"))
+            yield from _inline(name, properties.get("Policies"))
 
 
 def _inline(role: str, policies: object) -> Iterator[_TemplatePolicy]:
-    for one in policies if isinstance(policies, list) else ():
-        if isinstance(one, dict):
+    for policy in policies if isinstance(policies, list) else ():
+        if isinstance(policy, dict):
             yield _TemplatePolicy(
-                role, f"{role}.{text_of(one.get('PolicyName')) or 'policy'}", one.get("PolicyDocument")
+                role, f"{role}.{text_of(policy.get('PolicyName')) or 'policy'}", policy.get("PolicyDocument")
             )
 
 
-def _roles(given: Mapping[str, Any]) -> list[str]:
+def _roles(properties: Mapping[str, Any]) -> list[str]:
     """The roles that a policy names, without placeholder signs."""
-    listed = given.get("Roles")
-    named = [*(listed if isinstance(listed, list) else ()), given.get("RoleName")]
-    return sorted({_bare(text) for one in named if (text := text_of(one))})
+    listed = properties.get("Roles")
+    named = [*(listed if isinstance(listed, list) else ()), properties.get("RoleName")]
+    return sorted({_bare(text) for role_value in named if (text := text_of(role_value))})
 
 
 def _role_names(resources: Mapping[str, Any]) -> dict[str, str]:
@@ -124,15 +124,15 @@ def _role_names(resources: Mapping[str, Any]) -> dict[str, str]:
 
     The template says which role it means: one that a cluster uses must not take its place.
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, resource in resources.items():
         if isinstance(resource, dict) and resource.get("Type") == _ROLE:
-            given = resource.get("Properties")
-            properties = given if isinstance(given, dict) else {}
+            raw_properties = resource.get("Properties")
+            properties = raw_properties if isinstance(raw_properties, dict) else {}
             role = text_of(properties.get("RoleName")) or f"${{{name}: {UNNAMED}}}"
             path = text_of(properties.get("Path")) or "/"
-            found |= {name: role, f"{name}.Arn": f"arn:${{AWS::Partition}}:iam::${{AWS::AccountId}}:role{path}{role}"}
-    return found
+            names |= {name: role, f"{name}.Arn": f"arn:${{AWS::Partition}}:iam::${{AWS::AccountId}}:role{path}{role}"}
+    return names
 
 
 def _with_roles(document: object, named: Mapping[str, str]) -> object:
@@ -149,7 +149,7 @@ def _with_roles(document: object, named: Mapping[str, str]) -> object:
 
 def _attaching(resources: Mapping[str, Any], policy: str) -> list[str]:
     """The roles of the template that attach the policy."""
-    return sorted(name for name, one in resources.items() if policy in _attached(one))
+    return sorted(name for name, resource in resources.items() if policy in _attached(resource))
 
 
 def _attached(resource: object) -> list[str]:

@@ -96,7 +96,7 @@ def statements_of(text: str, *, name: str) -> list[dict[str, Any]]:
     document = policy_tree(text, name=name)
     listed = document.get("Statement")
     listed = [listed] if isinstance(listed, dict) else listed
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
         raise InvalidPolicy("the document has no list of statements", where=name)
     return listed
 
@@ -104,26 +104,32 @@ def statements_of(text: str, *, name: str) -> list[dict[str, Any]]:
 def _rows(text: str, *, name: str) -> list[tuple[PolicyStatement, Any]]:
     """Each statement without its principal, and the principal; None for NotPrincipal, which is not evaluated."""
     listed = statements_of(text, name=name)
-    bare = [{key: value for key, value in one.items() if not key.endswith("Principal")} for one in listed]
+    bare = [
+        {key: value for key, value in statement_body.items() if not key.endswith("Principal")}
+        for statement_body in listed
+    ]
     version = policy_tree(text, name=name).get("Version", "2008-10-17")
-    document = {"Version": version, "Statement": [{"Resource": "*"} | one for one in bare]}
+    document = {"Version": version, "Statement": [{"Resource": "*"} | statement_body for statement_body in bare]}
     policy = parse_policy(json.dumps(document), name=name)
     return [
-        (statement, _principal(one, statement.where)) for statement, one in zip(policy.statements, listed, strict=True)
+        (statement, _principal(statement_body, statement.where))
+        for statement, statement_body in zip(policy.statements, listed, strict=True)
     ]
 
 
 def _principal(statement: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401 - the document's own JSON
     if "NotPrincipal" in statement:
         return None
-    found = statement.get("Principal")
-    if isinstance(found, str) or (isinstance(found, dict) and all(_is_texts(value) for value in found.values())):
-        return found
+    principal = statement.get("Principal")
+    if isinstance(principal, str) or (
+        isinstance(principal, dict) and all(_is_texts(value) for value in principal.values())
+    ):
+        return principal
     raise InvalidPolicy("names no Principal that can be read", where=where)
 
 
 def _is_texts(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(text, str) for text in value))
 
 
 def _named(principal: Any, entry: RoleAssumption) -> Tri:  # noqa: ANN401 - the document's own JSON
@@ -131,8 +137,8 @@ def _named(principal: Any, entry: RoleAssumption) -> Tri:  # noqa: ANN401 - the 
         return None
     if principal == "*":
         return True if entry.kind == "AWS" else None
-    found = principal.get(entry.kind, []) if isinstance(principal, dict) else []
-    return any_of(_is(one, entry) for one in ([found] if isinstance(found, str) else found))
+    accounts = principal.get(entry.kind, []) if isinstance(principal, dict) else []
+    return any_of(_is(account, entry) for account in ([accounts] if isinstance(accounts, str) else accounts))
 
 
 def _is(named: str, entry: RoleAssumption) -> Tri:
@@ -166,4 +172,4 @@ def _policy(statements: Sequence[PolicyStatement]) -> IamPolicy:
 def _words(principal: Any) -> list[str]:  # noqa: ANN401 - the document's own JSON
     if not isinstance(principal, dict):
         return ["*"] if principal else ["all but some"]
-    return [one for value in principal.values() for one in ([value] if isinstance(value, str) else value)]
+    return [word for value in principal.values() for word in ([value] if isinstance(value, str) else value)]

@@ -97,8 +97,8 @@ class Inventory:
         """The part of that name; raises AttributeError for an unknown name."""
         if name.startswith(AWS_PREFIX):
             return self.aws.part(name.removeprefix(AWS_PREFIX))
-        found: Part[object] = getattr(self, name)
-        return found
+        part_value: Part[object] = getattr(self, name)
+        return part_value
 
 
 AWS_PREFIX = "aws."
@@ -129,19 +129,19 @@ class NotingInventory(Inventory):
     """What is read now: a set for each function that asks, the innermost last."""
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - any field
-        found = object.__getattribute__(self, name)
+        value = object.__getattribute__(self, name)
         if name in FIELDS and (noted := object.__getattribute__(self, "noted")):
             noted[-1].add(name)
-        return found
+        return value
 
     def reading(self, function: Callable[[], T]) -> tuple[T, frozenset[str]]:
         """What the function gives, and the fields of the inventory that it read."""
         self.noted.append(set())
         try:
-            found = function()
+            result = function()
         finally:
             reads = self.noted.pop()
-        return found, frozenset(reads)
+        return result, frozenset(reads)
 
     def note(self, reads: frozenset[str]) -> None:
         """Counts these fields as read by whoever asks now."""

@@ -114,37 +114,37 @@ class MetricQueryCollector:
     def seen(self, served: str) -> Seen[MetricUser]:
         return Seen(tuple(self.items), served, tuple(self.bad), total=self.total)
 
-    def _file(self, found: MetricUser | UnparsableObject) -> None:
-        if isinstance(found, UnparsableObject):
-            self.bad.append(found)
-        elif found.queries and len(self.items) < OBJECTS_KEPT:
-            self.items.append(found)
-        elif found.queries:
-            self.bad.append(UnparsableObject(found.kind, found.namespace, found.name, "$", "too many of them"))
+    def _file(self, item: MetricUser | UnparsableObject) -> None:
+        if isinstance(item, UnparsableObject):
+            self.bad.append(item)
+        elif item.queries and len(self.items) < OBJECTS_KEPT:
+            self.items.append(item)
+        elif item.queries:
+            self.bad.append(UnparsableObject(item.kind, item.namespace, item.name, "$", "too many of them"))
 
 
 def read_monitor(item: msgspec.Raw, kind: str) -> MetricMonitor | UnparsableObject | None:
     """What a ServiceMonitor or PodMonitor scrapes and keeps; None if it does not name Karpenter."""
     if WORD not in bytes(item):
         return None
-    found = read_one(item, Monitor, take=decoder(Monitor).decode)
-    if isinstance(found, UnparsableObject):
-        return found
+    monitor = read_one(item, Monitor, take=decoder(Monitor).decode)
+    if isinstance(monitor, UnparsableObject):
+        return monitor
     return MetricMonitor(
         kind=kind,
-        api_version=found.api_version,
-        metadata=found.metadata,
-        queries=list(_of_monitor(found))[:QUERIES_KEPT],
-        numbers=sorted({number for number in _numbers(found) if number is not None}),
+        api_version=monitor.api_version,
+        metadata=monitor.metadata,
+        queries=list(_of_monitor(monitor))[:QUERIES_KEPT],
+        numbers=sorted({number for number in _numbers(monitor) if number is not None}),
     )
 
 
 def _endpoints(monitor: Monitor) -> Iterator[tuple[str, _MonitorEndpoint]]:
-    for name, given in (
+    for name, endpoint_list in (
         ("endpoints", monitor.spec.endpoints),
         ("podMetricsEndpoints", monitor.spec.pod_metrics_endpoints),
     ):
-        for place, endpoint in enumerate(given or ()):
+        for place, endpoint in enumerate(endpoint_list or ()):
             yield f"spec.{name}[{place}]", endpoint
 
 
@@ -158,8 +158,8 @@ def _of_monitor(monitor: Monitor) -> Iterator[Query]:
 def _numbers(monitor: Monitor) -> Iterator[int | None]:
     for _, endpoint in _endpoints(monitor):
         yield endpoint.port_number
-        for given in (endpoint.port, endpoint.target_port):
-            digits = str(given)
+        for port_value in (endpoint.port, endpoint.target_port):
+            digits = str(port_value)
             yield int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 5 else None
 
 
@@ -194,15 +194,19 @@ def short(query: str) -> str:
 def _read(
     item: msgspec.Raw, *, kind: type[NamedObject], queries: Callable[[Any], Iterator[Query]]
 ) -> MetricUser | UnparsableObject:
-    found = read_one(item, kind, take=decoder(kind).decode)
-    if isinstance(found, UnparsableObject):
-        return found
-    kept: list[Query] = []
-    for query in queries(found):
-        if len(kept) == QUERIES_KEPT:
-            return UnparsableObject(kind.__name__, found.namespace, found.name, query.path, "too many queries")
-        kept.append(query)
-    return MetricUser(kind=kind.__name__, api_version=found.api_version, metadata=found.metadata, queries=kept)
+    item_or_fault = read_one(item, kind, take=decoder(kind).decode)
+    if isinstance(item_or_fault, UnparsableObject):
+        return item_or_fault
+    kept_queries: list[Query] = []
+    for query in queries(item_or_fault):
+        if len(kept_queries) == QUERIES_KEPT:
+            return UnparsableObject(
+                kind.__name__, item_or_fault.namespace, item_or_fault.name, query.path, "too many queries"
+            )
+        kept_queries.append(query)
+    return MetricUser(
+        kind=kind.__name__, api_version=item_or_fault.api_version, metadata=item_or_fault.metadata, queries=kept_queries
+    )
 
 
 def _of_rule(prometheus_rule: PrometheusRule) -> Iterator[Query]:
@@ -228,10 +232,10 @@ def _in_file(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
             if names_in(value):
                 yield titles, value
         elif isinstance(value, list):
-            waiting += [(titles, one) for one in reversed(value)]
+            waiting += [(titles, inner_value) for inner_value in reversed(value)]
         elif isinstance(value, dict):
             inner = _titled(titles, value)
-            waiting += [(inner, one) for one in reversed(value.values())]
+            waiting += [(inner, inner_value) for inner_value in reversed(value.values())]
 
 
 def _titled(titles: tuple[str, ...], value: dict[str, Any]) -> tuple[str, ...]:

@@ -108,13 +108,13 @@ def read_items(
     bad: list[UnparsableObject] = []
     take = decoder(kind).decode
     for item in raw:
-        found = read_one(item, kind, take=take)
-        if isinstance(found, UnparsableObject):
-            bad.append(found)
-        elif namespace and found.namespace != namespace:
+        item_or_fault = read_one(item, kind, take=take)
+        if isinstance(item_or_fault, UnparsableObject):
+            bad.append(item_or_fault)
+        elif namespace and item_or_fault.namespace != namespace:
             bad.append(_quarantine(bytes(item), kind, problem=f"{OTHER_NAMESPACE} - at `$.metadata.namespace`"))
         else:
-            good.append(found)
+            good.append(item_or_fault)
     return good, bad
 
 
@@ -124,16 +124,16 @@ def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) ->
     if len(body) > LONGEST_OBJECT:
         return _quarantine(body, kind, problem=f"$: object of {len(body)} bytes is too large")
     try:
-        found = take(_storable(body))
+        named_object = take(_storable(body))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:
         return _quarantine(body, kind, problem=str(wrong))
-    if not found.metadata.name:
+    if not named_object.metadata.name:
         return _quarantine(body, kind, problem="missing - at `$.metadata.name`")
-    if found.kind and kind.__name__ in OWN_KINDS and found.kind != kind.__name__:
+    if named_object.kind and kind.__name__ in OWN_KINDS and named_object.kind != kind.__name__:
         return _quarantine(body, kind, problem="of another kind than its list - at `$.kind`")
-    if problem := name_problem(found):
+    if problem := name_problem(named_object):
         return _quarantine(body, kind, problem=problem)
-    return _lean(found)
+    return _lean(named_object)
 
 
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
@@ -186,17 +186,17 @@ def _quarantine(body: bytes, kind: type[NamedObject], *, problem: str) -> Unpars
     return UnparsableObject(kind.__name__, namespace, name or NO_NAME, path[:200], problem.partition(" - at")[0][:200])
 
 
-def _lean(found: N) -> N:
+def _lean(named_object: N) -> N:
     """Drops the last applied text, which is never read, may contain secrets and doubles the size (T23)."""
-    metadata = found.metadata
-    if isinstance(found, Node):
-        return msgspec.structs.replace(found, metadata=_node_metadata(metadata))
+    metadata = named_object.metadata
+    if isinstance(named_object, Node):
+        return msgspec.structs.replace(named_object, metadata=_node_metadata(metadata))
     if metadata.annotations and LAST_APPLIED in metadata.annotations:
         rest = {key: value for key, value in metadata.annotations.items() if key != LAST_APPLIED}
-        if isinstance(found, WholeObject):
+        if isinstance(named_object, WholeObject):
             rest[LAST_APPLIED] = applied_version(metadata.annotations[LAST_APPLIED])
-        return msgspec.structs.replace(found, metadata=msgspec.structs.replace(metadata, annotations=rest))
-    return found
+        return msgspec.structs.replace(named_object, metadata=msgspec.structs.replace(metadata, annotations=rest))
+    return named_object
 
 
 def _node_metadata(metadata: Metadata) -> Metadata:
@@ -236,8 +236,8 @@ class _Whole(msgspec.Struct, frozen=True):
 
 def read_crd(item: msgspec.Raw) -> CRD | UnparsableObject:
     """The CRD with the `fields` of its versions and `conversion_owners`; UnparsableObject as in `read_one`."""
-    found = read_one(item, CRD, take=decoder(CRD).decode)
-    return found if isinstance(found, UnparsableObject) else with_marks(found, _storable(bytes(item)))
+    crd = read_one(item, CRD, take=decoder(CRD).decode)
+    return crd if isinstance(crd, UnparsableObject) else with_marks(crd, _storable(bytes(item)))
 
 
 def with_marks(crd: CRD, body: bytes) -> CRD:

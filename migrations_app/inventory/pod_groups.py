@@ -44,8 +44,8 @@ def constraints(
 
 def markers(metadata: Metadata) -> dict[str, str]:
     """The labels and annotations with Karpenter keys; an annotation takes precedence over a label with the same key."""
-    found = (metadata.labels or {}) | (metadata.annotations or {})
-    return {key: value[:253] for key, value in found.items() if is_karpenter(key)}
+    marks = (metadata.labels or {}) | (metadata.annotations or {})
+    return {key: value[:253] for key, value in marks.items() if is_karpenter(key)}
 
 
 def names_karpenter(workload: Workload) -> bool:
@@ -139,11 +139,11 @@ class PodGrouper:
     def add(self, items: Iterable[msgspec.Raw]) -> None:
         take = decoder(Pod).decode
         for item in items:
-            found = read_one(item, Pod, take=take)
-            if isinstance(found, UnparsableObject):
-                self._set_aside(found)
+            pod = read_one(item, Pod, take=take)
+            if isinstance(pod, UnparsableObject):
+                self._set_aside(pod)
             else:
-                self._count(found)
+                self._count(pod)
 
     def seen(self, served: str) -> Seen[PodGroup]:
         groups = tuple(_group(key, tally) for key, tally in self.groups.items())
@@ -183,15 +183,15 @@ def _key(pod: Pod) -> Key:
 
 
 def _storage(spec: PodSpec) -> tuple[str, ...]:
-    found = set()
+    kinds_of_volume = set()
     for volume in spec.volumes or ():
         if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
-            found.add("claim")
+            kinds_of_volume.add("claim")
         elif volume.host_path is not None:
-            found.add("hostPath")
+            kinds_of_volume.add("hostPath")
         elif volume.empty_dir is not None and volume.empty_dir.medium != "Memory":
-            found.add("emptyDir")
-    return tuple(sorted(found))
+            kinds_of_volume.add("emptyDir")
+    return tuple(sorted(kinds_of_volume))
 
 
 def _owner(metadata: Metadata) -> tuple[str, str]:

@@ -50,4 +50,4 @@ def _compared(old: MinorRelease, new: MinorRelease, *, start: Release, lands: Re
 
 
 def _at(since: tuple[Since[str], ...], running: Release) -> str:
-    return next((one.value for one in reversed(since) if running >= release(one.patch)), "")
+    return next((step.value for step in reversed(since) if running >= release(step.patch)), "")

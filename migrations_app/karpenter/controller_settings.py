@@ -87,29 +87,29 @@ def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:
     own.
     """
     known = (*(row.key for row in MAIN_CHART), *READ_BY_ALL)
-    given = (name for name in _leaves(config) if name.partition(".")[0] != "settings")
-    return list(dict.fromkeys(_shortest(name, known) for name in given if not _lies_in(name, known)))
+    names = (name for name in _leaves(config) if name.partition(".")[0] != "settings")
+    return list(dict.fromkeys(_shortest(name, known) for name in names if not _lies_in(name, known)))
 
 
-def _lies_in(given: str, known: Iterable[str]) -> bool:
-    return any(given == key or given.startswith(f"{key}.") or key.startswith(f"{given}.") for key in known)
+def _lies_in(name: str, known: Iterable[str]) -> bool:
+    return any(name == key or name.startswith(f"{key}.") or key.startswith(f"{name}.") for key in known)
 
 
-def _shortest(given: str, known: tuple[str, ...]) -> str:
-    steps = given.split(".")
+def _shortest(name: str, known: tuple[str, ...]) -> str:
+    steps = name.split(".")
     starts = (".".join(steps[:count]) for count in range(1, len(steps) + 1))
-    return next((start for start in starts if not _lies_in(start, known)), given)
+    return next((start for start in starts if not _lies_in(start, known)), name)
 
 
 def unread_env_names(
     names: Iterable[str], release: Release, *, rows: tuple[EnvName, ...] = ENV_NAMES
 ) -> list[UnreadKey]:
     """The given variables that some release reads but this one does not; unknown names are ignored."""
-    given = frozenset(names)
+    env_names = frozenset(names)
     return [
         UnreadKey(key=row.name, replacement=row.replacement, fate=row.fate or _span(row.first, row.last))
         for row in rows
-        if row.name in given and not within(release, first=row.first, last=row.last)
+        if row.name in env_names and not within(release, first=row.first, last=row.last)
     ]
 
 
@@ -173,14 +173,14 @@ def _closed(release: Release, *, table: Table) -> bool:
 def _unread(
     config: Mapping[str, object], release: Release, *, rows: tuple[HelmKey, ...], closed: bool
 ) -> list[UnreadKey]:
-    found: dict[str, UnreadKey] = {}
-    for given in _leaves(config):
-        matching = _rows_for(given, rows)
+    by_key: dict[str, UnreadKey] = {}
+    for name in _leaves(config):
+        matching = _rows_for(name, rows)
         if matching and not any(not row.never and within(release, first=row.first, last=row.last) for row in matching):
-            found.setdefault(matching[0].key, _unread_key(matching[0], release, rows=rows))
-        elif not matching and closed and given.startswith("settings."):
-            found.setdefault(given, UnreadKey(key=given, fate="no chart of a known release reads it"))
-    return list(found.values())
+            by_key.setdefault(matching[0].key, _unread_key(matching[0], release, rows=rows))
+        elif not matching and closed and name.startswith("settings."):
+            by_key.setdefault(name, UnreadKey(key=name, fate="no chart of a known release reads it"))
+    return list(by_key.values())
 
 
 def _unread_key(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) -> UnreadKey:
@@ -198,9 +198,9 @@ def _usable(name: str, release: Release, *, rows: tuple[HelmKey, ...]) -> str:
     return known[0].replacement if any(within(release, first=row.first, last=row.last) for row in older) else ""
 
 
-def _rows_for(given: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:
+def _rows_for(name: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:
     """The rows of that value or of a value that contains it."""
-    return [row for row in rows if given == row.key or given.startswith(row.key + ".")]
+    return [row for row in rows if name == row.key or name.startswith(row.key + ".")]
 
 
 def _leaves(config: Mapping[str, object], *, above: str = "", depth: int = 0) -> Iterator[str]:

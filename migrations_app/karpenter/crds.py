@@ -125,10 +125,10 @@ def _draw(schema: Tree, path: str) -> None:
 
 def sketched(paths: Iterable[str]) -> Tree:
     """A schema that has exactly those fields."""
-    made: Tree = {"type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "object"}}}
+    schema: Tree = {"type": "object", "properties": {"spec": {"type": "object"}, "status": {"type": "object"}}}
     for path in paths:
-        _draw(made, path)
-    return made
+        _draw(schema, path)
+    return schema
 
 
 def _inner(node: object, key: str) -> Any:  # noqa: ANN401 - plain JSON

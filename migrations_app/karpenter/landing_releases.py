@@ -97,11 +97,11 @@ def _forced(position: Release, goal: Release, *, kubernetes: str | None, table: 
 
 def _between_windows(position: Release, goal: Release, *, kubernetes: str | None, table: Table) -> Release | None:
     """The newest release that supports a Kubernetes version of `position` and a higher one; None if none is needed."""
-    ours, wanted = _window(position, table), _window(goal, table)
-    if ours is None or wanted is None or kubernetes is None:
+    ours, goal_window = _window(position, table), _window(goal, table)
+    if ours is None or goal_window is None or kubernetes is None:
         return None
     ceiling = max(minor_order(ours.max), minor_order(kubernetes))
-    if minor_order(wanted.min) <= ceiling:
+    if minor_order(goal_window.min) <= ceiling:
         return None
     inner = [
         row for row in between(position.minor, goal.minor, table=table) if row.minor not in (position.minor, goal.minor)

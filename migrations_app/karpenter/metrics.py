@@ -33,8 +33,8 @@ def names_in(text: str) -> tuple[str, ...]:
 
 def matchers_in(text: str) -> tuple[tuple[str, str], ...]:
     """Label and value of every matcher in a query; alternatives of a pattern are listed separately."""
-    found = ((label, one.strip("()^$ ")) for label, values in _MATCHER.findall(text) for one in values.split("|"))
-    return tuple(dict.fromkeys((label, value) for label, value in found if value))
+    matchers = ((label, part.strip("()^$ ")) for label, values in _MATCHER.findall(text) for part in values.split("|"))
+    return tuple(dict.fromkeys((label, value) for label, value in matchers if value))
 
 
 def outdated(
@@ -49,11 +49,11 @@ def outdated(
     if not names:
         return ()
     gone = [metric for name in names for metric in _of_name(name, release, table=table)]
-    given = matchers_in(text)
+    matchers = matchers_in(text)
     old = [
         OutdatedMetric(f'{row.label}="{row.old}"', f'{row.label}="{row.new}"', row.release)
         for row in values
-        if (row.label, row.old) in given and _is_past(row.release, release)
+        if (row.label, row.old) in matchers and _is_past(row.release, release)
     ]
     return (*gone, *old)
 

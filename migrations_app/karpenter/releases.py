@@ -67,9 +67,9 @@ RELEASES: Table = (*ALPHA_ROWS, *BETA_ROWS, *V1_ROWS)
 """Oldest first; the last row is the newest known minor."""
 
 
-def find(wanted: Release | str, *, table: Table = RELEASES) -> MinorRelease | None:
+def find(release_or_minor: Release | str, *, table: Table = RELEASES) -> MinorRelease | None:
     """The row of a release or of a minor ("0.32"); None for a minor that is not in the table."""
-    minor = wanted.minor if isinstance(wanted, Release) else wanted
+    minor = release_or_minor.minor if isinstance(release_or_minor, Release) else release_or_minor
     return next((row for row in table if row.minor == minor), None)
 
 
@@ -219,12 +219,12 @@ def first_known(gate: str, *, table: Table = RELEASES) -> str:
 
 def flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
     """The gates that both minors have and that are off by default in the first and on in the second."""
-    found: list[tuple[GateFate, bool, bool]] = []
+    changes: list[tuple[GateFate, bool, bool]] = []
     for fate in GATE_FATES:
         before, after = running.gate_default(fate.name), coming.gate_default(fate.name)
         if before is not None and after is not None and before != after:
-            found.append((fate, before, after))
-    return found
+            changes.append((fate, before, after))
+    return changes
 
 
 def felt_flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
@@ -243,7 +243,9 @@ def version_gone(api_version: str, running: Release) -> str:
     shipped = crd_set(running)
     group_crds = [crd for crd in shipped.crds if crd.kind.group == group] if shipped else []
     served = {row.name for crd in group_crds for row in crd.versions if row.served}
-    stored = [one for one in _VERSION_AGE if any(crd.storage == one for crd in group_crds)]
+    stored = [
+        stored_version for stored_version in _VERSION_AGE if any(crd.storage == stored_version for crd in group_crds)
+    ]
     if version not in _VERSION_AGE or version in served or not stored:
         return ""
     newest = stored[-1]

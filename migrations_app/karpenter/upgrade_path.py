@@ -219,41 +219,39 @@ def _by_hop(stop: hops.HopStop, *, current: Release, kubernetes: str | None, tab
     if stop.spans(current):
         return _by_minor(current.minor, current=current, kubernetes=kubernetes, table=table)
     rows = between(stop.first, stop.last or table[-1].minor, table=table)
-    found = best_in(rows, kubernetes=kubernetes, oldest_first=stop.prefer == "oldest")
-    if found is None:
+    best = best_in(rows, kubernetes=kubernetes, oldest_first=stop.prefer == "oldest")
+    if best is None:
         raise InvalidInput(f"no release of hop {stop.hop} is known", code="unknown_target")
-    return _not_below(found, current)
+    return _not_below(best, current)
 
 
 def _by_minor(minor: str, *, current: Release, kubernetes: str | None, table: Table) -> Release:
     row = find(minor, table=table)
-    found = best_patch(row, kubernetes=kubernetes) if row else None
-    if found is None and minor != current.minor:
+    best = best_patch(row, kubernetes=kubernetes) if row else None
+    if best is None and minor != current.minor:
         raise InvalidInput(
             f"{minor} is no Karpenter minor that is known; the newest is {table[-1].minor}", code=UNKNOWN
         )
-    return current if found is None or (current.minor == minor and current > found) else found
+    return current if best is None or (current.minor == minor and current > best) else best
 
 
 def _by_release(text: str, *, current: Release, table: Table) -> Release:
-    wanted = parse(text)
-    if wanted is None:
+    goal = parse(text)
+    if goal is None:
         raise InvalidInput(f"{text[:40]!r} is neither a release (1.4.2), a minor (1.4) nor a hop (0.33+)", code=UNKNOWN)
-    row = find(wanted, table=table)
-    if row is None or not row.knows(wanted):
-        raise InvalidInput(
-            f"{wanted} is not a release that is known; the newest is {newest(table=table)}", code=UNKNOWN
-        )
-    _not_below(wanted, current)
-    if bad := row.bad_reasons(wanted):
-        raise InvalidInput(f"{wanted} must not be stopped at: {bad[-1].why}; take {row.newest_good}", code="bad_target")
-    return wanted
+    row = find(goal, table=table)
+    if row is None or not row.knows(goal):
+        raise InvalidInput(f"{goal} is not a release that is known; the newest is {newest(table=table)}", code=UNKNOWN)
+    _not_below(goal, current)
+    if bad := row.bad_reasons(goal):
+        raise InvalidInput(f"{goal} must not be stopped at: {bad[-1].why}; take {row.newest_good}", code="bad_target")
+    return goal
 
 
-def _not_below(wanted: Release, current: Release) -> Release:
-    if wanted < current:
-        raise InvalidInput(f"the target {wanted} is older than the running {current}", code="target_below_current")
-    return wanted
+def _not_below(goal: Release, current: Release) -> Release:
+    if goal < current:
+        raise InvalidInput(f"the target {goal} is older than the running {current}", code="target_below_current")
+    return goal
 
 
 __all__ = ["HOPS", "STOPS", "Path", "PathHop", "hop_of", "path", "resolve_target", "stay"]
@@ -294,13 +292,13 @@ def path(
     start, notes = _start(current, table=table)
     minor = _kubernetes(kubernetes)
     goal = resolve_target(target, current=start, kubernetes=minor, table=table)
-    found = Path(current=start, target=goal, notes=notes, assumed=_is_range(current))
+    whole_path = Path(current=start, target=goal, notes=notes, assumed=_is_range(current))
     if target is None and goal < start:
         newer = f"{start} is newer than the tables know, which end at {goal}"
-        return replace(found, target=start, notes=(*notes, newer))
+        return replace(whole_path, target=start, notes=(*notes, newer))
     steps = walk(start, goal, kubernetes=minor, table=table)
     unread = ("Kubernetes version not known: whether it fits was not judged",) if steps and minor is None else ()
-    return replace(found, steps=steps, notes=(*notes, *unread))
+    return replace(whole_path, steps=steps, notes=(*notes, *unread))
 
 
 class SupportedLanding(NamedTuple):

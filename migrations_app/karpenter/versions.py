@@ -69,10 +69,10 @@ def _parsed(text: str) -> Release | None:
 
 def release(text: str) -> Release:
     """Same as `parse`, for trusted text: raises ValueError if it is not a release."""
-    found = parse(text)
-    if found is None:
+    parsed = parse(text)
+    if parsed is None:
         raise ValueError(f"not a release: {text!r}")
-    return found
+    return parsed
 
 
 def parse_minor(text: object) -> str | None:

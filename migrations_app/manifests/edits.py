@@ -49,13 +49,13 @@ def values(text: str) -> list[Plain]:
     return [composed.value for composed in composeds]
 
 
-def edited(text: str, wanted: Mapping[int, Plain]) -> str:
+def edited(text: str, new_values: Mapping[int, Plain]) -> str:
     """The text whose documents of these numbers, from 0, have these values.
 
     Raises InvalidManifest where the text cannot be read, or cannot be changed so that it reads as wanted.
     """
     before = values(text)
-    after = [wanted.get(number, value) for number, value in enumerate(before)]
+    after = [new_values.get(number, value) for number, value in enumerate(before)]
     if any(isinstance(event, AliasEvent) for event in yaml.parse(text, Loader=_LOADER)):
         raise InvalidManifest("aliases are not changed; change it by hand", code="edit_refused")
     nodes = list(yaml.compose_all(text, Loader=_LOADER))
@@ -169,16 +169,16 @@ def _in_list(text: str, node: Node, *, old: list[Any], new: list[Any]) -> Iterat
     if not all(_BETWEEN.fullmatch(text, at, at + column) and _DASH.match(text, at + column) for at in starts):
         raise _TooOdd
     match = SequenceMatcher(a=list(map(_as_key, old)), b=list(map(_as_key, new)), autojunk=False)
-    for kind, one, two, three, four in match.get_opcodes():
+    for kind, old_start, old_end, new_start, new_end in match.get_opcodes():
         if kind == "equal":
             continue
-        both = min(two - one, four - three)
+        both = min(old_end - old_start, new_end - new_start)
         for step in range(both):
-            yield from _changed(text, items[one + step], old=old[one + step], new=new[three + step])
-        for item, at in zip(items[one + both : two], starts[one + both : two], strict=True):
+            yield from _changed(text, items[old_start + step], old=old[old_start + step], new=new[new_start + step])
+        for item, at in zip(items[old_start + both : old_end], starts[old_start + both : old_end], strict=True):
             yield _Edit(at, _next_line(text, _end(text, item)), "")
-        if fresh := new[three + both : four]:
-            yield _inserted(text, items, fresh=fresh, before=one + both, column=column)
+        if fresh := new[new_start + both : new_end]:
+            yield _inserted(text, items, fresh=fresh, before=old_start + both, column=column)
 
 
 def _inserted(text: str, items: list[Node], *, fresh: list[Any], before: int, column: int) -> _Edit:
@@ -215,5 +215,5 @@ def _end(text: str, node: Node) -> int:
 
 
 def _next_line(text: str, at: int) -> int:
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found + 1
+    line_end = text.find("\n", at)
+    return len(text) if line_end < 0 else line_end + 1

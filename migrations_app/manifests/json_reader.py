@@ -49,10 +49,10 @@ class _Repeated(dict[str, Any]):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) == len(pairs):
-        return found
-    marked = _Repeated(found)
+    result = dict(pairs)
+    if len(result) == len(pairs):
+        return result
+    marked = _Repeated(result)
     times = Counter(key for key, _ in pairs)
     marked.key = next(key for key, count in times.items() if count > 1)
     return marked

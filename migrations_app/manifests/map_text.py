@@ -38,7 +38,7 @@ class _Place(NamedTuple):
     """Whether the value is a map in block style with something in it."""
 
 
-def edited(text: str, edits: Iterable[MapEdit], *, wanted: Plain) -> str | None:
+def edited(text: str, edits: Iterable[MapEdit], *, expected: Plain) -> str | None:
     """The text after the edits; None where it cannot be edited line by line, such as a map in braces, or where the
     result would not read as `wanted`."""
     lines = text.splitlines()
@@ -50,7 +50,7 @@ def edited(text: str, edits: Iterable[MapEdit], *, wanted: Plain) -> str | None:
         composed = next(iter(compose(after)), None)
     except (_NotByLine, InvalidInput, yaml.YAMLError):
         return None
-    return after if (composed.value if composed else None) == (wanted or None) else None
+    return after if (composed.value if composed else None) == (expected or None) else None
 
 
 class _NotByLine(Exception):
@@ -101,7 +101,7 @@ def _add(lines: list[str], edit: MapEdit) -> None:
             raise _NotByLine
         at, indent = holder.end, _inner(lines, edit.steps[:depth])
     new = _written(edit.steps[depth:], edit.text, indent=indent)
-    lines[at:at] = [*(f"{' ' * indent}{one}" for one in about), *new]
+    lines[at:at] = [*(f"{' ' * indent}{line}" for line in about), *new]
 
 
 def _written(steps: Steps, text: str, *, indent: int) -> list[str]:
@@ -151,14 +151,14 @@ def _pairs(node: Any, steps: Steps) -> Iterator[tuple[Any, Any, int]]:  # noqa: 
 def _place(lines: list[str], steps: Steps) -> _Place | None:
     """Where the key stands; None where it is not there. Raises _NotByLine where it shares a line with others."""
     root = _root(lines)
-    found = list(_pairs(root, steps)) if root is not None else []
-    if len(found) < len(steps):
+    pairs = list(_pairs(root, steps)) if root is not None else []
+    if len(pairs) < len(steps):
         return None
-    key, value, _ = found[-1]
+    key, value, _ = pairs[-1]
     start, indent = key.start_mark.line, key.start_mark.column
     if lines[start][:indent].strip() or not _KEY.match(lines[start]):
         raise _NotByLine
-    end = next((line for _, _, line in reversed(found) if line >= 0), len(lines))
+    end = next((line for _, _, line in reversed(pairs) if line >= 0), len(lines))
     while end > start + 1 and _is_apart(lines[end - 1], indent):
         end -= 1
     block = isinstance(value, yaml.MappingNode) and not value.flow_style and bool(value.value)

@@ -20,11 +20,11 @@ def parse_json(text: str | bytes, *, pairs: Callable[[list[tuple[str, Any]]], An
     Raises ValueError if it is no JSON, and its subclass NestedTooDeep.
     """
     try:
-        found = json.loads(text, object_pairs_hook=pairs)
+        value = json.loads(text, object_pairs_hook=pairs)
     except RecursionError:
         raise NestedTooDeep(f"nested deeper than {LEVELS} levels") from None
-    _refuse_depth(found)
-    return found
+    _refuse_depth(value)
+    return value
 
 
 def _refuse_depth(value: object) -> None:

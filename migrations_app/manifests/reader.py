@@ -104,13 +104,13 @@ class ManifestReading:
 def read(data: bytes | str, *, file: str) -> ManifestReading:
     """Every object in the text, with Lists flattened, and what could not be read."""
     if len(data) > MOST_BYTES:
-        what = f"the input is larger than {MOST_BYTES // 1024**2} MiB; split it"
-        return ManifestReading(file, [], [ManifestFault("too-large", file, 0, 0, (), what)], 0)
+        message = f"the input is larger than {MOST_BYTES // 1024**2} MiB; split it"
+        return ManifestReading(file, [], [ManifestFault("too-large", file, 0, 0, (), message)], 0)
     try:
         text = _decoded(data) if isinstance(data, bytes) else data
     except UnicodeDecodeError as error:
-        what = f"this is no {error.encoding.upper()} text: byte {error.start} cannot be read"
-        return ManifestReading(file, [], [ManifestFault("not-yaml", file, 1, 1, (), what)], 0)
+        message = f"this is no {error.encoding.upper()} text: byte {error.start} cannot be read"
+        return ManifestReading(file, [], [ManifestFault("not-yaml", file, 1, 1, (), message)], 0)
     return _ManifestReader(file).read(text)
 
 
@@ -208,8 +208,8 @@ class _ManifestReader:
     def _take(self, document: ManifestDocument) -> None:
         value = document.composed.value
         if not isinstance(value, dict):
-            what = f"the document is {'a list' if isinstance(value, list) else 'plain text'}, an object is wanted"
-            self._add_fault("bad-type", document.line + document.composed.line, path=(), what=what)
+            message = f"the document is {'a list' if isinstance(value, list) else 'plain text'}, an object is wanted"
+            self._add_fault("bad-type", document.line + document.composed.line, path=(), what=message)
         else:
             self._take_value(value, document, item=None, at=())
 
@@ -254,8 +254,8 @@ def _endless_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
 
 def _endless(path: Path, document: ManifestDocument, *, at: Path) -> ManifestFault:
     line = document.line + document.composed.line_of((*at, *path))
-    what = "this is no number that JSON can hold"
-    return ManifestFault("bad-type", document.file, document.number, line, path, what)
+    message = "this is no number that JSON can hold"
+    return ManifestFault("bad-type", document.file, document.number, line, path, message)
 
 
 def _told_by_list(outer: Mapping[str, Any], item: dict[str, Any]) -> dict[str, Any]:
@@ -265,12 +265,12 @@ def _told_by_list(outer: Mapping[str, Any], item: dict[str, Any]) -> dict[str, A
 
 
 def _repeated(repeat: Repeat, document: ManifestDocument, *, body: Mapping[str, Any]) -> ManifestFault:
-    what = f"{repeat.path[-1]} is written twice in one map; keep the one that is meant"
+    message = f"{repeat.path[-1]} is written twice in one map; keep the one that is meant"
     line = document.line + repeat.line
     kind, metadata = body.get("kind"), body.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else ""
     return ManifestFault(
-        "duplicate-key", document.file, document.number, line, repeat.path, what, str(kind or ""), str(name or "")
+        "duplicate-key", document.file, document.number, line, repeat.path, message, str(kind or ""), str(name or "")
     )
 
 

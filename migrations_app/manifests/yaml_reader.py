@@ -67,8 +67,8 @@ Event = Any
 class NotReadable(InvalidManifest):
     """The document exceeds a limit, or uses YAML that no manifest contains; `line` starts at 0."""
 
-    def __init__(self, what: str, line: int) -> None:
-        super().__init__(what)
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
         self.line = line
 
 
@@ -88,14 +88,14 @@ class Composed:
 
     def line_of(self, path: Path) -> int:
         """The line, from 0, of the field or of its nearest ancestor in the text."""
-        found, value = self.line, self.value
+        result, value = self.line, self.value
         for step in path:
             line = self.lines.get((id(value), step))
             if line is None:
                 break
-            found = line
+            result = line
             value = value[step]
-        return found
+        return result
 
 
 class _Anchor(NamedTuple):
@@ -325,8 +325,8 @@ def compose(text: str, *, tagged: Tagging | None = None, limits: YamlLimits = MA
 
 def read_document(raw: bytes, *, limits: YamlLimits = SMALL, error: type[InvalidInput] = InvalidInput) -> Plain:
     """The one document, None when there is none. Raises `error` with a code that starts with `yaml_`."""
-    found = list(read_documents(raw, limits=limits, error=error))
-    return found[0] if found else None
+    documents = list(read_documents(raw, limits=limits, error=error))
+    return documents[0] if documents else None
 
 
 def read_documents(

@@ -37,7 +37,9 @@ def carriers(inventory: Inventory) -> tuple[Carrier, ...]:
 
 def _carrier(delivery: ChartDelivery) -> Carrier:
     git_ops_delivery = delivery.delivery
-    spec = _shown(git_ops_delivery.kind, git_ops_delivery.spec or {}, place=delivery.place) if delivery.place else {}
+    spec = (
+        _shown_spec(git_ops_delivery.kind, git_ops_delivery.spec or {}, place=delivery.place) if delivery.place else {}
+    )
     return Carrier(
         chart=delivery.chart,
         kind=git_ops_delivery.kind,
@@ -48,7 +50,7 @@ def _carrier(delivery: ChartDelivery) -> Carrier:
     )
 
 
-def _shown(kind: str, spec: Mapping[str, Any], *, place: ChartPlace) -> dict[str, Any]:
+def _shown_spec(kind: str, spec: Mapping[str, Any], *, place: ChartPlace) -> dict[str, Any]:
     """Version and values alone, without secrets."""
     chart_spec = copy.deepcopy(below(spec, place.at))
     if kind != APPLICATION:

@@ -55,14 +55,14 @@ def _delivered(inventory: Inventory) -> Iterator[GivenChart]:
 
 def shown_values(tree: Tree) -> dict[str, Any]:
     """The values without what is the user's own or may be a secret."""
-    values: dict[str, Any] = hidden({key: _kept(key, value) for key, value in tree.items()})
+    values: dict[str, Any] = hidden({key: _without_secrets(key, value) for key, value in tree.items()})
     controller = values.get("controller")
     if isinstance(controller, dict):
         values["controller"] = {key: _of_controller(key, value) for key, value in controller.items()}
     return values
 
 
-def _kept(key: str, value: object) -> object:
+def _without_secrets(key: str, value: object) -> object:
     return REMOVED if value and (key in _OWN or key not in _KNOWN) else value
 
 

@@ -103,7 +103,7 @@ def headline(events: Sequence[Event]) -> str:
 def _lines(kind: str, events: Iterable[Event]) -> list[str]:
     these = [event for event in events if event["type"] == kind]
     if len(these) <= NAMED:
-        return [_line(f"{_title(kind)}: {event['subject']} {_told(event)}") for event in these]
+        return [_line(f"{_title(kind)}: {event['subject']} {_detail(event)}") for event in these]
     names = list(dict.fromkeys(event["subject"] for event in these))
     rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     count = f"{len(names)} clusters" if _by_cluster(these) else f"{len(these)} times"
@@ -121,7 +121,7 @@ def _title(kind: str) -> str:
 _WORDS = ("verdict", "was", "hop", "checks", "code", "title", "why", "by", "check", "owner", "ends_at", "url")
 
 
-def _told(event: Event) -> str:
+def _detail(event: Event) -> str:
     data = event["data"]
     pairs = [(name, data[name]) for name in _WORDS if data.get(name)]
     texts = [f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}" for name, value in pairs]

@@ -27,7 +27,7 @@ f: {g: 1}
 
 
 def test_a_key_is_taken_out_with_its_reason_in_its_place() -> None:
-    after = edited(TEXT, [MapEdit(("a", "c"), "", "not read\nany more")], wanted=taken_out("a", "c"))
+    after = edited(TEXT, [MapEdit(("a", "c"), "", "not read\nany more")], expected=taken_out("a", "c"))
     assert after == TEXT.replace("  c:\n  - x\n", "  # a.c: not read any more\n")
 
 
@@ -35,7 +35,7 @@ def test_a_moved_key_takes_its_comments_along() -> None:
     edits = [MapEdit(("a", "b"), ""), MapEdit(("e2", "b"), "1", "", ("a", "b"))]
     wanted = {**taken_out("a", "b"), "e2": {"b": 1}}
     assert (
-        edited(TEXT, edits, wanted=wanted)
+        edited(TEXT, edits, expected=wanted)
         == """\
 # head
 a:
@@ -57,19 +57,19 @@ e2:
 
 
 def test_the_last_key_takes_its_map_along() -> None:
-    after = edited("a:\n  b:\n    # why\n    c: 1\nd: 2\n", [MapEdit(("a", "b", "c"), "", "gone")], wanted={"d": 2})
+    after = edited("a:\n  b:\n    # why\n    c: 1\nd: 2\n", [MapEdit(("a", "b", "c"), "", "gone")], expected={"d": 2})
     assert after == "# why\n# a.b.c: gone\nd: 2\n"
 
 
 def test_what_is_not_written_one_key_a_line_is_left_to_the_caller() -> None:
-    assert edited("{a: 1, b: 2}\n", [MapEdit(("a",), "")], wanted={"b": 2}) is None
-    assert edited(TEXT, [MapEdit(("f", "g"), "")], wanted=taken_out("f", "g")) is None
-    assert edited(TEXT, [MapEdit(("f", "h"), "1")], wanted={}) is None
-    assert edited("? a\n: 1\nb: 2\n", [MapEdit(("a",), "")], wanted={"b": 2}) is None
+    assert edited("{a: 1, b: 2}\n", [MapEdit(("a",), "")], expected={"b": 2}) is None
+    assert edited(TEXT, [MapEdit(("f", "g"), "")], expected=taken_out("f", "g")) is None
+    assert edited(TEXT, [MapEdit(("f", "h"), "1")], expected={}) is None
+    assert edited("? a\n: 1\nb: 2\n", [MapEdit(("a",), "")], expected={"b": 2}) is None
 
 
 def test_a_text_that_would_read_otherwise_is_never_given_back() -> None:
-    assert edited(TEXT, [MapEdit(("a", "b"), "2")], wanted={"a": 3}) is None
+    assert edited(TEXT, [MapEdit(("a", "b"), "2")], expected={"a": 3}) is None
 
 
 def taken_out(*steps: str) -> dict[str, Any]:
@@ -94,5 +94,5 @@ maps = st.dictionaries(keys, values, min_size=1, max_size=4)
 def test_the_text_reads_as_the_map_after_the_edit_or_there_is_none(tree: Any, key: str, value: Any) -> None:
     text = yaml.safe_dump(tree, allow_unicode=True)
     wanted = {**tree, key: value}
-    after = edited(text, [MapEdit((key,), json.dumps(value))], wanted=wanted)
+    after = edited(text, [MapEdit((key,), json.dumps(value))], expected=wanted)
     assert after is None or yaml.safe_load(after) == wanted

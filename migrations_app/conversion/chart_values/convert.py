@@ -45,14 +45,14 @@ def convert_values(old: Tree, *, chart: str, start: Release, lands: Release) -> 
     changes = tuple(_changes(old, chart=chart, lands=lands))
     rows = side_by_side(old, changes, chart=chart, start=start, lands=lands)
     tree = laid(old, ((change.key, change.text) for change in changes), prune=True)
-    found = (*_row_findings(rows, chart), *(_open(old, tree, lands=lands) if chart == MAIN else ()))
-    return ConvertedValues(tree, changes, rows, found)
+    findings = (*_row_findings(rows, chart), *(_open(old, tree, lands=lands) if chart == MAIN else ()))
+    return ConvertedValues(tree, changes, rows, findings)
 
 
 def _changes(old: Tree, *, chart: str, lands: Release) -> Iterator[ValueChange]:
-    given = leaves(old, empty=True)
+    old_values = leaves(old, empty=True)
     taken: set[str] = set()
-    for key, value in given.items():
+    for key, value in old_values.items():
         unread = None if key.startswith(VARIABLES) else unread_at(key, lands, chart=chart)
         if unread is None:
             continue
@@ -119,11 +119,11 @@ def _sentence(row: ValueRow) -> str:
 def _open(old: Tree, tree: Tree, *, lands: Release) -> Iterator[ConversionFinding]:
     """What the tables cannot settle."""
     if minor_order(lands.minor) >= (0, 33) and not value_of(tree, "settings.clusterName"):
-        what = "settings.clusterName is not given here: the controller ends without it"
-        yield ConversionFinding("values-cluster-name", KIND, MAIN, ("settings", "clusterName"), what)
+        message = "settings.clusterName is not given here: the controller ends without it"
+        yield ConversionFinding("values-cluster-name", KIND, MAIN, ("settings", "clusterName"), message)
     for key in unknown_helm_keys(old):
         yield ConversionFinding("values-unknown", KIND, MAIN, (key,), f"no known chart reads {key}; it stays")
     for key in _OVERRIDES:
         if value_of(tree, key) and not ends_with_webhooks("webhook.serviceName", lands):
-            what = f"{key} gives the Service another name: karpenter-crd needs it as webhook.serviceName"
-            yield ConversionFinding("values-name-override", KIND, MAIN, (key,), what)
+            message = f"{key} gives the Service another name: karpenter-crd needs it as webhook.serviceName"
+            yield ConversionFinding("values-name-override", KIND, MAIN, (key,), message)

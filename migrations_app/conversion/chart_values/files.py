@@ -51,13 +51,13 @@ class ValuesReport(NamedTuple):
 
 
 def convert_files(
-    given: Iterable[tuple[str, bytes]], *, start: Release, lands: Release, chart: str = MAIN
+    named_texts: Iterable[tuple[str, bytes]], *, start: Release, lands: Release, chart: str = MAIN
 ) -> ValuesReport:
     """The values for the chart of the release `lands`. Several files are merged, the later over the earlier; the values
     of the two charts are also found below their names, as an umbrella chart holds them."""
     files: list[ValuesFile] = []
     faults: list[ConversionFinding] = []
-    for name, raw in given:
+    for name, raw in named_texts:
         read = _read(name, raw)
         if isinstance(read, ConversionFinding):
             faults.append(read)
@@ -69,11 +69,11 @@ def convert_files(
     tree = reduce(merged, (file.tree for file in files), none)
     every = {above: _below(tree, above, start=start, lands=lands, chart=chart) for above in _charts_in(tree)}
     after = _together(tree, every)
-    text, kept = _written(files, every, after=after)
+    text, has_comments = _written(files, every, after=after)
     findings = [_placed(finding, above) for above, values in every.items() for finding in values.findings]
-    if not kept:
-        what = "the values are written anew: comments between them are gone"
-        findings.append(ConversionFinding("values-comments-lost", KIND, chart, (), what))
+    if not has_comments:
+        message = "the values are written anew: comments between them are gone"
+        findings.append(ConversionFinding("values-comments-lost", KIND, chart, (), message))
     rows = tuple(row for values in every.values() for row in values.rows)
     return ValuesReport(text, after, rows, tuple(findings), hidden(after) != after)
 
@@ -140,9 +140,9 @@ def _written(
     """The YAML, and whether comments are kept: those of one file are."""
     if len(files) == 1:
         edits = [edit for above, values in every.items() for edit in _edits(values, above)]
-        kept = edited(files[0].text, edits, wanted=after)
-        if kept is not None:
-            return kept, True
+        edited_text = edited(files[0].text, edits, expected=after)
+        if edited_text is not None:
+            return edited_text, True
     return (writer.text_of(after) if after else "{}\n"), not any("#" in file.text for file in files)
 
 

@@ -68,11 +68,11 @@ def side_by_side(
     )
     rows = list(_Compared(old_leaves, new_leaves, change_of=change_of, chart=chart, lands=lands).rows())
     if chart == MAIN and start is not None:
-        given = (*old_leaves, *new_leaves)
+        keys = (*old_leaves, *new_leaves)
         rows += [
             _default(changed_default)
             for changed_default in changed_defaults(start, lands)
-            if not _is_given(changed_default.key, given)
+            if not _is_given(changed_default.key, keys)
         ]
     return tuple(sorted(rows, key=lambda row: KINDS.index(row.kind)))
 
@@ -117,7 +117,7 @@ class _Compared:
             if key in moved:
                 yield self._row(key, "renamed", new_key=moved[key], new=self.new_leaves[moved[key]])
             elif key not in self.new_leaves:
-                yield self._gone(key, unread.get(key))
+                yield self._lost_row(key, unread.get(key))
             elif self.new_leaves[key] != self.old_leaves[key]:
                 yield self._row(key, "set", new=self.new_leaves[key])
             elif key in unread:
@@ -128,7 +128,7 @@ class _Compared:
             self._row(key, "set", new=self.new_leaves[key]) for key in self.new_leaves if key in new - {*moved.values()}
         )
 
-    def _gone(self, key: str, unread: UnreadKey | None) -> ValueRow:
+    def _lost_row(self, key: str, unread: UnreadKey | None) -> ValueRow:
         harmless = unread is None or ends_with_webhooks(key, self.lands) or unread.replacement in self.new_leaves
         if harmless or unread is None or unread.becomes == self.old_leaves[key]:
             return self._row(key, "removed", why=unread.fate if unread else "")
@@ -167,8 +167,8 @@ def shown(key: str, value: object) -> tuple[str, bool]:
     return json.dumps(visible, ensure_ascii=False), visible != value or not is_whole(visible)
 
 
-def _is_given(key: str, given: Iterable[str]) -> bool:
-    return any(one == key or key.startswith(f"{one}.") for one in given)
+def _is_given(key: str, keys: Iterable[str]) -> bool:
+    return any(given_key == key or key.startswith(f"{given_key}.") for given_key in keys)
 
 
 def _default(default: ChangedDefault) -> ValueRow:

@@ -19,14 +19,14 @@ WORDS: Final[dict[RowKind, str]] = {
 
 def lines(rows: Iterable[ValueRow]) -> Iterator[str]:
     """A block of lines for each row that changes something, and one line for those that stay as they are."""
-    kept = []
+    unchanged_keys = []
     for row in rows:
         if row.kind == "kept":
-            kept.append(row.key)
+            unchanged_keys.append(row.key)
         else:
             yield from _block(row)
-    if kept:
-        yield f"{WORDS['kept']}  {', '.join(kept)}"
+    if unchanged_keys:
+        yield f"{WORDS['kept']}  {', '.join(unchanged_keys)}"
 
 
 def _block(row: ValueRow) -> Iterator[str]:

@@ -117,11 +117,11 @@ def _variables(rows: list[Any]) -> Iterator[tuple[str, Any]]:
 def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """As Helm merges the values of several files: maps into each other, everything else replaced. Null stays, for it
     takes out a default of the chart."""
-    found = dict(under)
+    tree = dict(under)
     for key, value in over.items():
-        old = found.get(key)
-        found[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return found
+        old = tree.get(key)
+        tree[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return tree
 
 
 def hidden(tree: Any) -> Any:  # noqa: ANN401 - any JSON

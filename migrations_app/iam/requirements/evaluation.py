@@ -47,8 +47,8 @@ class EvaluationRequest:
     def wrong(self) -> Iterator[tuple[str, str]]:
         """Each name that does not have the required form, with its field."""
         for name, form in NAME_FORMS.items():
-            given = getattr(self, name)
-            for value in given if isinstance(given, tuple) else (given,):
+            field_value = getattr(self, name)
+            for value in field_value if isinstance(field_value, tuple) else (field_value,):
                 if value and not re.fullmatch(form, value):
                     yield name, value
 
@@ -69,35 +69,35 @@ class EvaluationResult:
     odd: tuple[str, ...] = ()
 
 
-def evaluate_request(asked: EvaluationRequest) -> EvaluationResult:
+def evaluate_request(request: EvaluationRequest) -> EvaluationResult:
     """What the documents lack for the release. Raises InvalidInput for a release whose needs are not known."""
-    site, read = site_of(asked)
-    documents = (*asked.policies, *(asked.boundary or ()))
+    site, read = site_of(request)
+    documents = (*request.policies, *(request.boundary or ()))
     report = find_gaps(
-        asked.policies, release=asked.release, site=site, assumed=asked.assumed(), boundary=asked.boundary
+        request.policies, release=request.release, site=site, assumed=request.assumed(), boundary=request.boundary
     )
     odd = tuple(dict.fromkeys(line for document in documents for line in oddities(filled(document, site))))
-    return EvaluationResult(report=report, site=site, policies=asked.policies, read=read, odd=odd)
+    return EvaluationResult(report=report, site=site, policies=request.policies, read=read, odd=odd)
 
 
-def site_of(asked: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
+def site_of(request: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
     """The names to evaluate with, and those among them that were read from the policies."""
     names = {
-        "cluster": asked.cluster_name,
-        "account": asked.account,
-        "region": asked.region,
-        "partition": asked.partition or _partition_of(asked.region),
-        "queue": asked.queue,
-        "node_role": asked.node_role,
+        "cluster": request.cluster_name,
+        "account": request.account,
+        "region": request.region,
+        "partition": request.partition or _partition_of(request.region),
+        "queue": request.queue,
+        "node_role": request.node_role,
     }
-    read = _read(asked.policies, names)
+    read = _read(request.policies, names)
     plain = {name: str(value) for name, value in names.items() if value and name != "node_role"} | read
     role = plain.pop("node_role", "")
     site = AwsSite(
         **plain,
-        node_roles=asked.node_role or ((role,) if role else ()),
-        assume_role_arn=asked.assume_role_arn,
-        extra_tags=dict(_pair(tag) for tag in asked.tag),
+        node_roles=request.node_role or ((role,) if role else ()),
+        assume_role_arn=request.assume_role_arn,
+        extra_tags=dict(_pair(tag) for tag in request.tag),
     )
     return site, read
 

@@ -189,15 +189,17 @@ def stand_ins(site: AwsSite) -> tuple[str, ...]:
 
 def removal_lines(removals: Sequence[Removal]) -> tuple[str, ...]:
     """One line for each removal; a line that says so if there is none."""
-    found = tuple(
+    lines = tuple(
         f"{removal.statement.where}: {'whole statement' if removal.whole else ', '.join(removal.actions)}"
         for removal in removals
     )
-    return found or ("nothing",)
+    return lines or ("nothing",)
 
 
 def _setting(setting: ModuleSetting, added: Closing, *, major: int) -> str:
     if setting.variable == "iam_policy_statements":
-        wanted = [statement for statement in added.statements if set(statement.actions) & set(setting.closes)]
-        return as_module_statements(wanted, major=major)
+        needed_statements = [
+            statement for statement in added.statements if set(statement.actions) & set(setting.closes)
+        ]
+        return as_module_statements(needed_statements, major=major)
     return f"{setting.variable} = {setting.value}" if setting.variable else f'version = "~> {setting.upgrade_to}"'

@@ -46,17 +46,17 @@ def closing(report: GapReport, site: AwsSite, *, legacy: bool = True, conditiona
         request for gap in gaps if conditional or gap.required == "always" for request in _counted(gap, conditional)
     ]
     stubborn = tuple(refusal for refusal in refusals if refusal.answer.verdict is RequestVerdict.DENIED)
-    asked: dict[StatementGrant, tuple[set[str], set[str]]] = {}
+    by_grant: dict[StatementGrant, tuple[set[str], set[str]]] = {}
     for refusal in refusals:
         if refusal.answer.verdict is not RequestVerdict.DENIED:
-            actions, kinds = asked.setdefault(_grant_for(refusal, report.minor, site=site), (set(), set()))
+            actions, kinds = by_grant.setdefault(_grant_for(refusal, report.minor, site=site), (set(), set()))
             actions.add(refusal.probe.action)
             kinds.add(refusal.probe.kind)
     return Closing(
         statements=tuple(
-            grant.statement(site, actions=frozenset(asked[grant][0]), kinds=frozenset(asked[grant][1]))
+            grant.statement(site, actions=frozenset(by_grant[grant][0]), kinds=frozenset(by_grant[grant][1]))
             for grant in GRANTS
-            if grant in asked
+            if grant in by_grant
         ),
         stubborn=stubborn,
     )
@@ -125,10 +125,10 @@ class _Pile:
 
 
 def _without_doubles(statements: Iterable[PolicyStatement]) -> list[PolicyStatement]:
-    kept: dict[str, PolicyStatement] = {}
+    by_content: dict[str, PolicyStatement] = {}
     for statement in statements:
-        kept.setdefault(json.dumps(replace(statement, sid="").as_json(), sort_keys=True), statement)
-    return list(kept.values())
+        by_content.setdefault(json.dumps(replace(statement, sid="").as_json(), sort_keys=True), statement)
+    return list(by_content.values())
 
 
 def document_of(statements: Sequence[PolicyStatement]) -> Document:
@@ -174,15 +174,15 @@ def removable(policies: Iterable[IamPolicy], *, release: str, site: AwsSite) -> 
     statements = [statement for policy in policies for statement in filled(policy, site).statements]
     grants = _grants(requests, statements)
     removals: list[Removal] = []
-    kept: list[PolicyStatement] = []
+    remaining: list[PolicyStatement] = []
     for index, statement in enumerate(statements):
         if _is_ours(statement) and {index} not in grants:
             removals.append(Removal(statement=statement))
             grants = [granting - {index} for granting in grants]
         else:
-            kept.append(statement)
+            remaining.append(statement)
     called = {request.action.lower() for request in requests}
-    return (*removals, *_idle_actions(kept, called))
+    return (*removals, *_idle_actions(remaining, called))
 
 
 def _idle_actions(statements: Iterable[PolicyStatement], called: set[str]) -> Iterable[Removal]:
@@ -201,5 +201,5 @@ def _grants(requests: Sequence[IamRequest], statements: Sequence[PolicyStatement
     denials = [statement for statement in statements if not statement.allow]
     open_to = [request for request in requests if all(reaches(denial, request) is False for denial in denials)]
     allows = [(index, statement) for index, statement in enumerate(statements) if statement.allow]
-    found = [{index for index, statement in allows if reaches(statement, request)} for request in open_to]
-    return [granting for granting in found if granting]
+    index_sets = [{index for index, statement in allows if reaches(statement, request)} for request in open_to]
+    return [granting for granting in index_sets if granting]

@@ -55,11 +55,11 @@ def _of_capacity(era: _Era) -> tuple[StatementGrant, ...]:
     def grant(sid: str, actions: tuple[str, ...], *, kinds: tuple[str, ...], lines: tuple[Line, ...]) -> StatementGrant:
         return StatementGrant(sid=sid, span=era.span, mode=era.mode, actions=actions, kinds=kinds, lines=lines)
 
-    made = (*_LAUNCH, "ec2:CreateLaunchTemplate")
+    create_actions = (*_LAUNCH, "ec2:CreateLaunchTemplate")
     ended = ("ec2:TerminateInstances", "ec2:DeleteLaunchTemplate")
     suffix = "Provisioner" if era.mode == "provisioner" else ""
     return (
-        grant(f"LaunchTagged{suffix}", made, kinds=_MADE, lines=sent),
+        grant(f"LaunchTagged{suffix}", create_actions, kinds=_MADE, lines=sent),
         grant(f"LaunchFromOwnTemplates{suffix}", _LAUNCH, kinds=("launch-template",), lines=carried),
         grant(f"TagAtCreation{suffix}", ("ec2:CreateTags",), kinds=_MADE, lines=(*sent, creating)),
         grant(f"TagOwnInstances{suffix}", ("ec2:CreateTags",), kinds=("instance",), lines=_tagging(era)),

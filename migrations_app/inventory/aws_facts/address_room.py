@@ -34,9 +34,9 @@ def missing(needs: Mapping[str, int], subnets: Iterable[Subnet], *, free: Callab
         classes = tuple(sorted(name for name in subnet.classes if needs.get(name)))
         left[classes] += free(subnet)
     open_needs = {name: need for name, need in needs.items() if need > 0}
-    given: dict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
-    while way := _way(open_needs, left, given=given):
-        _follow(way, open_needs, left=left, given=given)
+    assigned: dict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
+    while way := _way(open_needs, left, assigned=assigned):
+        _follow(way, open_needs, left=left, assigned=assigned)
     return sum(open_needs.values())
 
 
@@ -46,7 +46,7 @@ Way = list[tuple[str, Group]]
 """Class and group, in turn: the first class gets room in the first group, whose holder moves on to the next group."""
 
 
-def _way(needs: Mapping[str, int], left: Mapping[Group, int], *, given: Mapping[tuple[str, Group], int]) -> Way:
+def _way(needs: Mapping[str, int], left: Mapping[Group, int], *, assigned: Mapping[tuple[str, Group], int]) -> Way:
     """The shortest way from a class with an open need to a group with room; empty if there is none."""
     waiting: deque[tuple[str, Way]] = deque((name, []) for name, need in needs.items() if need)
     seen: set[Group] = set()
@@ -59,16 +59,16 @@ def _way(needs: Mapping[str, int], left: Mapping[Group, int], *, given: Mapping[
             step: Way = [*way, (name, group)]
             if left[group] > 0:
                 return step
-            waiting.extend((other, step) for other in group if other != name and given.get((other, group), 0) > 0)
+            waiting.extend((other, step) for other in group if other != name and assigned.get((other, group), 0) > 0)
     return []
 
 
-def _follow(way: Way, needs: dict[str, int], *, left: dict[Group, int], given: dict[tuple[str, Group], int]) -> None:
-    moved = [given[later[0], group] for (_, group), later in pairwise(way)]
+def _follow(way: Way, needs: dict[str, int], *, left: dict[Group, int], assigned: dict[tuple[str, Group], int]) -> None:
+    moved = [assigned[later[0], group] for (_, group), later in pairwise(way)]
     amount = min([needs[way[0][0]], left[way[-1][1]], *moved])
     needs[way[0][0]] -= amount
     left[way[-1][1]] -= amount
     for (name, group), later in zip(way, [*way[1:], None], strict=True):
-        given[name, group] += amount
+        assigned[name, group] += amount
         if later is not None:
-            given[later[0], group] -= amount
+            assigned[later[0], group] -= amount

@@ -78,11 +78,11 @@ def _pool_line(pool: NodePool, limit: Any, *, need: int | None) -> CapacityLine:
 
 
 def _line(
-    what: CapacityKind, name: str, *, need: int | None, free: int | None, why: str = "", code: str = ""
+    kind: CapacityKind, name: str, *, need: int | None, free: int | None, why: str = "", code: str = ""
 ) -> CapacityLine:
     if need is None:
         return CapacityLine(
-            what=what,
+            what=kind,
             name=name,
             need=None,
             free=free,
@@ -91,13 +91,13 @@ def _line(
             code=code,
         )
     standing: Standing = "unknown" if free is None else "enough" if need <= free else "short"
-    return CapacityLine(what=what, name=name, need=need, free=free, standing=standing, why=why, code=code)
+    return CapacityLine(what=kind, name=name, need=need, free=free, standing=standing, why=why, code=code)
 
 
-def _unread(what: CapacityKind, name: str, *, need: int | None, field: str, part: Unseen) -> CapacityLine:
+def _unread(kind: CapacityKind, name: str, *, need: int | None, field: str, part: Unseen) -> CapacityLine:
     words = "AWS was not asked" if part == NOT_ASKED else f"{part.why}: {part.detail}" if part.detail else part.why
     return CapacityLine(
-        what=what, name=name, need=need, free=None, standing="unknown", why=words, part=f"{AWS_PREFIX}{field}"
+        what=kind, name=name, need=need, free=None, standing="unknown", why=words, part=f"{AWS_PREFIX}{field}"
     )
 
 
@@ -192,7 +192,7 @@ def _elsewhere(zone: str, needs: dict[str, int | None], *, part: Part[Subnet]) -
 
 def _sum(amounts: Iterable[int | None]) -> int | None:
     every = list(amounts)
-    return sum(one for one in every if one is not None) if None not in every else None
+    return sum(amount for amount in every if amount is not None) if None not in every else None
 
 
 def _reserved(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:

@@ -72,15 +72,15 @@ def _terms(ec2_node_class: EC2NodeClass) -> list[Mapping[str, object]]:
 
 
 def _queue(inventory: Inventory) -> Word:
-    return _given(inventory, QUEUE)
+    return _has_setting(inventory, QUEUE)
 
 
-def _given(inventory: Inventory, key: str) -> Word:
+def _has_setting(inventory: Inventory, key: str) -> Word:
     """Whether the setting is given; None if some source that could give it was not read completely."""
-    found = setting(inventory, key)
-    if isinstance(found, Unseen):
+    values = setting(inventory, key)
+    if isinstance(values, Unseen):
         return None
-    if found.items:
+    if values.items:
         return True
     whole = bool(inventory.controller.items) and is_whole(inventory.controller) and is_whole(inventory.settings)
     return False if whole and not any(_flag(key) in argument for argument in _arguments(inventory)) else None

@@ -62,9 +62,9 @@ def tags_asked(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str,
     Up to 0.37 no release writes the cluster name tag and 1.0 does, so it is left out then; also if the running
     release is not known.
     """
-    found = [key for key, since in LISTED_BY if start < since <= end or (running and running >= since)]
+    keys = [key for key, since in LISTED_BY if start < since <= end or (running and running >= since)]
     unwritten = running is None or running < WRITES_CLUSTER_NAME
-    return tuple(key for key in found if not (unwritten and key == labels.CLUSTER_NAME_TAG))
+    return tuple(key for key in keys if not (unwritten and key == labels.CLUSTER_NAME_TAG))
 
 
 def every_tag(end: Minor) -> tuple[str, ...]:
@@ -120,8 +120,8 @@ class OnInstance(IamRequest):
     carried: Mapping[str, str] = field(default_factory=dict)
 
     def look(self, key: str) -> tuple[str, ...] | None:
-        service, found, tag = key.lower().partition(_RESOURCE_TAG)
-        if not found or service not in ("aws", "ec2"):
+        service, separator, tag = key.lower().partition(_RESOURCE_TAG)
+        if not separator or service not in ("aws", "ec2"):
             return super().look(key)
         values = tuple(value for name, value in self.carried.items() if name.lower() == tag)
         return values if values or telling(tag) else None
@@ -223,12 +223,12 @@ def _with_real_tags(probe: RequiredRequest, group: TaggedInstances, *, site: Aws
 
 def statements_for(refused: Iterable[InstanceRequestAnswer], site: AwsSite) -> tuple[PolicyStatement, ...]:
     """The smallest statements that allow these requests, each once; empty for a request that no grant covers."""
-    found: dict[str, PolicyStatement] = {}
+    statements: dict[str, PolicyStatement] = {}
     for answer in refused:
         statement = _granting(answer, site)
         if statement is not None:
-            found.setdefault(repr(statement), statement)
-    return tuple(found.values())
+            statements.setdefault(repr(statement), statement)
+    return tuple(statements.values())
 
 
 def _granting(answer: InstanceRequestAnswer, site: AwsSite) -> PolicyStatement | None:

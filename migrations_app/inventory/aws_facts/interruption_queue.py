@@ -60,11 +60,11 @@ def queue_faults(queue: Queue, seen: AwsSeen) -> Iterator[QueueFault]:
         yield QueueFault(about="queue", path=GONE, seen=f"no such queue in {where}", wanted="a queue of that name")
         return
     if queue.kms_key == AWS_KEY:
-        wanted = "encryption by SQS itself or a key of the customer's: no other service may use this one"
-        yield QueueFault(about="key", path="KmsMasterKeyId", seen=AWS_KEY, wanted=wanted)
+        expected = "encryption by SQS itself or a key of the customer's: no other service may use this one"
+        yield QueueFault(about="key", path="KmsMasterKeyId", seen=AWS_KEY, wanted=expected)
     elif queue.kms_key:
-        wanted = "a key policy that lets events.amazonaws.com generate data keys and decrypt"
-        yield QueueFault(about="key", path="KmsMasterKeyId", seen=queue.kms_key, wanted=wanted, certain=False)
+        expected = "a key policy that lets events.amazonaws.com generate data keys and decrypt"
+        yield QueueFault(about="key", path="KmsMasterKeyId", seen=queue.kms_key, wanted=expected, certain=False)
     yield from _refused_senders(queue, seen)
 
 

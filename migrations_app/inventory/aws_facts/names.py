@@ -50,12 +50,12 @@ def auth_rows(part: Part[ConfigMap]) -> Part[AuthRow]:
 
 def _listed(text: str) -> list[Any]:
     documents = [document.value for document in compose(text)]
-    found = documents[0] if documents else None
-    if found is None:
+    rows = documents[0] if documents else None
+    if rows is None:
         return []
-    if not isinstance(found, list):
+    if not isinstance(rows, list):
         raise InvalidManifest("not a list")
-    return found
+    return rows
 
 
 def _row(row: object) -> AuthRow | None:
@@ -78,11 +78,11 @@ def known_by(node_role: NodeRole, cluster: EksCluster, *, rows: Part[AuthRow]) -
 
     aws-auth expects role ARNs without their path: a row that contains the path does not count.
     """
-    found = tuple(_ways(node_role, cluster, rows=rows))
+    ways = tuple(_ways(node_role, cluster, rows=rows))
     in_doubt = (cluster.asks_aws_auth and _doubtful(rows)) or (
         cluster.asks_access_entries and isinstance(node_role.access_entry, Unseen)
     )
-    return None if in_doubt and not found else found
+    return None if in_doubt and not ways else ways
 
 
 def _doubtful(rows: Part[AuthRow]) -> bool:
@@ -129,12 +129,12 @@ class ServiceAccountRef:
 
 def controller_accounts(inventory: Inventory) -> Part[ServiceAccountRef]:
     """The service accounts that the controllers run as."""
-    found = inventory.controller_accounts
+    accounts = inventory.controller_accounts
     if isinstance(inventory.controller, Unseen):
         return inventory.controller
-    if isinstance(found, Unseen):
-        return found
-    return Seen(tuple(map(_account, found.items)), found.served, found.quarantined)
+    if isinstance(accounts, Unseen):
+        return accounts
+    return Seen(tuple(map(_account, accounts.items)), accounts.served, accounts.quarantined)
 
 
 def _account(account: ServiceAccount) -> ServiceAccountRef:
@@ -150,12 +150,12 @@ def node_roles(inventory: Inventory) -> Part[NameWithSources]:
     classes = inventory.ec2nodeclasses
     if isinstance(classes, Unseen):
         return classes
-    given = [
+    role_names = [
         (ec2_node_class, "spec.role", str(role))
         for ec2_node_class in classes.items
         if (role := ec2_node_class.get("spec.role"))
     ]
-    return _collected(given, kind="EC2NodeClass", form=ROLE_NAME)
+    return _collected(role_names, kind="EC2NodeClass", form=ROLE_NAME)
 
 
 def instance_profiles(inventory: Inventory) -> Part[NameWithSources]:
@@ -191,11 +191,11 @@ def default_profile(inventory: Inventory) -> str:
 
 
 def _collected(
-    given: Sequence[tuple[WholeObject, str, str]], *, kind: str, form: re.Pattern[str]
+    named_values: Sequence[tuple[WholeObject, str, str]], *, kind: str, form: re.Pattern[str]
 ) -> Seen[NameWithSources]:
     names: dict[str, tuple[NamedBy, ...]] = {}
     bad: list[UnparsableObject] = []
-    for whole_object, path, name in given:
+    for whole_object, path, name in named_values:
         if not form.fullmatch(name):
             bad.append(UnparsableObject(kind, "", whole_object.name, f"$.{path}", "not a name that IAM could hold"))
         elif name in names or len(names) < MOST_NAMES:
@@ -257,7 +257,7 @@ def own_credentials(inventory: Inventory) -> Iterator[tuple[str, str]]:
 
 def class_tags(inventory: Inventory) -> dict[str, str]:
     """Tags of spec.tags that all node classes share: the controller sends them with every launch."""
-    given = [ec2nodeclass.get("spec.tags") or {} for ec2nodeclass in inventory.ec2nodeclasses.items]
-    every = [{str(key): str(value) for key, value in tags.items()} for tags in given if isinstance(tags, dict)]
+    tag_maps = [ec2nodeclass.get("spec.tags") or {} for ec2nodeclass in inventory.ec2nodeclasses.items]
+    every = [{str(key): str(value) for key, value in tags.items()} for tags in tag_maps if isinstance(tags, dict)]
     first = every[0] if every else {}
     return {key: value for key, value in first.items() if all(tags.get(key) == value for tags in every)}

@@ -75,11 +75,14 @@ def _access(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
             yield JoinDoubt(f"aws-auth or the access entries could not be read whole: look for {role.name} there")
         elif not ways:
             yield JoinFault(
-                about="access", role=role.name, seen=_found(role, cluster, seen=seen), wanted=_wanted(cluster)
+                about="access",
+                role=role.name,
+                seen=_entries_text(role, cluster, seen=seen),
+                wanted=_needed_entry_text(cluster),
             )
 
 
-def _found(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
+def _entries_text(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
     """The access entry or aws-auth row that exists but is not sufficient."""
     entries = [f"access entry of type {entry.type}" for entry in role.access_entry.items]
     for row in seen.aws_auth.items if cluster.asks_aws_auth else ():
@@ -89,7 +92,7 @@ def _found(role: NodeRole, cluster: EksCluster, *, seen: AwsSeen) -> str:
     return "; ".join(entries) or "no entry"
 
 
-def _wanted(cluster: EksCluster) -> str:
+def _needed_entry_text(cluster: EksCluster) -> str:
     entry = f"an access entry of type {' or '.join(sorted(NODE_ENTRIES))}" if cluster.asks_access_entries else ""
     row = f"an aws-auth row without path, groups {' and '.join(sorted(NODE_GROUPS))}" if cluster.asks_aws_auth else ""
     return f"{' or '.join(filter(None, (entry, row)))}. Else the kubelet is Unauthorized and never registers"

@@ -85,12 +85,12 @@ def _report(
 
 def permissions(inventory: Inventory) -> Permissions | Unseen:
     """The permissions that were seen; Unseen with the reason if those of some role could not be read completely."""
-    found = inventory.aws.controller_roles
-    if isinstance(found, Unseen):
-        return found
-    if found.quarantined:
-        return Unseen("unreadable", f"{found.quarantined[0].name}: {found.quarantined[0].why}")
-    judged = working(found.items)
+    roles_part = inventory.aws.controller_roles
+    if isinstance(roles_part, Unseen):
+        return roles_part
+    if roles_part.quarantined:
+        return Unseen("unreadable", f"{roles_part.quarantined[0].name}: {roles_part.quarantined[0].why}")
+    judged = working(roles_part.items)
     if not judged:
         return Unseen("not_found", "nothing names a role of the controller")
     unread = next((part for role in judged for part in _parts(role) if isinstance(part, Unseen)), None)
@@ -121,9 +121,9 @@ def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
 def controller_role(inventory: Inventory) -> str:
     """The ARN of the one role that the requests come from, as AWS shows it or the cluster's objects name it; empty
     where they name none or several, or one that was not read may be named as well."""
-    shown = inventory.aws.controller_roles
-    if isinstance(shown, Seen):
-        arns = {role.arn for role in working(shown.items)}
+    roles_part = inventory.aws.controller_roles
+    if isinstance(roles_part, Seen):
+        arns = {role.arn for role in working(roles_part.items)}
     else:
         assumed = names.setting(inventory, ASSUME_ROLE)
         accounts = names.controller_accounts(inventory)
@@ -189,7 +189,11 @@ def _in_form(name: str, value: str) -> str:
 def _region_of_nodes(inventory: Inventory) -> str:
     """The region of all nodes, from the zone in their provider id; empty if they differ."""
     ids = (node.spec.provider_id or "" for node in inventory.nodes.items)
-    zones = {one.removeprefix(labels.PROVIDER_ID_PREFIX).partition("/")[0] for one in ids if one.startswith("aws:///")}
+    zones = {
+        instance_id.removeprefix(labels.PROVIDER_ID_PREFIX).partition("/")[0]
+        for instance_id in ids
+        if instance_id.startswith("aws:///")
+    }
     regions = {match[1] for zone in zones if (match := _ZONE.fullmatch(zone))}
     return regions.pop() if len(regions) == 1 else ""
 

@@ -45,16 +45,16 @@ def address_mode(inventory: Inventory) -> AddressMode:
 
 
 def _mode(cni: Workload) -> AddressMode:
-    given, hidden = dict[str, str](), set[str]()
+    values, hidden = dict[str, str](), set[str]()
     for container in cni.template.spec.containers or ():
         for variable in container.env or ():
             if variable.value_from is not None:
                 hidden.add(variable.name)
-            given[variable.name] = (variable.value or "").lower()
+            values[variable.name] = (variable.value or "").lower()
     if hidden & {_PREFIXES, _IPV6, _CUSTOM}:
         return "unknown"
     modes: tuple[tuple[str, AddressMode], ...] = ((_IPV6, "ipv6"), (_CUSTOM, "other_subnets"), (_PREFIXES, "prefixes"))
-    return next((mode for name, mode in modes if given.get(name) in _TRUE), "each")
+    return next((mode for name, mode in modes if values.get(name) in _TRUE), "each")
 
 
 def addresses_for(mode: AddressMode, *, pods: int | None, ipv6_only: bool = False) -> int | None:

@@ -88,15 +88,15 @@ def _of_stage(
     key: Callable[[ReplacedNode], K | None],
     need: Callable[[ReplacedNode], int | None],
 ) -> "Need[K]":
-    found: Need[K] = {}
+    needs: Need[K] = {}
     for group in stage:
         by_key: dict[K, list[int | None]] = defaultdict(list)
         for node in group.nodes:
             if (name := key(node)) is not None:
                 by_key[name].append(need(node))
         for name, amounts in by_key.items():
-            found[name] = _plus(found.get(name, 0), _largest(amounts, group.at_once))
-    return found
+            needs[name] = _plus(needs.get(name, 0), _largest(amounts, group.at_once))
+    return needs
 
 
 def _largest(amounts: list[int | None], count: int) -> int | None:
@@ -104,8 +104,8 @@ def _largest(amounts: list[int | None], count: int) -> int | None:
     return sum(known[:count]) if len(known) == len(amounts) else None
 
 
-def _plus(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one + other
+def _plus(amount: int | None, other: int | None) -> int | None:
+    return None if amount is None or other is None else amount + other
 
 
 def replacement_by_pool(inventory: Inventory, names: Collection[str]) -> Replacement:
@@ -132,15 +132,15 @@ def replacement_in_batches(inventory: Inventory, batches: Iterable[Sequence[str]
     """The nodes of each batch at once, one batch after the other. Names that no node of Karpenter has are left out."""
     every = [tuple(batch) for batch in batches]
     known = {node.name: node for node in _nodes(inventory, {name for batch in every for name in batch})}
-    found = (tuple(known[name] for name in batch if name in known) for batch in every)
-    return Replacement(tuple((ReplacementGroup(nodes, len(nodes)),) for nodes in found if nodes))
+    node_batches = (tuple(known[name] for name in batch if name in known) for batch in every)
+    return Replacement(tuple((ReplacementGroup(nodes, len(nodes)),) for nodes in node_batches if nodes))
 
 
 def _paced(pool: NodePool | None, count: int) -> int:
     if pool is None or pool.get(BUDGETS) is None:
         return max(1, at_once(count, percent=DEFAULT_PERCENT))
     allowed = [_allowed(row, count) for _, row in rows(pool, BUDGETS) if _for_drift(row)]
-    return max(1, min((one for one in allowed if one is not None), default=count))
+    return max(1, min((limit for limit in allowed if limit is not None), default=count))
 
 
 def _for_drift(row: dict[str, object]) -> bool:
@@ -180,10 +180,10 @@ def _replaced(owned: OwnedNode, node: Node) -> ReplacedNode:
     )
 
 
-def whole(given: object) -> int | None:
+def whole(amount: object) -> int | None:
     """The quantity, rounded up to a whole number of at most a billion; None where it is none, or below zero."""
-    found = quantities.read(str(given)) if isinstance(given, str | int) and not isinstance(given, bool) else None
-    value = -(-found[0] // _WHOLE) if found else -1
+    quantity = quantities.read(str(amount)) if isinstance(amount, str | int) and not isinstance(amount, bool) else None
+    value = -(-quantity[0] // _WHOLE) if quantity else -1
     return value if 0 <= value <= _WHOLE else None
 
 

@@ -60,17 +60,17 @@ def asked(
 ) -> tuple[SimulatedRequest, ...]:
     """The distinct requests of a release with karpdash's verdicts, without those that a simulation cannot answer."""
     minor = minor_of(release)
-    found: dict[str, tuple[IamRequest, list[str]]] = {}
+    by_request: dict[str, tuple[IamRequest, list[str]]] = {}
     for probe in probes_for(minor):
         if probe.action in LEFT_OUT or Feature.ASSUME_ROLE in probe.features:
             continue
         for request in probe.requests(site, minor):
-            found.setdefault(repr(request), (request, []))[1].append(probe.id)
+            by_request.setdefault(repr(request), (request, []))[1].append(probe.id)
     return tuple(
         SimulatedRequest(
             request=request, probes=tuple(ids), ours=evaluate(request, policies, boundary=boundary).verdict
         )
-        for request, ids in found.values()
+        for request, ids in by_request.values()
     )
 
 
@@ -81,10 +81,10 @@ def questions(rows: Iterable[SimulatedRequest]) -> tuple[Question, ...]:
         actions = grouped.setdefault((row.request.resource, context_of(row.request)), [])
         if row.request.action not in actions:
             actions.append(row.request.action)
-    found = (
+    every_question = (
         Question(actions=tuple(actions), resource=at, context=context) for (at, context), actions in grouped.items()
     )
-    return tuple(found)[:MOST_QUESTIONS]
+    return tuple(every_question)[:MOST_QUESTIONS]
 
 
 def context_of(request: IamRequest) -> Context:
@@ -109,8 +109,8 @@ def compared(
     """One row for each request that AWS answered."""
     reply_of = {
         (question.resource, question.context, reply.action.lower()): reply
-        for question, given in replies.items()
-        for reply in given
+        for question, answers in replies.items()
+        for reply in answers
     }
     return tuple(
         _compared(row, reply, release=release, role_arn=role_arn)

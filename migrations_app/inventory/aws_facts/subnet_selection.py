@@ -29,8 +29,11 @@ class SubnetTerm:
     def selects(self, name: str, tags: Mapping[str, str]) -> bool:
         if not self.ids and not self.tags:
             return False
-        named = not self.ids or any(_like(name, wanted) for wanted in self.ids)
-        return named and all(key in tags and any(_like(tags[key], one) for one in given) for key, given in self.tags)
+        named = not self.ids or any(_like(name, pattern) for pattern in self.ids)
+        return named and all(
+            key in tags and any(_like(tags[key], tag_pattern) for tag_pattern in patterns)
+            for key, patterns in self.tags
+        )
 
 
 def _like(text: str, pattern: str) -> bool:
@@ -45,7 +48,7 @@ def selector_keys(inventory: Inventory) -> frozenset[str]:
 def selected_subnets(inventory: Inventory, subnets: Iterable[TaggedSubnet]) -> tuple[Subnet, ...]:
     """The subnets that a node class or template selects, each with their names; all others are left out."""
     classes = tuple(_classes(inventory))
-    return tuple(subnet for each in subnets if (subnet := _with_classes(each, classes)).classes)
+    return tuple(subnet for tagged_subnet in subnets if (subnet := _with_classes(tagged_subnet, classes)).classes)
 
 
 def _with_classes(subnet: TaggedSubnet, classes: tuple[tuple[str, tuple[SubnetTerm, ...]], ...]) -> Subnet:
@@ -66,15 +69,15 @@ def _terms(node_class: WholeObject) -> Iterator[SubnetTerm]:
     for _, term in rows(node_class, TERMS):
         tags, name = term.get("tags") or {}, term.get("id")
         if isinstance(tags, dict) and all(isinstance(value, str) for value in tags.values()):
-            given = tuple((key, (value,)) for key, value in tags.items())
-            yield SubnetTerm((name,) if isinstance(name, str) and name else (), given)
+            tag_values = tuple((key, (value,)) for key, value in tags.items())
+            yield SubnetTerm((name,) if isinstance(name, str) and name else (), tag_values)
 
 
 def _selector(template: WholeObject) -> Iterator[SubnetTerm]:
-    given = strings(template, SELECTOR)
-    found = template.get(SELECTOR)
-    if not given or not isinstance(found, dict) or len(given) != len(found):
+    entries = strings(template, SELECTOR)
+    selector = template.get(SELECTOR)
+    if not entries or not isinstance(selector, dict) or len(entries) != len(selector):
         return
-    lists = {key: tuple(one.strip() for one in value.split(",")) for key, value in given.items()}
-    ids = tuple(one for key in ID_KEYS for one in lists.pop(key, ()))
+    lists = {key: tuple(text.strip() for text in value.split(",")) for key, value in entries.items()}
+    ids = tuple(text for key in ID_KEYS for text in lists.pop(key, ()))
     yield SubnetTerm(ids, tuple(lists.items()))

@@ -57,10 +57,12 @@ def _judged(controller_role: ControllerRole, role: Role, *, entry: RoleAssumptio
     if answer.verdict is RequestVerdict.UNKNOWN:
         return Fit(role=controller_role, state="unknown", seen=f"{controller_role.arn}: {answer.because}", entry=entry)
     state: State = "fits" if answer.verdict is RequestVerdict.ALLOWED else "refused"
-    return Fit(role=controller_role, state=state, seen=answer.because, wanted=" ".join(_wanted(entry)), entry=entry)
+    return Fit(
+        role=controller_role, state=state, seen=answer.because, wanted=" ".join(_needed_texts(entry)), entry=entry
+    )
 
 
-def _wanted(entry: RoleAssumption) -> Iterator[str]:
+def _needed_texts(entry: RoleAssumption) -> Iterator[str]:
     yield f"{' and '.join(entry.actions)} by {entry.principal}"
     for key, values in entry.context.items():
         if key.endswith((":sub", ":aud")):

@@ -24,28 +24,28 @@ def labels_only(crd: CRD) -> bool:
     return strategy_of(crd) != "Webhook" and {BETA, "v1"} <= both
 
 
-def holds_beta(one: NodePool | NodeClaim | EC2NodeClass) -> bool:
+def holds_beta(karpenter_object: NodePool | NodeClaim | EC2NodeClass) -> bool:
     """Whether an object that is labelled v1 has the content of v1beta1: a field that v1 requires is absent, and no
     value is one that only v1 knows.
     """
-    return not (_has_required(one) or _only_v1(one))
+    return not (_has_required(karpenter_object) or _only_v1(karpenter_object))
 
 
-def relabelled(one: V) -> V:
+def relabelled(karpenter_object: V) -> V:
     """The same object with the apiVersion of its content."""
-    return replace(one, api_version=f"{GROUPS[type(one).__name__]}/{BETA}")
+    return replace(karpenter_object, api_version=f"{GROUPS[type(karpenter_object).__name__]}/{BETA}")
 
 
-def pruned(one: NodePool | NodeClaim | EC2NodeClass) -> bool:
+def pruned(karpenter_object: NodePool | NodeClaim | EC2NodeClass) -> bool:
     """Whether an object of v1beta1 lost fields because it was read as v1; claims and classes lose none that count."""
-    return isinstance(one, NodePool) and not one.get(ONLY_IN_BETA)
+    return isinstance(karpenter_object, NodePool) and not karpenter_object.get(ONLY_IN_BETA)
 
 
-def _only_v1(one: NodePool | NodeClaim | EC2NodeClass) -> bool:
-    return isinstance(one, NodePool) and one.get(POLICY) == V1_POLICY
+def _only_v1(karpenter_object: NodePool | NodeClaim | EC2NodeClass) -> bool:
+    return isinstance(karpenter_object, NodePool) and karpenter_object.get(POLICY) == V1_POLICY
 
 
-def _has_required(one: NodePool | NodeClaim | EC2NodeClass) -> bool:
-    if isinstance(one, NodeClaim):
-        return bool(one.spec.node_class_ref and one.spec.node_class_ref.group)
-    return bool(one.get(REQUIRED_IN_V1[type(one).__name__]))
+def _has_required(karpenter_object: NodePool | NodeClaim | EC2NodeClass) -> bool:
+    if isinstance(karpenter_object, NodeClaim):
+        return bool(karpenter_object.spec.node_class_ref and karpenter_object.spec.node_class_ref.group)
+    return bool(karpenter_object.get(REQUIRED_IN_V1[type(karpenter_object).__name__]))

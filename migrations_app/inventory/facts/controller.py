@@ -192,13 +192,13 @@ def installation(inventory: Inventory) -> Installation | None:
     )
 
 
-def webhooks_off(found: Installation | None, running: Release | None) -> bool:
+def webhooks_off(controller: Installation | None, running: Release | None) -> bool:
     """Whether that controller runs without webhooks, by its setting or else by the default of its release.
 
     Up to 0.33.7 and its sibling patches the charts write the variable only if webhooks are on, and off is the
     default.
     """
-    setting = found.env.get(DISABLE_WEBHOOK, "") if found else ""
+    setting = controller.env.get(DISABLE_WEBHOOK, "") if controller else ""
     row = find(running) if running else None
     if setting or row is None or running is None:
         return is_true(setting)
@@ -268,8 +268,8 @@ def variables_without(inventory: Inventory, old: frozenset[str]) -> list[object]
     whole.
     """
     values = given_values(inventory)
-    given = value_at(values.tree, VARIABLES) if values else None
-    rows = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
+    chart_rows = value_at(values.tree, VARIABLES) if values else None
+    rows = [row for row in chart_rows if isinstance(row, dict)] if isinstance(chart_rows, list) else []
     left: list[object] = [row for row in rows if row.get("name") not in old]
     plain = all(isinstance(row, dict) and set(row) == {"name", "value"} and is_whole(row) for row in left)
     return left if plain and len(left) < len(rows) else None
@@ -299,8 +299,8 @@ class Places:
 def places(inventory: Inventory, spec: Placement) -> Places:
     """The ready nodes that the controller's node selector, required affinity and tolerations allow."""
     terms = _terms(spec)
-    asked = {*(spec.node_selector or {}), *(row.key for term in terms for row in term.match_expressions or ())}
-    unknown = tuple(sorted(key for key in asked if key not in ALWAYS and not kept_on_node(key)))
+    keys = {*(spec.node_selector or {}), *(row.key for term in terms for row in term.match_expressions or ())}
+    unknown = tuple(sorted(key for key in keys if key not in ALWAYS and not kept_on_node(key)))
     choices = [LabelSelector(match_expressions=_telling(term)) for term in terms]
     return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, choices=choices)), unknown)
 
@@ -369,26 +369,26 @@ class GivenGates:
         return tuple(part for part in parts if part.partition("=")[2].strip() not in _WORDS)
 
 
-def told_gates(found: Installation) -> dict[str, bool]:
+def told_gates(controller: Installation) -> dict[str, bool]:
     """The gates given to the controller, as it parses them; empty if none were given."""
-    given = given_gates(found)
-    return parse_gates(given.text) if given else {}
+    gates = given_gates(controller)
+    return parse_gates(gates.text) if gates else {}
 
 
 _WORDS = frozenset(["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"])
 
 
-def given_gates(found: Installation) -> GivenGates | None:
+def given_gates(controller: Installation) -> GivenGates | None:
     """The feature gate text that takes effect: a flag before a variable, and either before a possible envFrom; None if
     there is none.
     """
-    for container in found.workload.template.spec.containers or ():
+    for container in controller.workload.template.spec.containers or ():
         args = container.args or []
         for place, arg in enumerate(args):
             name, equals, text = arg.partition("=")
             if name == FLAG:
                 following = args[place + 1] if place + 1 < len(args) else ""
                 return GivenGates(f"containers[{container.name}].args[{place}]", text if equals else following)
-    if FEATURE_GATES in found.env:
-        return GivenGates(f"containers[].env[{FEATURE_GATES}]", found.env[FEATURE_GATES])
-    return GivenGates("containers[].envFrom", "") if found.env_elsewhere else None
+    if FEATURE_GATES in controller.env:
+        return GivenGates(f"containers[].env[{FEATURE_GATES}]", controller.env[FEATURE_GATES])
+    return GivenGates("containers[].envFrom", "") if controller.env_elsewhere else None

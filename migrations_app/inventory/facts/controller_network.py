@@ -53,9 +53,9 @@ def meshes_asked_for(template: Metadata) -> Iterator[tuple[Mesh, str]]:
     """
     for mesh in MESHES:
         key, value = mesh.asking
-        for what, held in (("labels", template.label(key)), ("annotations", template.annotation(key))):
+        for field, held in (("labels", template.label(key)), ("annotations", template.annotation(key))):
             if held == value and not _exempt(template, mesh):
-                yield mesh, what
+                yield mesh, field
 
 
 def may_get_sidecars(installation: Installation) -> bool:
@@ -79,10 +79,10 @@ def meshes_of_namespace(metadata: Metadata, template: Metadata) -> Iterator[tupl
     for mesh in MESHES:
         if _refuses(template, mesh) or _exempt(template, mesh):
             continue
-        for key, wanted in mesh.namespace_marks:
-            for what, held in (("labels", metadata.label(key)), ("annotations", metadata.annotation(key))):
-                if held is not None and held == (wanted or held) and held not in REFUSALS:
-                    yield mesh, f"metadata.{what}[{key}]", held
+        for key, expected in mesh.namespace_marks:
+            for field, held in (("labels", metadata.label(key)), ("annotations", metadata.annotation(key))):
+                if held is not None and held == (expected or held) and held not in REFUSALS:
+                    yield mesh, f"metadata.{field}[{key}]", held
 
 
 def _exempt(metadata: Metadata, mesh: Mesh) -> bool:

@@ -55,8 +55,8 @@ def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
 
 def failed_conversions(inventory: Inventory) -> dict[str, str]:
     """The API server's message for each list that it could not convert, by the name of its CRD."""
-    found = {kind.crd_name: _failed_conversion(inventory.part(name)) for name, kind in CONVERTED_PARTS.items()}
-    return {name: message for name, message in found.items() if message is not None}
+    messages = {kind.crd_name: _failed_conversion(inventory.part(name)) for name, kind in CONVERTED_PARTS.items()}
+    return {name: message for name, message in messages.items() if message is not None}
 
 
 def _failed_conversion(part: Part[object]) -> str | None:
@@ -85,10 +85,10 @@ def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
 
     Unseen if that cannot be determined. If endpoints were not read, the controller's readiness counts instead.
     """
-    wanted = (target.namespace, target.name)
-    service = next((one for one in inventory.services.items if (one.namespace, one.name) == wanted), None)
+    service_key = (target.namespace, target.name)
+    service = next((item for item in inventory.services.items if (item.namespace, item.name) == service_key), None)
     if service is None:
-        return _unread(inventory.services, wanted) or "no such Service"
+        return _unread(inventory.services, service_key) or "no such Service"
     if (target.port or DEFAULT_PORT) not in _ports(service):
         return "the Service has no such port"
     selected = [workload for workload in inventory.controller.items if _selects(service, workload)]
@@ -96,19 +96,19 @@ def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
         ready = any(workload.status and workload.status.ready_replicas for workload in selected)
         return "" if ready else inventory.endpoints
     ends = next(
-        (endpoint for endpoint in inventory.endpoints.items if (endpoint.namespace, endpoint.name) == wanted), None
+        (endpoint for endpoint in inventory.endpoints.items if (endpoint.namespace, endpoint.name) == service_key), None
     )
     if ends is None or not ends.ready:
-        return _unread(inventory.endpoints, wanted) or "the Service has no ready endpoint"
+        return _unread(inventory.endpoints, service_key) or "the Service has no ready endpoint"
     return "" if selected or not inventory.controller.items else "the Service selects no pods of the controller"
 
 
-def _unread(part: Part[Service] | Part[Endpoints], wanted: tuple[str | None, str]) -> Unseen | None:
+def _unread(part: Part[Service] | Part[Endpoints], service_key: tuple[str | None, str]) -> Unseen | None:
     """Unseen if the object exists but could not be read; None otherwise."""
     if isinstance(part, Unseen):
         return part
     bad = next(
-        (unparsable for unparsable in part.quarantined if (unparsable.namespace, unparsable.name) == wanted), None
+        (unparsable for unparsable in part.quarantined if (unparsable.namespace, unparsable.name) == service_key), None
     )
     return Unseen("garbled", f"{bad.kind} {bad.name} at {bad.field}") if bad else None
 
@@ -148,13 +148,15 @@ def _selects_any(service: Service, workloads: Iterable[Workload]) -> bool:
 
 def _own_service(workload: Workload) -> Iterator[str]:
     for container in workload.template.spec.containers or ():
-        yield from (one.value for one in container.env or () if one.name == OWN_SERVICE and one.value)
+        yield from (
+            variable.value for variable in container.env or () if variable.name == OWN_SERVICE and variable.value
+        )
 
 
 def webhook_service(inventory: Inventory) -> Service | None:
     """The controller's Service that offers the webhook port; None if there is none, or several and no telling."""
-    found = webhook_services(inventory)
-    return found[0] if len(found) == 1 else None
+    services = webhook_services(inventory)
+    return services[0] if len(services) == 1 else None
 
 
 def webhook_path(crd: CRD) -> str:
@@ -221,7 +223,7 @@ def _aimed(crd: CRD, *, inventory: Inventory) -> ConversionMend:
     port = MAIN_CHART_WEBHOOK_SERVICE[2]
     every, real = webhook_services(inventory), webhook_service(inventory)
     if every and real is None:
-        names = " and ".join(f"{one.namespace}/{one.name}" for one in every)
+        names = " and ".join(f"{candidate.namespace}/{candidate.name}" for candidate in every)
         why = f"which Service has to be called is not known: {names} offer the port {port} of a controller"
         return ConversionMend(why=why, code="several_services")
     if real is None:
@@ -272,18 +274,18 @@ def aim(inventory: Inventory, release: Release) -> WebhookAddress | None:
     home = record.namespace if record else values.namespace
     name, namespace, port = MAIN_CHART_WEBHOOK_SERVICE[0], defaults.service_namespace or home, _port(values)
     return WebhookAddress(
-        converts=_given(values, "webhook.enabled", default=defaults.enabled) is True,
-        name=str(_given(values, "webhook.serviceName", default=name)),
-        namespace=str(_given(values, "webhook.serviceNamespace", default=namespace)) or home,
+        converts=_chart_value(values, "webhook.enabled", default=defaults.enabled) is True,
+        name=str(_chart_value(values, "webhook.serviceName", default=name)),
+        namespace=str(_chart_value(values, "webhook.serviceNamespace", default=namespace)) or home,
         port=port,
     )
 
 
 def _port(values: Values) -> int:
-    given = _given(values, "webhook.port", default=MAIN_CHART_WEBHOOK_SERVICE[2])
-    return given if isinstance(given, int) else 0
+    port = _chart_value(values, "webhook.port", default=MAIN_CHART_WEBHOOK_SERVICE[2])
+    return port if isinstance(port, int) else 0
 
 
-def _given(values: Values, key: str, *, default: object) -> Any:  # noqa: ANN401 - Helm values are free JSON
-    found = value_at(values.tree, key)
-    return default if found is ABSENT else found
+def _chart_value(values: Values, key: str, *, default: object) -> Any:  # noqa: ANN401 - Helm values are free JSON
+    chart_value = value_at(values.tree, key)
+    return default if chart_value is ABSENT else chart_value

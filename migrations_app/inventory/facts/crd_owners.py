@@ -48,8 +48,8 @@ def _releases(inventory: Inventory) -> frozenset[ReleaseKey] | None:
 
     A CRD marked as the controller's own release's is refused as much as one without marks.
     """
-    found = _of_chart(inventory, CRD_CHART)
-    return found if found and not records_unread(inventory) else None
+    releases = _of_chart(inventory, CRD_CHART)
+    return releases if releases and not records_unread(inventory) else None
 
 
 def _of_chart(inventory: Inventory, chart: str) -> frozenset[ReleaseKey]:

@@ -26,16 +26,20 @@ SourceName = tuple[str, str, str]
 def source_names(delivery: GitOpsDelivery) -> Iterator[SourceName]:
     """The sources that a delivery of Flux names."""
     for path in REFERENCES:
-        found = delivery.get(path)
-        if isinstance(found, dict):
-            yield str(found.get("kind")), str(found.get("namespace") or delivery.namespace), str(found.get("name"))
+        reference = delivery.get(path)
+        if isinstance(reference, dict):
+            yield (
+                str(reference.get("kind")),
+                str(reference.get("namespace") or delivery.namespace),
+                str(reference.get("name")),
+            )
 
 
 def source_of(inventory: Inventory, delivery: GitOpsDelivery) -> GitOpsSource | None:
     """The source of a delivery of Flux; None if it was not seen, or the delivery names none."""
-    wanted = set(source_names(delivery))
+    names = set(source_names(delivery))
     return next(
-        (source for source in inventory.sources.items if (source.kind, source.namespace, source.name) in wanted), None
+        (source for source in inventory.sources.items if (source.kind, source.namespace, source.name) in names), None
     )
 
 
@@ -139,13 +143,13 @@ def writer_of(delivery: GitOpsDelivery) -> str:
         for managed_field in metadata.managed_fields or ()
         if not (managed_field.manager or "").startswith(own)
     ]
-    found = managed(msgspec.structs.replace(metadata, managed_fields=fields))
-    by = "Helm" if found.by == "helm" else REVERTS.get(found.by, "")
-    return f"{by} {_full_name(found)}".strip() if by else ""
+    managed_by = managed(msgspec.structs.replace(metadata, managed_fields=fields))
+    by = "Helm" if managed_by.by == "helm" else REVERTS.get(managed_by.by, "")
+    return f"{by} {_full_name(managed_by)}".strip() if by else ""
 
 
-def _full_name(found: Managed) -> str:
-    return "/".join(part for part in (found.namespace, found.name) if part)
+def _full_name(manager: Managed) -> str:
+    return "/".join(part for part in (manager.namespace, manager.name) if part)
 
 
 def chart_place(kind: str, spec: Spec, *, chart: str) -> ChartPlace | None:
@@ -160,8 +164,8 @@ def chart_place(kind: str, spec: Spec, *, chart: str) -> ChartPlace | None:
         return ChartPlace(("source",), "targetRevision")
     several = spec.get("sources")
     places = enumerate(several) if isinstance(several, list) else ()
-    found = (number for number, one in places if _brings(one, chart))
-    return next((ChartPlace(("sources", str(number)), "targetRevision") for number in found), None)
+    numbers = (number for number, source in places if _brings(source, chart))
+    return next((ChartPlace(("sources", str(number)), "targetRevision") for number in numbers), None)
 
 
 def _brings(source: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
@@ -226,13 +230,13 @@ def git_address(text: str) -> str:
     A port is kept where the address is one of the web."""
     if match := _ADDRESS.fullmatch(text.strip()):
         scheme, host, port, path = match.groups()
-        kept = (port or "") if scheme == "https" else ""
+        port_text = (port or "") if scheme == "https" else ""
     elif match := _SSH_SHORT.fullmatch(text.strip()):
-        (host, path), kept = match.groups(), ""
+        (host, path), port_text = match.groups(), ""
     else:
         return ""
     path = path.strip("/").removesuffix(".git").strip("/")
-    return f"https://{host.lower()}{kept}/{path}" if path else ""
+    return f"https://{host.lower()}{port_text}/{path}" if path else ""
 
 
 def git_sources(inventory: Inventory) -> tuple[GitSource, ...]:
@@ -244,8 +248,8 @@ def git_sources(inventory: Inventory) -> tuple[GitSource, ...]:
 def _git_places(inventory: Inventory, delivery: GitOpsDelivery) -> Iterator[GitSource]:
     if delivery.kind == APPLICATION:
         several = delivery.get("spec.sources")
-        told = [delivery.get("spec.source"), *(several if isinstance(several, list) else ())]
-        for source in told:
+        sources = [delivery.get("spec.source"), *(several if isinstance(several, list) else ())]
+        for source in sources:
             if isinstance(source, dict) and not source.get("chart"):
                 yield from _git_place(
                     delivery, source.get("repoURL"), at=source.get("targetRevision"), path=source.get("path")

@@ -23,14 +23,14 @@ def carrying_nodes(inventory: Inventory) -> list[Node]:
     return [node for node in inventory.nodes.items if labels.TERMINATION_FINALIZER in (node.metadata.finalizers or ())]
 
 
-def first_finalizer(one: object) -> str:
+def first_finalizer(item: object) -> str:
     """The first of Karpenter's finalizers on that object; empty where it has none."""
-    finalizers = one.metadata.finalizers if isinstance(one, NamedObject) else None
-    return next((each for each in finalizers or () if is_karpenter(each)), "")
+    finalizers = item.metadata.finalizers if isinstance(item, NamedObject) else None
+    return next((finalizer for finalizer in finalizers or () if is_karpenter(finalizer)), "")
 
 
 def _made_by(node: Node) -> tuple[str, ...]:
-    return next((found for key, found in GENERATIONS.items() if node.metadata.label(key)), ())
+    return next((kinds_of_owner for key, kinds_of_owner in GENERATIONS.items() if node.metadata.label(key)), ())
 
 
 def pool_of(node: Node) -> tuple[str, str]:

@@ -71,8 +71,8 @@ BY_HAND = Managed("hand")
 
 def managed(metadata: Metadata) -> Managed:
     """The tool that manages the object with that metadata; BY_HAND if no mark shows one."""
-    found = {mark.by: mark for mark in reversed(list(_marks(metadata)))}
-    return next((found[manager] for manager in MANAGERS if manager in found), BY_HAND)
+    marks = {mark.by: mark for mark in reversed(list(_marks(metadata)))}
+    return next((marks[manager] for manager in MANAGERS if manager in marks), BY_HAND)
 
 
 def delivered(metadata: Metadata, deliveries: Iterable[GitOpsDelivery]) -> Managed:
@@ -180,10 +180,10 @@ GITOPS = ("Flux Kustomization", "Flux HelmRelease", "Argo CD")
 
 def appliers(metadata: Metadata, inventory: Inventory) -> tuple[str, ...]:
     """The tools that apply the object, as text with the name that the mark gives; manual changes are left out."""
-    return tuple(dict.fromkeys(_found(metadata, inventory)))
+    return tuple(dict.fromkeys(_deliverer_texts(metadata, inventory)))
 
 
-def _found(metadata: Metadata, inventory: Inventory) -> Iterator[str]:
+def _deliverer_texts(metadata: Metadata, inventory: Inventory) -> Iterator[str]:
     if name := metadata.label(labels.FLUX_KUSTOMIZE_NAME):
         yield f"Flux Kustomization {name}"
     by_flux = metadata.label(labels.FLUX_HELM_NAME)

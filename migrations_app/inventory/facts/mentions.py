@@ -23,11 +23,11 @@ class KeyMention(NamedTuple):
 
 def mentions(whole_object: WholeObject) -> tuple[KeyMention, ...]:
     """Every key, each once with the first path that names it, in the order of the fields."""
-    found: dict[str, KeyMention] = {}
+    by_key: dict[str, KeyMention] = {}
     for path, text in _texts(whole_object.spec, "spec", depth=0):
         for key in _KEY.findall(text[:LONGEST_TEXT]):
-            found.setdefault(key, KeyMention(path, key.rstrip(".-")))
-    return tuple(found.values())
+            by_key.setdefault(key, KeyMention(path, key.rstrip(".-")))
+    return tuple(by_key.values())
 
 
 def _texts(value: Any, path: str, *, depth: int) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - plain JSON

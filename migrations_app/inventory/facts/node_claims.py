@@ -76,18 +76,18 @@ def _expire_after(claim: NodeClaim, pools: dict[str, NodePool]) -> str:
     pool = pools.get(claim.metadata.label(labels.NODEPOOL) or "")
     if pool is None:
         return ""
-    found = pool.get("spec.disruption.expireAfter") or pool.get("spec.template.spec.expireAfter")
-    return found if isinstance(found, str) else "720h"
+    expiry = pool.get("spec.disruption.expireAfter") or pool.get("spec.template.spec.expireAfter")
+    return expiry if isinstance(expiry, str) else "720h"
 
 
 @lru_cache(maxsize=4096)
 def moment(text: str | None) -> datetime | None:
     """The time of an RFC 3339 text; None if it cannot be parsed or has no time zone."""
     try:
-        found = datetime.fromisoformat(text) if text else None
+        parsed = datetime.fromisoformat(text) if text else None
     except ValueError:
         return None
-    return found if found is not None and found.tzinfo is not None else None
+    return parsed if parsed is not None and parsed.tzinfo is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +133,21 @@ def _class_of(claim: NodeClaim) -> str:
     return (reference.name if reference and reference.kind in (None, "", "EC2NodeClass") else None) or ""
 
 
-def _hashed(one: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> DriftHashes:
-    version = one.metadata.annotation(annotation)
+def _hashed(owner: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> DriftHashes:
+    version = owner.metadata.annotation(annotation)
     have = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
-    outdated = {} if version is None else {each: count for each, count in have.items() if each != version}
+    outdated = (
+        {}
+        if version is None
+        else {claim_version: count for claim_version, count in have.items() if claim_version != version}
+    )
     drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
-    return DriftHashes(kind, one.name, annotation, version, tuple(claims), outdated, drifted)
+    return DriftHashes(kind, owner.name, annotation, version, tuple(claims), outdated, drifted)
 
 
 def unhashed(inventory: Inventory) -> Iterator[Provisioner | Machine]:
     """The Provisioners and Machines without the hash that shows drift."""
     every: tuple[Provisioner | Machine, ...] = (*inventory.provisioners.items, *inventory.machines.items)
-    for one in every:
-        if one.metadata.annotation(labels.PROVISIONER_HASH) is None:
-            yield one
+    for alpha_object in every:
+        if alpha_object.metadata.annotation(labels.PROVISIONER_HASH) is None:
+            yield alpha_object

@@ -35,13 +35,13 @@ def convertible(inventory: Inventory) -> tuple[Tree, ...]:
 
 def _trees(part: Part[Any], kind: str) -> Iterator[Tree]:
     served = getattr(part, "served", None) or ""
-    for one in sorted(part.items, key=lambda item: str(item.name)):
-        yield _tree(one, kind=one.kind or kind, api_version=one.api_version or served)
+    for template in sorted(part.items, key=lambda item: str(item.name)):
+        yield _tree(template, kind=template.kind or kind, api_version=template.api_version or served)
 
 
 def _tree(whole_object: WholeObject, *, kind: str, api_version: str) -> Tree:
-    given = whole_object.metadata.annotations or {}
-    annotations = {key: text for key, text in given.items() if key not in CONTROLLER_ANNOTATIONS}
+    stored = whole_object.metadata.annotations or {}
+    annotations = {key: text for key, text in stored.items() if key not in CONTROLLER_ANNOTATIONS}
     metadata: Tree = {"name": whole_object.name}
     if whole_object.metadata.labels:
         metadata["labels"] = whole_object.metadata.labels
@@ -68,10 +68,10 @@ def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
     if not parked:
         return "", {}
     try:
-        found = parse_json(parked)
+        kubelet = parse_json(parked)
     except ValueError:
         return ANNOTATION, None
-    return ANNOTATION, found if _readable(found) else None
+    return ANNOTATION, kubelet if _readable(kubelet) else None
 
 
 def same_meaning(settings: object) -> str:
@@ -81,8 +81,8 @@ def same_meaning(settings: object) -> str:
     return kubelet_meaning({name: value for name, value in settings.items() if value is not None})
 
 
-def _readable(found: object) -> bool:
-    return isinstance(found, dict) and all(isinstance(found.get(name), dict | None) for name in _MAPS)
+def _readable(kubelet: object) -> bool:
+    return isinstance(kubelet, dict) and all(isinstance(kubelet.get(name), dict | None) for name in _MAPS)
 
 
 BARRED = "UnregisteredTaintNotFound"

@@ -57,18 +57,18 @@ def _rows(whole_object: WholeObject, requirements_at: str, *, labels_at: str) ->
     """The object's requirements on the capacity type, including node labels, which restrict as well; None if they
     cannot be read.
     """
-    requirements, given = whole_object.get(requirements_at, []), whole_object.get(labels_at, {})
-    if not isinstance(requirements, list) or not isinstance(given, dict):
+    requirements, label_values = whole_object.get(requirements_at, []), whole_object.get(labels_at, {})
+    if not isinstance(requirements, list) or not isinstance(label_values, dict):
         return None
     if not all(isinstance(row, dict) for row in requirements):
         return None
-    rows = list(_asked(requirements))
-    if labels.CAPACITY_TYPE in given:
-        rows.append(("In", (str(given[labels.CAPACITY_TYPE]),)))
+    rows = list(_capacity_rows(requirements))
+    if labels.CAPACITY_TYPE in label_values:
+        rows.append(("In", (str(label_values[labels.CAPACITY_TYPE]),)))
     return rows
 
 
-def _asked(requirements: Iterable[dict[str, Any]]) -> Iterator[Row]:
+def _capacity_rows(requirements: Iterable[dict[str, Any]]) -> Iterator[Row]:
     for row in requirements:
         if row.get("key") == labels.CAPACITY_TYPE:
             values = row.get("values") or []
@@ -105,23 +105,23 @@ def _misfits(old: Provisioner, pool: NodePool) -> Iterator[str]:
     for taint in _taints(pool, "spec.template.spec.taints"):
         if taint not in borne:
             yield f"has the taint {taint[0]}, which the pods need not tolerate now"
-    asked = _values(pool, "spec.template.spec.requirements")
-    given = _texts(pool, "spec.template.metadata.labels")
+    requirements = _values(pool, "spec.template.spec.requirements")
+    pool_labels = _texts(pool, "spec.template.metadata.labels")
     for key, value in _texts(old, "spec.labels").items():
-        if key not in _OWNER_KEYS and given.get(key) != value and value not in asked.get(key, ()):
+        if key not in _OWNER_KEYS and pool_labels.get(key) != value and value not in requirements.get(key, ()):
             yield f"does not give the label {key}={value}"
     for key, values in _values(old, "spec.requirements").items():
-        wanted = asked.get(key, set() if key not in given else {given[key]})
-        if wanted and not values & wanted:
+        admitted = requirements.get(key, set() if key not in pool_labels else {pool_labels[key]})
+        if admitted and not values & admitted:
             yield f"admits no {key} of {' '.join(sorted(values))}"
 
 
 def _taints(whole_object: WholeObject, path: str) -> set[tuple[str, str]]:
-    found = (
+    taints = (
         (str(row.get("key")), str(row.get("value", "")), row.get("effect"))
         for row in _pool_fit_rows(whole_object, path)
     )
-    return {(key, value) for key, value, effect in found if effect in _EFFECTS and key != _FENCE}
+    return {(key, value) for key, value, effect in taints if effect in _EFFECTS and key != _FENCE}
 
 
 def _values(whole_object: WholeObject, path: str) -> dict[str, set[str]]:
@@ -135,13 +135,13 @@ def _values(whole_object: WholeObject, path: str) -> dict[str, set[str]]:
 
 
 def _texts(whole_object: WholeObject, path: str) -> dict[str, str]:
-    found = whole_object.get(path, {})
-    return {key: str(value) for key, value in found.items()} if isinstance(found, dict) else {}
+    texts = whole_object.get(path, {})
+    return {key: str(value) for key, value in texts.items()} if isinstance(texts, dict) else {}
 
 
 def _pool_fit_rows(whole_object: WholeObject, path: str) -> list[dict[str, Any]]:
-    found = whole_object.get(path, [])
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    entries = whole_object.get(path, [])
+    return [row for row in entries if isinstance(row, dict)] if isinstance(entries, list) else []
 
 
 ZONE = "topology.kubernetes.io/zone"
@@ -151,8 +151,8 @@ _SPELLED = (ZONE, "failure-domain.beta.kubernetes.io/zone")
 def reaches(inventory: Inventory, pool: NodePool, *, zone: str) -> bool:
     """False if a requirement of the pool, or the subnets that its class found, exclude the zone; True otherwise."""
     rows = pool.get("spec.template.spec.requirements", [])
-    asked = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    return all(_pool_zones_admits(row, zone) for row in asked if row.get("key") in _SPELLED) and _has_subnet(
+    requirements = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return all(_pool_zones_admits(row, zone) for row in requirements if row.get("key") in _SPELLED) and _has_subnet(
         inventory, pool, zone=zone
     )
 
@@ -215,14 +215,14 @@ def _foreign(claim: NodeClaim) -> bool:
 
 def class_name(pool: NodePool) -> str:
     """The node class that the pool names; empty if it names none."""
-    found = pool.get(f"{REFERENCE}.name")
-    return found if isinstance(found, str) else ""
+    name = pool.get(f"{REFERENCE}.name")
+    return name if isinstance(name, str) else ""
 
 
 def rows(whole_object: WholeObject, path: str) -> tuple[tuple[int, dict[str, Any]], ...]:
     """The entries of the list at that path that are maps, each with its index; empty if there is no list."""
-    found = whole_object.get(path)
-    return tuple((place, row) for place, row in enumerate(found if isinstance(found, list) else ()) if _is_map(row))
+    entries = whole_object.get(path)
+    return tuple((place, row) for place, row in enumerate(entries if isinstance(entries, list) else ()) if _is_map(row))
 
 
 def _is_map(row: object) -> bool:
@@ -231,15 +231,15 @@ def _is_map(row: object) -> bool:
 
 def strings(whole_object: WholeObject, path: str) -> dict[str, str]:
     """The string entries of the map at that path."""
-    found = whole_object.get(path)
-    pairs = found.items() if isinstance(found, dict) else ()
+    mapping = whole_object.get(path)
+    pairs = mapping.items() if isinstance(mapping, dict) else ()
     return {key: value for key, value in pairs if isinstance(value, str)}
 
 
 def text(whole_object: WholeObject, path: str) -> str:
     """The text at that path; empty for any other type."""
-    found = whole_object.get(path)
-    return found if isinstance(found, str) else ""
+    value = whole_object.get(path)
+    return value if isinstance(value, str) else ""
 
 
 def aliases(node_class: EC2NodeClass) -> Iterator[tuple[int, str]]:

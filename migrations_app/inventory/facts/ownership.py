@@ -26,10 +26,10 @@ ProtectedNode = tuple[str, str, dict[str, str]]
 def protected(inventory: Inventory) -> tuple[ProtectedNode, ...]:
     """The nodes, then the claims, that carry one of these annotations."""
     return tuple(
-        (kind, one.name, one.metadata.annotations)
+        (kind, item.name, item.metadata.annotations)
         for kind, items in (("Node", inventory.nodes.items), ("NodeClaim", inventory.nodeclaims.items))
-        for one in items
-        if one.metadata.annotations and not PROTECTING.isdisjoint(one.metadata.annotations)
+        for item in items
+        if item.metadata.annotations and not PROTECTING.isdisjoint(item.metadata.annotations)
     )
 
 
@@ -190,7 +190,7 @@ def _outside(node: Node) -> OwnedNode:
 
 def _signals(label: bool, owner: bool, *, provider_id: bool) -> tuple[str, ...]:
     named = (("label", label), ("owner", owner), ("provider_id", provider_id))
-    return tuple(name for name, given in named if given)
+    return tuple(name for name, is_present in named if is_present)
 
 
 def _has_finalizer(node: Node) -> bool:

@@ -37,7 +37,7 @@ def kept_by_chart(role: ClusterRole) -> bool:
 
 def per_target(rights: Iterable[RbacRight]) -> dict[str, tuple[RbacRight, ...]]:
     """The rights by resource, each in kubectl's spelling."""
-    found: dict[str, tuple[RbacRight, ...]] = {}
+    by_target: dict[str, tuple[RbacRight, ...]] = {}
     for right in rights:
-        found[right.target] = (*found.get(right.target, ()), right)
-    return found
+        by_target[right.target] = (*by_target.get(right.target, ()), right)
+    return by_target

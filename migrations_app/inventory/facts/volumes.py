@@ -11,8 +11,8 @@ def zones_claimed_in(inventory: Inventory) -> dict[str, frozenset[str]]:
 
     Namespaces without a claimed volume are left out.
     """
-    found: dict[str, set[str]] = defaultdict(set)
+    by_namespace: dict[str, set[str]] = defaultdict(set)
     for volume in inventory.volumes.items:
         if volume.claimed_in:
-            found[volume.claimed_in] |= volume.zones
-    return {namespace: frozenset(zones) for namespace, zones in found.items()}
+            by_namespace[volume.claimed_in] |= volume.zones
+    return {namespace: frozenset(zones) for namespace, zones in by_namespace.items()}

@@ -128,8 +128,10 @@ def _of_group(group: PodGroup, *, path: str, key: str, value: str) -> Mention:
 def workload(inventory: Inventory, *, kind: str, namespace: str, name: str) -> Workload | None:
     """The workload of a mention; None for pods without one and for a workload that was not seen."""
     part = next((part for part, of_kind in KIND_OF_PART.items() if of_kind == kind), None)
-    found = inventory.part(part).items if part else ()
-    matching = (one for one in found if isinstance(one, Workload) and (one.namespace, one.name) == (namespace, name))
+    objects = inventory.part(part).items if part else ()
+    matching = (
+        item for item in objects if isinstance(item, Workload) and (item.namespace, item.name) == (namespace, name)
+    )
     return next(matching, None)
 
 
@@ -161,9 +163,9 @@ def may_ask_metadata(workload: Workload) -> bool:
 
 
 def _row(container: Container) -> MetadataUser | None:
-    given = {argument.partition("=")[0] for argument in container.args or ()}
+    flags = {argument.partition("=")[0] for argument in container.args or ()}
     known = (row for row in METADATA_USERS if row.image in (container.image or ""))
-    return next((row for row in known if not set(row.spared_by) <= given), None)
+    return next((row for row in known if not set(row.spared_by) <= flags), None)
 
 
 def selects(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
@@ -198,8 +200,8 @@ def covered(inventory: Inventory) -> tuple[CoveredPods, ...]:
     by_namespace: dict[str, list[DisruptionBudget]] = defaultdict(list)
     for budget in inventory.pdbs.items:
         by_namespace[budget.namespace].append(budget)
-    found = ((group, _covering(group, by_namespace.get(group.namespace, []))) for group in inventory.pods.items)
-    return tuple((group, budgets) for group, budgets in found if budgets)
+    group_budgets = ((group, _covering(group, by_namespace.get(group.namespace, []))) for group in inventory.pods.items)
+    return tuple((group, budgets) for group, budgets in group_budgets if budgets)
 
 
 def _covering(group: PodGroup, budgets: list[DisruptionBudget]) -> tuple[DisruptionBudget, ...]:

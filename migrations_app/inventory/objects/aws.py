@@ -262,8 +262,8 @@ class AwsSeen:
 
     def part(self, name: str) -> Part[object]:
         """The part of that name; raises AttributeError for an unknown name."""
-        found: Part[object] = getattr(self, name)
-        return found
+        part_value: Part[object] = getattr(self, name)
+        return part_value
 
     @property
     def asked(self) -> bool:

@@ -103,9 +103,9 @@ class PersistentVolume(NamedObject, frozen=True):
     @property
     def zones(self) -> frozenset[str]:
         """The zones that it can be used in; empty if it is bound to none, as EFS."""
-        asked = {value for row in self.expressions if row.key in ZONE_KEYS for value in row.values or ()}
+        zones_in_affinity = {value for row in self.expressions if row.key in ZONE_KEYS for value in row.values or ()}
         labelled = (self.metadata.label(key) for key in ZONE_KEYS)
-        return frozenset(asked) or frozenset(zone for zone in labelled if zone)
+        return frozenset(zones_in_affinity) or frozenset(zone for zone in labelled if zone)
 
     @property
     def claimed_in(self) -> str:

@@ -194,8 +194,8 @@ class KarpenterClaim(NamedObject, frozen=True):
         return (self.status and self.status.provider_id) or ""
 
     def condition(self, kind: str) -> str | None:
-        found = (c.status for c in (self.status and self.status.conditions) or () if c.type == kind)
-        return next(found, None)
+        statuses = (c.status for c in (self.status and self.status.conditions) or () if c.type == kind)
+        return next(statuses, None)
 
 
 class Machine(KarpenterClaim, frozen=True):

@@ -27,7 +27,7 @@ __all__ = ["IamSheet", "iam_sheet"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _SheetFacts:
     """What all columns are judged with. No `roles`: nobody could look, for the reason in `unseen`."""
 
     site: AwsSite
@@ -49,20 +49,20 @@ def iam_sheet(inventory: Inventory, *, steps: Sequence[tuple[str, str]], running
 
     Where the permissions were not seen it still lists what each release needs, and the whole document for a new role.
     """
-    asked = _asked(inventory)
+    facts = _sheet_facts(inventory)
     releases = [*([("", running)] if running else []), *steps]
-    judged = [_judged(asked, release) for _, release in releases]
+    judged = [_judged(facts, release) for _, release in releases]
     rows = rows_of(judged)
     return IamSheet(
-        seen=asked.unseen is None,
-        why=asked.unseen.why if asked.unseen else "",
-        detail=asked.unseen.detail if asked.unseen else "",
-        names=_names(asked.site),
+        seen=facts.unseen is None,
+        why=facts.unseen.why if facts.unseen else "",
+        detail=facts.unseen.detail if facts.unseen else "",
+        names=_names(facts.site),
         settings=tuple(
-            IamSetting(name=feature.value, meaning=MEANING[feature], on=feature in asked.assumed) for feature in Feature
+            IamSetting(name=feature.value, meaning=MEANING[feature], on=feature in facts.assumed) for feature in Feature
         ),
         columns=tuple(
-            _column(asked, column, hop=hop, release=release, counts=tally(rows, place))
+            _column(facts, column, hop=hop, release=release, counts=tally(rows, place))
             for place, ((hop, release), column) in enumerate(zip(releases, judged, strict=True))
         ),
         rows=rows,
@@ -72,14 +72,16 @@ def iam_sheet(inventory: Inventory, *, steps: Sequence[tuple[str, str]], running
     )
 
 
-def _asked(inventory: Inventory) -> _Asked:
-    found = permissions(inventory)
+def _sheet_facts(inventory: Inventory) -> _SheetFacts:
+    role_permissions = permissions(inventory)
     legacy = _owned_by_provisioners(inventory)
-    if isinstance(found, Permissions):
-        roles = tuple(map(_in_order, found.roles))
-        return _Asked(site=found.site, assumed=found.assumed, roles=roles, legacy=legacy, unseen=None)
+    if isinstance(role_permissions, Permissions):
+        roles = tuple(map(_in_order, role_permissions.roles))
+        return _SheetFacts(
+            site=role_permissions.site, assumed=role_permissions.assumed, roles=roles, legacy=legacy, unseen=None
+        )
     site, assumed = site_seen(inventory), features_seen(inventory)
-    return _Asked(site=site, assumed=assumed, roles=(), legacy=legacy, unseen=found)
+    return _SheetFacts(site=site, assumed=assumed, roles=(), legacy=legacy, unseen=role_permissions)
 
 
 def _owned_by_provisioners(inventory: Inventory) -> bool:
@@ -94,23 +96,23 @@ def _in_order(policies: RolePolicies) -> RolePolicies:
     return replace(policies, policies=ordered)
 
 
-def _judged(asked: _Asked, release: str) -> ReleaseColumn:
+def _judged(facts: _SheetFacts, release: str) -> ReleaseColumn:
     try:
-        needs = asked.report((), release, boundary=None)
+        needs = facts.report((), release, boundary=None)
     except InvalidInput as unknown:
         return ReleaseColumn(needs=None, why=unknown.message)
     lacks = tuple(
-        RoleReport(role=role, report=asked.report(role.policies, release, boundary=role.boundary))
-        for role in asked.roles
+        RoleReport(role=role, report=facts.report(role.policies, release, boundary=role.boundary))
+        for role in facts.roles
     )
-    return ReleaseColumn(needs=needs, lacks=lacks, why="" if asked.unseen is None else asked.unseen.detail)
+    return ReleaseColumn(needs=needs, lacks=lacks, why="" if facts.unseen is None else facts.unseen.detail)
 
 
-def _column(asked: _Asked, column: ReleaseColumn, *, hop: str, release: str, counts: OpenCellCounts) -> IamColumn:
+def _column(facts: _SheetFacts, column: ReleaseColumn, *, hop: str, release: str, counts: OpenCellCounts) -> IamColumn:
     if column.needs is None:
         return IamColumn(release=release, hop=hop, why=column.why)
-    patches = tuple(patch(lack, asked.site, after_hop=bool(hop)) for lack in column.lacks)
-    needed = remedy(column.needs, asked.site, policies=())
+    patches = tuple(patch(lack, facts.site, after_hop=bool(hop)) for lack in column.lacks)
+    needed = remedy(column.needs, facts.site, policies=())
     new_role = RoleReport(role=None, report=column.needs)
     return IamColumn(
         release=release,
@@ -126,8 +128,8 @@ def _column(asked: _Asked, column: ReleaseColumn, *, hop: str, release: str, cou
 
 def _together(patches: Sequence[IamPatch]) -> Answered:
     """No as soon as one role says no; yes only where all do."""
-    said = {iam_patch.ok for iam_patch in patches}
-    return "no" if "no" in said else "yes" if said == {"yes"} else "unknown"
+    answers = {iam_patch.ok for iam_patch in patches}
+    return "no" if "no" in answers else "yes" if answers == {"yes"} else "unknown"
 
 
 def _names(site: AwsSite) -> IamNames:

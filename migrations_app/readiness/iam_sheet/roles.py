@@ -28,12 +28,12 @@ def simulation_of(part: Part[CrossCheck]) -> IamSimulation:
     """How the answers of AWS compare with ours; all disagreements, the rest counted."""
     if isinstance(part, Unseen):
         return IamSimulation(why=part.why, detail=part.detail)
-    found = [cross_check.agreement for cross_check in part.items]
+    agreements = [cross_check.agreement for cross_check in part.items]
     differing = (cross_check for cross_check in part.items if cross_check.agreement == "disagree")
     return IamSimulation(
         seen=True,
-        agree=found.count("agree"),
-        cannot_tell=found.count("cannot_tell"),
+        agree=agreements.count("agree"),
+        cannot_tell=agreements.count("cannot_tell"),
         disagreements=tuple(map(_disagreement, differing)),
     )
 

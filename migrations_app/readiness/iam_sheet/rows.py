@@ -67,7 +67,10 @@ def rows_of(columns: Sequence[ReleaseColumn]) -> tuple[IamRow, ...]:
         IamRow(
             action=action,
             legacy=legacy,
-            cells=tuple(found.get((legacy, action), blank) for found, blank in zip(cells, other, strict=True)),
+            cells=tuple(
+                cells_of_release.get((legacy, action), blank)
+                for cells_of_release, blank in zip(cells, other, strict=True)
+            ),
         )
         for legacy, action in keys
     )
@@ -97,17 +100,17 @@ def _cells(column: ReleaseColumn) -> dict[Key, IamCell]:
 
 def _cell(need: Gap, key: Key, *, lacks: Sequence[tuple[str, Gaps]], why: str) -> IamCell:
     if not lacks:
-        return _told(need, verdict=RequestVerdict.UNKNOWN, causes=(why,) if why else ())
-    gaps = [(name, found[key]) for name, found in lacks if key in found]
+        return _iam_cell(need, verdict=RequestVerdict.UNKNOWN, causes=(why,) if why else ())
+    gaps = [(name, gaps_of_role[key]) for name, gaps_of_role in lacks if key in gaps_of_role]
     if not gaps:
-        return _told(need, verdict=RequestVerdict.ALLOWED, causes=())
-    gaps.sort(key=lambda one: (one[1].required, WORST_FIRST.index(one[1].verdict)))
+        return _iam_cell(need, verdict=RequestVerdict.ALLOWED, causes=())
+    gaps.sort(key=lambda named_gap: (named_gap[1].required, WORST_FIRST.index(named_gap[1].verdict)))
     several = len(lacks) > 1
     causes = [f"{name}: {cause}" if several else cause for name, gap in gaps for cause in gap.causes]
-    return _told(gaps[0][1], verdict=gaps[0][1].verdict, causes=tuple(dict.fromkeys(causes)))
+    return _iam_cell(gaps[0][1], verdict=gaps[0][1].verdict, causes=tuple(dict.fromkeys(causes)))
 
 
-def _told(gap: Gap, *, verdict: RequestVerdict, causes: tuple[str, ...]) -> IamCell:
+def _iam_cell(gap: Gap, *, verdict: RequestVerdict, causes: tuple[str, ...]) -> IamCell:
     return IamCell(
         verdict=verdict.value,
         required=gap.required,

@@ -37,7 +37,7 @@ class Badge:
 
 def cluster_badge(name: str, facts: BadgeFacts, *, now: datetime) -> Badge:
     """The badge of one cluster, with the age of its scan."""
-    message, colour = _told(facts)
+    message, colour = _text_and_colour(facts)
     age = f" · scanned {age_of(facts.scanned_at, now=now)} ago" if facts.scanned_at else ""
     return Badge(label=_short(name), message=f"{message}{age}", colour=colour)
 
@@ -47,7 +47,7 @@ def fleet_badge(clusters: Sequence[BadgeFacts], *, now: datetime) -> Badge:
     counting = [cluster for cluster in clusters if not _has_none(cluster)]
     if not counting:
         return Badge(label="Karpenter fleet", message="no clusters", colour="grey")
-    colours = Counter(_told(badge_facts)[1] for badge_facts in counting)
+    colours = Counter(_text_and_colour(badge_facts)[1] for badge_facts in counting)
     ready = colours["green"] + colours["yellow"]
     parts = [f"{ready} of {len(counting)} ready or done"]
     words: tuple[tuple[Colour, str], ...] = (("red", "blocked"), ("blue", "in progress"), ("grey", "unknown"))
@@ -81,7 +81,7 @@ def _has_none(facts: BadgeFacts) -> bool:
     return facts.no_karpenter and facts.complete and not _unknown(facts)
 
 
-def _told(facts: BadgeFacts) -> tuple[str, Colour]:
+def _text_and_colour(facts: BadgeFacts) -> tuple[str, Colour]:
     if unknown := _unknown(facts):
         return unknown, "grey"
     if _has_none(facts):

@@ -52,9 +52,9 @@ def fence(block: str, language: str = "") -> Iterator[str]:
     yield mark
 
 
-def remedies(found: tuple[Remedy, ...]) -> Iterator[str]:
+def remedies(fixes: tuple[Remedy, ...]) -> Iterator[str]:
     """Each remedy under its name."""
-    for remedy in found:
+    for remedy in fixes:
         yield ""
         yield f"Remedy by {remedy.how}{f' ({text(remedy.action)})' if remedy.action else ''}:"
         yield ""

@@ -3,7 +3,7 @@
 
 def plain(text: str) -> str:
     """The text on one line: every control, bidi or other invisible character is shown as its escape."""
-    return text if text.isprintable() else "".join(map(_shown, text))
+    return text if text.isprintable() else "".join(map(_printable, text))
 
 
 def plain_lines(text: str) -> str:
@@ -16,7 +16,7 @@ def escaped_json(text: str) -> str:
     return text if text.isprintable() else "".join(char if _harmless(char) else _unit_escapes(char) for char in text)
 
 
-def _shown(char: str) -> str:
+def _printable(char: str) -> str:
     return char if char.isprintable() else repr(char)[1:-1]
 
 

@@ -122,11 +122,11 @@ def object_line(row: Evidence) -> str:
     return plain(line + (f" ({row.count} objects)" if row.count > 1 else ""))
 
 
-def left_out(finding: Finding, shown: int) -> str:
+def left_out(finding: Finding, most: int) -> str:
     """How much evidence is not shown, as a line; empty when all of it is."""
     if not finding.evidence_total:
         return ""
-    total = sum(row.count for row in finding.evidence[:shown])
+    total = sum(row.count for row in finding.evidence[:most])
     missing = finding.evidence_total - total
     if missing <= 0:
         return "" if finding.evidence_exact else "at least these: a list was only partly read"

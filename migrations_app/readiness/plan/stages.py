@@ -225,7 +225,7 @@ def _land(
         checks=tuple(finding.id for finding in landing_checks),
         commands=(*crd_commands(step.release, there, values=upgrades.crds), *ours),
         back=still,
-        no_return=_lost(step.hop, "crds"),
+        no_return=_losses(step.hop, "crds"),
     )
     value_findings = [finding for finding in landing if finding.id != LANDS]
     if _asks(value_findings):
@@ -237,7 +237,7 @@ def _land(
         commands=controller_commands(step.release, there, values=upgrades.controller, skips_crds=guards),
         back=_way_back(step),
         caveats=step.caveats,
-        no_return=(*_lost(step.hop, "controller"), *_not_back_to(start, step)),
+        no_return=(*_losses(step.hop, "controller"), *_not_back_to(start, step)),
     )
 
 
@@ -286,7 +286,7 @@ def _resume(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
 def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
     for phase in PHASES:
         here = [follow for follow in follows if follow.phase == phase]
-        lost = _lost(step.hop, phase) if phase in AFTER else ()
+        lost = _losses(step.hop, phase) if phase in AFTER else ()
         if here or lost:
             asks = any(finding.status in OPEN for finding in here)
             does = _FOLLOW[phase] if asks or not lost else f"{_FOLLOW[phase]}: {_NEXT_HOP}"
@@ -326,5 +326,5 @@ def _not_back_to(start: str, step: PathStep) -> tuple[Lost, ...]:
     return (Lost(f"{known} take over again from {step.release}", _way_back(step)),)
 
 
-def _lost(hop: str, phase: str) -> tuple[Lost, ...]:
+def _losses(hop: str, phase: str) -> tuple[Lost, ...]:
     return tuple(Lost(row.what, row.back, row.source) for row in release_facts.after(hop, phase))

@@ -45,7 +45,9 @@ def object_edits(change: Change) -> tuple[ObjectEdit, ...]:
 
 def beside(change: Change) -> tuple[str, ...]:
     """What else belongs to the change and is in no file: each in a few words."""
-    rest = [_said(leave) for leave in leaves(change) if not _is_edit(leave) and not isinstance(leave, Observation)]
+    rest = [
+        _change_text(leave) for leave in leaves(change) if not _is_edit(leave) and not isinstance(leave, Observation)
+    ]
     when = [
         note
         for object_edit in object_edits(change)
@@ -63,7 +65,7 @@ def _is_edit(change: Change) -> bool:
     return isinstance(change, ObjectLabels | ObjectAnnotations)
 
 
-def _said(change: Change) -> str:
+def _change_text(change: Change) -> str:
     target = change.target
     return change.what or (f"{target.kind} {target.name}" if target else type(change).__name__)
 

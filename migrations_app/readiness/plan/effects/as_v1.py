@@ -38,7 +38,7 @@ def shown_as_v1(inventory: Inventory) -> Inventory:
     changed: dict[str, Part[Any]] = {}
     pools, classes, claims = inventory.nodepools, inventory.ec2nodeclasses, inventory.nodeclaims
     if isinstance(pools, Seen) and kinds.NODE_POOL.crd_name in serving:
-        changed["nodepools"] = pools = _shown(
+        changed["nodepools"] = pools = _part_as_v1(
             pools, [_pool(pool) if _is_beta(pool, pools) else pool for pool in pools.items]
         )
     if isinstance(classes, Seen) and kinds.EC2_NODE_CLASS.crd_name in serving:
@@ -46,11 +46,11 @@ def shown_as_v1(inventory: Inventory) -> Inventory:
             _node_class(ec2_node_class) if _is_beta(ec2_node_class, classes) else ec2_node_class
             for ec2_node_class in classes.items
         ]
-        changed["ec2nodeclasses"] = _shown(classes, ec2_node_classes)
+        changed["ec2nodeclasses"] = _part_as_v1(classes, ec2_node_classes)
     if isinstance(claims, Seen) and kinds.NODE_CLAIM.crd_name in serving:
         expiry = {pool.name: str(pool.get("spec.template.spec.expireAfter", NEVER)) for pool in pools.items}
         converted = [_claim(claim, expiry) if _is_beta(claim, claims) else claim for claim in claims.items]
-        changed["nodeclaims"] = _shown(claims, converted)
+        changed["nodeclaims"] = _part_as_v1(claims, converted)
     return with_parts(inventory, {name: part for name, part in changed.items() if part is not inventory.part(name)})
 
 
@@ -58,7 +58,7 @@ def _is_beta(named_object: o.NamedObject, part: Seen[Any]) -> bool:
     return (named_object.api_version or part.served or "").endswith("/v1beta1")
 
 
-def _shown(part: Seen[Any], items: Iterable[Any]) -> Seen[Any]:
+def _part_as_v1(part: Seen[Any], items: Iterable[Any]) -> Seen[Any]:
     """The part as it is read in v1; the same where it is so already."""
     every = tuple(items)
     served = (part.served or "").replace("/v1beta1", "/v1") or None

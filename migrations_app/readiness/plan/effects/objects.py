@@ -142,7 +142,7 @@ def applied(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
         return NotShown("refused", f"{target.kind} is not served")
     installed = found(inventory, target)
     if isinstance(installed, NotShown):
-        return _made(inventory, change) if installed.why == "target_gone" else installed
+        return _with_new_object(inventory, change) if installed.why == "target_gone" else installed
     tree = tree_of(installed)
     own = {key: value for key, value in change.manifest.items() if key not in ("apiVersion", "kind", "metadata")}
     marks = {key: change.manifest.get("metadata", {}).get(key) or {} for key in ("labels", "annotations")}
@@ -153,7 +153,7 @@ def applied(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
     return _written(inventory, installed, tree={**merged(tree, over), **own}, kind=target.kind)
 
 
-def _made(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
+def _with_new_object(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
     parts, kind = KINDS[change.target.kind]
     if len(parts) > 1 or (kind is o.CRD and not change.manifest.get("spec")):
         return NotShown("field_not_kept", change.target.kind)
