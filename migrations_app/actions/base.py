@@ -130,10 +130,10 @@ class Action:
             raise TypeError(f"{self.module} prepares nothing")
         for name in self.parts:
             refuse_unread(scene.inventory.part(name), name)
-        found = tuple(self._prepare(scene, parameters))
-        if not found:
+        all_steps = tuple(self._prepare(scene, parameters))
+        if not all_steps:
             raise Unavailable("there is nothing to do", code="nothing_to_do")
-        return found
+        return all_steps
 
     def forecast(self, scene: PlanningContext, parameters: Parameters) -> Forecast:
         return self._foresee(scene, parameters) if self._foresee else Forecast()

@@ -107,11 +107,11 @@ def content_digest(read: Tree | None) -> str:
     return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
 
 
-def _within(found: Any, element: Any) -> bool:  # noqa: ANN401 - as above
-    return isinstance(found, list) and any(_matches(one, element) for one in found)
+def _within(value: Any, element: Any) -> bool:  # noqa: ANN401 - as above
+    return isinstance(value, list) and any(_matches(item, element) for item in value)
 
 
-def _matches(one: Any, wanted: Any) -> bool:  # noqa: ANN401 - as above
-    if isinstance(wanted, dict):
-        return isinstance(one, dict) and all(one.get(key) == value for key, value in wanted.items())
-    return bool(one == wanted)
+def _matches(item: Any, expected: Any) -> bool:  # noqa: ANN401 - as above
+    if isinstance(expected, dict):
+        return isinstance(item, dict) and all(item.get(key) == value for key, value in expected.items())
+    return bool(item == expected)

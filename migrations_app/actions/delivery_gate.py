@@ -104,15 +104,17 @@ def _revision(read: Tree, sync: Any) -> str:  # noqa: ANN401 - plain JSON
     several = value_at(read, ("spec", "sources"))
     if not isinstance(several, list):
         return _text(sync, "revision")
-    place = next((number for number, one in enumerate(several) if isinstance(one, dict) and one.get("chart")), 0)
-    found = value_at(sync, ("revisions", str(place)))
-    return found if isinstance(found, str) else ""
+    place = next(
+        (number for number, source in enumerate(several) if isinstance(source, dict) and source.get("chart")), 0
+    )
+    revision = value_at(sync, ("revisions", str(place)))
+    return revision if isinstance(revision, str) else ""
 
 
 def _condition(read: Tree, kind: str) -> Tree:
-    every = value_at(read, ("status", "conditions"))
-    found = (one for one in every if isinstance(one, dict)) if isinstance(every, list) else ()
-    return next((one for one in found if one.get("type") == kind), {})
+    conditions = value_at(read, ("status", "conditions"))
+    rows = (row for row in conditions if isinstance(row, dict)) if isinstance(conditions, list) else ()
+    return next((row for row in rows if row.get("type") == kind), {})
 
 
 def _text(tree: Any, field: str) -> str:  # noqa: ANN401 - plain JSON

@@ -121,21 +121,21 @@ def pending_limit(gate: Gate, before: ClusterCounters) -> int | None:
 
 
 def _reasons(gate: Gate, *, before: ClusterCounters, now: ClusterCounters) -> list[str]:
-    found = [f"{pod} is still there" for pod in now.standing]
+    reasons = [f"{pod} is still there" for pod in now.standing]
     if gate.replaced:
-        found += _at_most("claims without a Ready node", now.unready_claims, before=before.unready_claims, above=0)
+        reasons += _at_most("claims without a Ready node", now.unready_claims, before=before.unready_claims, above=0)
     if gate.no_legacy_nodes:
-        found += _none("nodes of Provisioners", now.legacy_nodes)
+        reasons += _none("nodes of Provisioners", now.legacy_nodes)
     if gate.no_drains:
-        found += _none("nodes that Karpenter drains", now.draining_nodes)
+        reasons += _none("nodes that Karpenter drains", now.draining_nodes)
     if gate.delivery is not None:
-        found += delivery_reasons(gate.delivery, now.delivery)
+        reasons += delivery_reasons(gate.delivery, now.delivery)
     if gate.controller is not None:
-        found += controller_reasons(gate.controller, now.controller)
+        reasons += controller_reasons(gate.controller, now.controller)
     if gate.pending_above is not None:
         many = _at_most("Pending pods", now.pending_pods, before=before.pending_pods, above=gate.pending_above)
-        found += [f"{words}: {_named(now)}" if now.pending and now.pending_pods else words for words in many]
-    return found
+        reasons += [f"{words}: {_named(now)}" if now.pending and now.pending_pods else words for words in many]
+    return reasons
 
 
 def _named(now: ClusterCounters) -> str:
@@ -143,13 +143,13 @@ def _named(now: ClusterCounters) -> str:
     return ", ".join(now.pending) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _at_most(what: str, now: int | None, *, before: int | None, above: int) -> list[str]:
+def _at_most(subject: str, now: int | None, *, before: int | None, above: int) -> list[str]:
     if now is None or before is None:
-        return [f"{what} could not be counted"]
-    return [f"{now} {what}, at most {before + above} are allowed"] if now > before + above else []
+        return [f"{subject} could not be counted"]
+    return [f"{now} {subject}, at most {before + above} are allowed"] if now > before + above else []
 
 
-def _none(what: str, now: int | None) -> list[str]:
+def _none(subject: str, now: int | None) -> list[str]:
     if now is None:
-        return [f"{what} could not be counted"]
-    return [f"{now} {what} are left"] if now else []
+        return [f"{subject} could not be counted"]
+    return [f"{now} {subject} are left"] if now else []

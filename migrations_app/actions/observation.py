@@ -42,39 +42,39 @@ def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
     seen = set(before.nodes_drained)
     fresh = tuple(name for name in dict.fromkeys(_drained(before, now)) if name not in seen)
     kept_nodes = fresh[: max(0, MOST_NODES - len(seen))]
-    held = _held(before, now)
+    held_pods = _held_pods(before, now)
     leaving = dict(before.leaving)
     for leaving_pods in now.leaving:
         leaving[leaving_pods.node] = max(leaving.get(leaving_pods.node, 0), leaving_pods.pods)
-    kept = dict(list(leaving.items())[:MOST_NODES])
+    leaving_nodes = dict(list(leaving.items())[:MOST_NODES])
     return RunObservation(
         looks=before.looks + 1,
         nodes_peak=max(peaks, default=None),
         drained=(*before.drained, kept_nodes) if kept_nodes else before.drained,
-        held=held,
-        leaving=kept,
+        held=held_pods,
+        leaving=leaving_nodes,
         known=tuple(mark.name for mark in now.nodes),
         cut=before.cut
         or len(kept_nodes) < len(fresh)
         or len(leaving) > MOST_NODES
-        or sum(map(len, held.values())) >= MOST_PODS,
+        or sum(map(len, held_pods.values())) >= MOST_PODS,
     )
 
 
 def _drained(before: RunObservation, now: ClusterCounters) -> list[str]:
     """The nodes that drain now, then those that went between two looks; the latter only where all nodes are named."""
     there = {mark.name for mark in now.nodes}
-    gone = [] if now.nodes_rest or now.all_nodes is None else [name for name in before.known if name not in there]
-    return [*gone, *(mark.name for mark in now.nodes if mark.draining)]
+    gone_nodes = [] if now.nodes_rest or now.all_nodes is None else [name for name in before.known if name not in there]
+    return [*gone_nodes, *(mark.name for mark in now.nodes if mark.draining)]
 
 
-def _held(before: RunObservation, now: ClusterCounters) -> dict[str, tuple[str, ...]]:
-    found = {by: dict.fromkeys(pods) for by, pods in before.held.items()}
-    left = MOST_PODS - sum(map(len, found.values()))
+def _held_pods(before: RunObservation, now: ClusterCounters) -> dict[str, tuple[str, ...]]:
+    pods_by_budget = {by: dict.fromkeys(pods) for by, pods in before.held.items()}
+    left = MOST_PODS - sum(map(len, pods_by_budget.values()))
     for eviction in now.blocked:
-        pods = found.setdefault(eviction.budget or "annotation", {})
+        pods = pods_by_budget.setdefault(eviction.budget or "annotation", {})
         name = f"{eviction.namespace}/{eviction.pod}"
         if name not in pods and left > 0:
             pods[name] = None
             left -= 1
-    return {by: tuple(pods) for by, pods in found.items() if pods}
+    return {by: tuple(pods) for by, pods in pods_by_budget.items() if pods}

@@ -21,11 +21,13 @@ HEAD = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespac
 def between(before: Tree, after: Tree) -> Body:
     """The merge patch from `before` to `after`; empty if they are equal."""
     patch: Body = {key: None for key in before if after.get(key) is None and before[key] is not None}
-    for key, wanted in after.items():
+    for key, new_value in after.items():
         old_value = before.get(key)
-        if wanted is None or wanted == old_value:
+        if new_value is None or new_value == old_value:
             continue
-        inner = between(old_value, wanted) if isinstance(old_value, dict) and isinstance(wanted, dict) else wanted
+        inner = (
+            between(old_value, new_value) if isinstance(old_value, dict) and isinstance(new_value, dict) else new_value
+        )
         if inner != {} or old_value is None:
             patch[key] = inner
     return patch
@@ -42,15 +44,15 @@ def leaves(patch: Body, *, at: Field = ()) -> Iterator[tuple[Field, Any]]:
 
 def way_back(patch: Body, before: Tree) -> Body:
     """The merge patch that undoes it: each field as it was before, removed again if it was absent."""
-    found: Body = {}
+    undo_body: Body = {}
     for key, value in patch.items():
         old_value = before.get(key)
         inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or key in SHARED_MAPS)
-        found[key] = way_back(value, old_value or {}) if inside else old_value
-    return found
+        undo_body[key] = way_back(value, old_value or {}) if inside else old_value
+    return undo_body
 
 
-def held(patch: Body) -> tuple[Condition, ...]:
+def field_conditions(patch: Body) -> tuple[Condition, ...]:
     """What a read shows once the patch has taken effect."""
     return tuple(FieldEquals(field=field, value=value) for field, value in leaves(patch))
 
@@ -64,16 +66,16 @@ def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) 
         change=merge(target, patch),
         preconditions=preconditions,
         digest=projected(before, preconditions),
-        postconditions=held(patch),
+        postconditions=field_conditions(patch),
         undo=merge(target, back),
-        undo_postconditions=held(back),
+        undo_postconditions=field_conditions(back),
         **more,
     )
 
 
 def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step that creates the object. Its undo deletes it; the journal holds the uid of the created object."""
-    fields_set = held(without_head(body)) or (Exists(),)
+    fields_set = field_conditions(without_head(body)) or (Exists(),)
     return Step(
         id="",
         change=creation(target, body),
@@ -95,9 +97,9 @@ def apply_step(target: ObjectTarget, before: Tree, *, body: Body, **more: Any) -
         change=application(target, body),
         preconditions=preconditions,
         digest=projected(before, preconditions),
-        postconditions=held(applied_fields),
+        postconditions=field_conditions(applied_fields),
         undo=merge(target, undo_body),
-        undo_postconditions=held(undo_body),
+        undo_postconditions=field_conditions(undo_body),
         **more,
     )
 
@@ -116,9 +118,9 @@ def delete_step(
 
 def without_head(body: Body) -> Body:
     """The body without the fields that only identify the object."""
-    kept = {key: value for key, value in body.items() if (key,) not in HEAD}
+    fields = {key: value for key, value in body.items() if (key,) not in HEAD}
     metadata = {key: value for key, value in (body.get("metadata") or {}).items() if ("metadata", key) not in HEAD}
-    return kept | {"metadata": metadata} if metadata else {key: kept[key] for key in kept if key != "metadata"}
+    return fields | {"metadata": metadata} if metadata else {key: fields[key] for key in fields if key != "metadata"}
 
 
 def set_at(tree: Tree, field: Field, *, value: Any) -> Tree:  # noqa: ANN401 - plain JSON

@@ -157,19 +157,19 @@ def _normal(value: Any) -> Any:  # noqa: ANN401 - plain JSON
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, dict):
-        found = {_normal(key): _normal(item) for key, item in value.items()}
-        if len(found) != len(value):
+        fields = {_normal(key): _normal(item) for key, item in value.items()}
+        if len(fields) != len(value):
             raise InvalidInput("two keys are the same but for their spelling", code="bad_plan", where="plan")
-        return found
+        return fields
     return [_normal(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def numbered(steps: Iterable[Step]) -> tuple[Step, ...]:
     """The steps with ids by position: s001, s002, ... Raises InvalidInput if there are more than a plan may hold."""
-    found = tuple(steps)
-    if len(found) > MOST_STEPS:
+    all_steps = tuple(steps)
+    if len(all_steps) > MOST_STEPS:
         raise InvalidInput(f"more than {MOST_STEPS} steps", code="too_many_steps", where="plan")
-    return tuple(msgspec.structs.replace(step, id=f"s{number:03d}") for number, step in enumerate(found, 1))
+    return tuple(msgspec.structs.replace(step, id=f"s{number:03d}") for number, step in enumerate(all_steps, 1))
 
 
 def stored_digest(raw: bytes) -> str:

@@ -42,7 +42,9 @@ def why_unplayed(plan: Plan) -> str:
     reasons: dict[str, list[str]] = {}
     for kind in unplayed_kinds(plan):
         reasons.setdefault(_WHY.get(kind, _OTHERWISE), []).append(kind)
-    return "; ".join(f"changes of {', '.join(found)} are not rehearsed: {why}" for why, found in reasons.items())
+    return "; ".join(
+        f"changes of {', '.join(kind_names)} are not rehearsed: {reason}" for reason, kind_names in reasons.items()
+    )
 
 
 def restarts_workloads(action: Action) -> bool:

@@ -108,7 +108,7 @@ def command(change: Change) -> str:
     if change.verb in ("create", "apply"):
         verb = ("create",) if change.verb == "create" else ("apply", "--server-side")
         line = _quoted("kubectl", *home, *verb, f"--field-manager={FIELD_MANAGER}", "-f", "-")
-        return f"{line} {_heredoc(text_of(_whole(change)))}"
+        return f"{line} {_heredoc(text_of(_full_object(change)))}"
     return _quoted("kubectl", *home, change.verb, _resource(change.target), change.target.name, *_options(change))
 
 
@@ -170,13 +170,13 @@ def as_manifest(step: Step) -> str:
 
 def gitops_patch(plan: Plan) -> str:
     """Every step that a repository can hold, as one YAML stream; other steps are listed in comments."""
-    documents = [as_manifest(step) for step in plan.steps if step.change and not _why_not(step.change)]
-    others = [(step, why) for step in plan.steps if step.change and (why := _why_not(step.change))]
-    left_out = [f"# not for a repository: {one_line(step.title)} ({why})" for step, why in others]
+    documents = [as_manifest(step) for step in plan.steps if step.change and not _exclusion_reason(step.change)]
+    others = [(step, reason) for step in plan.steps if step.change and (reason := _exclusion_reason(step.change))]
+    left_out = [f"# not for a repository: {one_line(step.title)} ({reason})" for step, reason in others]
     return "\n".join([*left_out, stream(documents)] if left_out else [stream(documents)]).rstrip("\n") + "\n"
 
 
-def _why_not(change: Change) -> str:
+def _exclusion_reason(change: Change) -> str:
     if change.verb == "helm":
         return "helm does it, with the values of the release"
     if change.target.kind in NOT_IN_GIT:
@@ -184,7 +184,7 @@ def _why_not(change: Change) -> str:
     return "only the cluster holds a status" if change.subresource else ""
 
 
-def _whole(change: Change) -> Body:
+def _full_object(change: Change) -> Body:
     """The object as it is sent, with its identifying fields."""
     target = change.target
     place = {"namespace": target.namespace} if target.namespace else {}
@@ -195,8 +195,8 @@ def _whole(change: Change) -> Body:
 
 def _patch_body(change: Change) -> Body:
     if change.verb != "delete":
-        return _replacing(_whole(change)) if change.verb == "patch" else _whole(change)
-    return {"$patch": "delete"} | _whole(Change(verb="patch", target=change.target))
+        return _replacing(_full_object(change)) if change.verb == "patch" else _full_object(change)
+    return {"$patch": "delete"} | _full_object(Change(verb="patch", target=change.target))
 
 
 def _replacing(value: Any) -> Any:  # noqa: ANN401 - plain JSON
@@ -205,19 +205,20 @@ def _replacing(value: Any) -> Any:  # noqa: ANN401 - plain JSON
     """
     if not isinstance(value, dict):
         return value
-    found = {key: _replacing(item) for key, item in value.items()}
+    fields = {key: _replacing(item) for key, item in value.items()}
     return {
-        key: [*item, REPLACE] if key in MERGED_LISTS and isinstance(item, list) else item for key, item in found.items()
+        key: [*item, REPLACE] if key in MERGED_LISTS and isinstance(item, list) else item
+        for key, item in fields.items()
     }
 
 
 def diff_lines(before: Tree | None, after: Tree | None) -> tuple[DiffLine, ...]:
     """The difference of two reads of one object as YAML lines, with some context around each change."""
-    old, new = (_lines(one) for one in (before, after))
-    return tuple(_shown(line) for line in list(difflib.unified_diff(old, new, lineterm="", n=CONTEXT))[2:])
+    old, new = (_lines(tree) for tree in (before, after))
+    return tuple(_diff_line(line) for line in list(difflib.unified_diff(old, new, lineterm="", n=CONTEXT))[2:])
 
 
-def _shown(line: str) -> DiffLine:
+def _diff_line(line: str) -> DiffLine:
     return ("@", "") if line.startswith("@@") else (line[:1], line[1:])
 
 
@@ -227,12 +228,12 @@ def _lines(tree: Tree | None) -> list[str]:
 
 def _quiet(tree: Tree) -> Tree:
     """The object without fields that the server maintains, its fields in a fixed order."""
-    kept: dict[str, Any] = {key: value for key, value in tree.items() if key != "status"}
+    fields: dict[str, Any] = {key: value for key, value in tree.items() if key != "status"}
     metadata = {key: value for key, value in (tree.get("metadata") or {}).items() if key not in NOISE}
     marks = {
         key: text for key, text in (metadata.pop("annotations", None) or {}).items() if key not in NOISY_ANNOTATIONS
     }
-    ordered: Tree = _ordered(kept | {"metadata": metadata | ({"annotations": marks} if marks else {})})
+    ordered: Tree = _ordered(fields | {"metadata": metadata | ({"annotations": marks} if marks else {})})
     return ordered
 
 

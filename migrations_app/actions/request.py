@@ -62,8 +62,8 @@ def _deletion(options: Body, tie: ObjectVersion) -> Body:
 def _named(change: Change, body: Body) -> Body:
     target = change.target
     place = {"namespace": target.namespace} if target.namespace else {}
-    whole = {"apiVersion": target.api_version, "kind": target.kind} | body
-    return _with_metadata(whole, {"name": target.name} | place)
+    document = {"apiVersion": target.api_version, "kind": target.kind} | body
+    return _with_metadata(document, {"name": target.name} | place)
 
 
 def _with_metadata(body: Body, more: Mapping[str, object]) -> Body:

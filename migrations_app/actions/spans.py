@@ -8,5 +8,5 @@ def span_words(length: timedelta) -> str:
     seconds = max(0, int(length.total_seconds()))
     units = (("d", seconds // 86400), ("h", seconds // 3600 % 24), ("min", seconds // 60 % 60), ("s", seconds % 60))
     first = next((index for index, (_, count) in enumerate(units) if count), len(units) - 1)
-    shown = units[first : first + 2]
-    return " ".join(f"{count} {unit}" for unit, count in shown if count or len(shown) == 1)
+    parts = units[first : first + 2]
+    return " ".join(f"{count} {unit}" for unit, count in parts if count or len(parts) == 1)

@@ -55,7 +55,7 @@ def place(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
 def batch_of(plan: Plan, step: Step) -> str:
     """The id of the step whose gate ends this step's batch."""
     later = plan.steps[plan.steps.index(step) :]
-    return next((one.id for one in later if one.after is not None), later[-1].id)
+    return next((later_step.id for later_step in later if later_step.after is not None), later[-1].id)
 
 
 def begins_batch(plan: Plan, step: Step) -> bool:

@@ -43,10 +43,10 @@ SECRET = ("data", "stringData")
 def restorable(read: Tree) -> Tree:
     """The object as a manifest that can be applied again; values of a Secret are left out."""
     metadata = {key: value for key, value in (read.get("metadata") or {}).items() if key not in LEFT_OUT}
-    kept: Tree = {key: value for key, value in read.items() if key != "status"} | {"metadata": metadata}
+    fields: Tree = {key: value for key, value in read.items() if key != "status"} | {"metadata": metadata}
     if read.get("kind") == "Secret":
-        kept = {key: value for key, value in kept.items() if key not in SECRET}
-    return kept
+        fields = {key: value for key, value in fields.items() if key not in SECRET}
+    return fields
 
 
 MOST_NAMED = 5
@@ -103,18 +103,18 @@ def _inverse(
         left = step.skippable or (change.verb == "delete" and change.target.kind == kinds.NODE.kind)
         if not left:
             _refuse_final(step)
-        return _left(step, step.note or "nothing takes it back")
+        return _skipped_step(step, step.note or "nothing takes it back")
     read = objects.get(bare(change.target))
     undo = _tied(step, step.undo, made=made)
     if undo.verb == "create":
         return _again(step, undo, read=read)
     if _is_gone(undo, read):
         if undo.verb == "delete":
-            return _left(step, "it is gone already")
+            return _skipped_step(step, "it is gone already")
         raise Unavailable(f"{undo.target.said} is gone or was made anew since", code="changed")
     _refuse_changed(step, change, read=read, written=written, uid=undo.target.uid)
     over = {field for path, field in written if path == change.target.path}
-    return _sent(step, undo, over=over)
+    return _undo_step(step, undo, over=over)
 
 
 def _run_back(
@@ -129,8 +129,8 @@ def _run_back(
     if step.undo is None:
         _refuse_final(step)
     _refuse_changed(step, change, read=objects.get(change.target), written=set(), uid=made.get(step.id, ""))
-    wanted = run_of(step.undo.body)
-    if helm is None or (helm.run.before, helm.run.to) != (wanted.before, wanted.to):
+    rollback = run_of(step.undo.body)
+    if helm is None or (helm.run.before, helm.run.to) != (rollback.before, rollback.to):
         raise Unavailable(f"the release is not as this step left it: {step.title}", code="changed")
     return UndoStep(helm_step(helm, title=f"Undo: {step.title}"))
 
@@ -161,9 +161,9 @@ def _is_gone(undo: Change, read: Tree | None) -> bool:
 def _again(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
     """Creates the deleted object again, unless that was done already."""
     if read is None:
-        return _sent(step, undo)
+        return _undo_step(step, undo)
     if _content(read) == _content(undo.body):
-        return _left(step, "somebody made it again as it was")
+        return _skipped_step(step, "somebody made it again as it was")
     raise Unavailable(f"{undo.target.said} was made anew with other content", code="changed")
 
 
@@ -183,9 +183,9 @@ def _refuse_changed(
         for postcondition in step.postconditions
         if not any((path, field) in written for field in _fields((postcondition,)))
     ]
-    undone = [one for one in own if not holds(one, read, uid=uid)]
+    undone = [condition for condition in own if not holds(condition, read, uid=uid)]
     if undone:
-        where = ", ".join(dict.fromkeys(_place_of(one) for one in undone[:MOST_NAMED]))
+        where = ", ".join(dict.fromkeys(_place_of(condition) for condition in undone[:MOST_NAMED]))
         raise Unavailable(f"{change.target.said} was changed by others since: {where}", code="changed")
 
 
@@ -201,7 +201,7 @@ def _place_of(condition: Condition) -> str:
             return "the object itself"
 
 
-def _sent(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep:
+def _undo_step(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep:
     """The undo step, which can itself be undone if it changes fields of the same object.
 
     It does not depend on the fields `over`, which earlier undo steps change.
@@ -232,5 +232,5 @@ def _risk(step: Step, undo: Change) -> Risk:
     return max(step.risk, "high", key=RISKS.index) if undo.verb == "delete" else step.risk
 
 
-def _left(step: Step, why: str) -> UndoStep:
-    return UndoStep(Step(id="", title=f"Left as it is: {step.title}", note=why))
+def _skipped_step(step: Step, reason: str) -> UndoStep:
+    return UndoStep(Step(id="", title=f"Left as it is: {step.title}", note=reason))

@@ -59,13 +59,13 @@ class BudgetController:
         stale = False
         for uid in state.changed_budgets:
             budget, known = state.budgets.get(uid), self._selectors.get(uid)
-            given = budget["spec"].get("selector") if budget else None
-            if known is not None and budget is not None and known[0] == given:
+            selector = budget["spec"].get("selector") if budget else None
+            if known is not None and budget is not None and known[0] == selector:
                 continue
             stale = True
             self._forget(uid)
             if budget is not None:
-                self._selectors[uid] = (given, msgspec.convert(given, type=LabelSelector | None))
+                self._selectors[uid] = (selector, msgspec.convert(selector, type=LabelSelector | None))
                 self._in.setdefault(budget["metadata"]["namespace"], {})[uid] = None
         if stale:
             self._of_shape.clear()
@@ -75,28 +75,30 @@ class BudgetController:
 
     def _forget(self, uid: str) -> None:
         self._selectors.pop(uid, None)
-        for found in self._in.values():
-            found.pop(uid, None)
+        for members in self._in.values():
+            members.pop(uid, None)
 
     def over(self, state: ClusterState, shape: PodShape) -> tuple[str, ...]:
         """The uids of the budgets that pods of this shape are under."""
-        found = self._of_shape.get(shape)
-        if found is None:
-            found = self._of_shape[shape] = tuple(
+        uids = self._of_shape.get(shape)
+        if uids is None:
+            uids = self._of_shape[shape] = tuple(
                 uid
                 for uid in self._in.get(shape.namespace, ())
                 if uid in state.budgets and selects(self._selectors[uid][1], shape.labels)
             )
-            for uid in found:
+            for uid in uids:
                 self._shapes.setdefault(uid, []).append(shape)
-        return found
+        return uids
 
     def holding(self, state: ClusterState, shapes: Iterable[PodShape]) -> list[Document]:
         """The budgets that do not let a pod of one of these shapes go now."""
-        found = {uid: state.budgets[uid] for shape in shapes for uid in self.over(state, shape) if uid in state.budgets}
-        return [one for one in found.values() if (one.get("status") or {}).get("disruptionsAllowed", 0) <= 0]
+        by_uid = {
+            uid: state.budgets[uid] for shape in shapes for uid in self.over(state, shape) if uid in state.budgets
+        }
+        return [budget for budget in by_uid.values() if (budget.get("status") or {}).get("disruptionsAllowed", 0) <= 0]
 
-    def taken(self, state: ClusterState, shape: PodShape, *, evicted: bool) -> None:
+    def note_eviction(self, state: ClusterState, shape: PodShape, *, evicted: bool) -> None:
         """Notes what an eviction has taken from the budgets; a refused one shows that nothing is left."""
         for uid in self.over(state, shape):
             status = state.budgets[uid].get("status") or {}
@@ -130,7 +132,7 @@ class BudgetController:
         if uid not in self._known:
             namespace, selector = state.budgets[uid]["metadata"]["namespace"], self._selectors[uid][1]
             self._known[uid] = [
-                one for one in self._apps.get(namespace, ()) if selects(selector, _template_labels(one))
+                owner for owner in self._apps.get(namespace, ()) if selects(selector, _template_labels(owner))
             ]
         return self._known[uid]
 
@@ -150,18 +152,18 @@ class BudgetController:
         if all(old.get(key) == value for key, value in status.items()):
             return
         root = f"/apis/{budget['apiVersion']}/namespaces/{metadata['namespace']}"
-        made = self._api.patch(f"{root}/poddisruptionbudgets/{metadata['name']}/status", {"status": status})
-        if made is None:
+        doc = self._api.patch(f"{root}/poddisruptionbudgets/{metadata['name']}/status", {"status": status})
+        if doc is None:
             state.changed_budgets.add(uid)
         else:
-            state.budgets[uid] = budget | {"status": status, "metadata": made["metadata"]}
+            state.budgets[uid] = budget | {"status": status, "metadata": doc["metadata"]}
             state.pod_changes += 1
 
 
 def _template_labels(owner: Document) -> dict[str, str]:
-    found: dict[str, str] = (owner["spec"].get("template", {}).get("metadata") or {}).get("labels") or {}
-    return found
+    labels: dict[str, str] = (owner["spec"].get("template", {}).get("metadata") or {}).get("labels") or {}
+    return labels
 
 
-def _number(given: int | str, of: int) -> int:
-    return given if isinstance(given, int) else math.ceil(of * int(given.removesuffix("%")) / 100)
+def _number(value: int | str, of: int) -> int:
+    return value if isinstance(value, int) else math.ceil(of * int(value.removesuffix("%")) / 100)

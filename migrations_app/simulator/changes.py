@@ -45,13 +45,13 @@ class ListedChanges:
         self._known.clear()
 
     def _of(self, path: str) -> Iterator[ObjectChange]:
-        found = self._api.items(path)
-        if found is None:
+        docs = self._api.items(path)
+        if docs is None:
             self.unserved.add(path)
         else:
             self.unserved.discard(path)
         before = self._known.get(path, {})
-        now = {one["metadata"]["uid"]: one for one in found or ()}
+        now = {item["metadata"]["uid"]: item for item in docs or ()}
         self._known[path] = now
         for uid, document in before.items():
             if uid not in now:

@@ -132,10 +132,10 @@ class ClusterState:
             if not change.gone or self.budgets.get(uid, {}).get("apiVersion") == _group_version(path):
                 _put(self.budgets, uid, value=doc | {"apiVersion": _group_version(path)}, gone=change.gone)
         elif path in WORKLOADS:
-            found = doc | {"kind": WORKLOADS[path]}
-            _put(self.workloads, uid, value=found, gone=change.gone)
-            if found["kind"] == "DaemonSet":
-                _put(self.daemon_sets, uid, value=found, gone=change.gone)
+            workload = doc | {"kind": WORKLOADS[path]}
+            _put(self.workloads, uid, value=workload, gone=change.gone)
+            if workload["kind"] == "DaemonSet":
+                _put(self.daemon_sets, uid, value=workload, gone=change.gone)
             self.workload_changes += 1
             self.changed_workloads.add(uid)
             self.changed_budgets |= self.budgets.keys()
@@ -177,10 +177,10 @@ class ClusterState:
 
     def _dependent(self, path: str, doc: Document, *, before: Document | None, gone: bool) -> None:
         """Keeps who owns a claim or a node."""
-        for one in owners(before) if before is not None else ():
-            self.owned_by[str(one["uid"])].pop(path, None)
-        for one in () if gone else owners(doc):
-            self.owned_by[str(one["uid"])][path] = None
+        for owner in owners(before) if before is not None else ():
+            self.owned_by[str(owner["uid"])].pop(path, None)
+        for owner in () if gone else owners(doc):
+            self.owned_by[str(owner["uid"])][path] = None
         if before is None and not gone:
             self.new_dependents[path] = None
 
@@ -386,11 +386,11 @@ class ClusterState:
 T = TypeVar("T")
 
 
-def _put(found: dict[str, T], uid: str, *, value: T, gone: bool) -> None:
+def _put(objects: dict[str, T], uid: str, *, value: T, gone: bool) -> None:
     if gone:
-        found.pop(uid, None)
+        objects.pop(uid, None)
     else:
-        found[uid] = value
+        objects[uid] = value
 
 
 def _group_version(path: str) -> str:

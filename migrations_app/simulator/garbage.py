@@ -28,9 +28,9 @@ class OrphanCollector:
         for path, doc in list(_ending(state)):
             if FOREGROUND in doc["metadata"].get("finalizers", ()):
                 self._foreground(state, path, owner=doc)
-        gone, state.gone_owners = state.gone_owners, []
+        uids, state.gone_owners = state.gone_owners, []
         fresh, state.new_dependents = state.new_dependents, {}
-        paths = {**fresh, **{path: None for uid in gone for path in state.owned_by[uid]}}
+        paths = {**fresh, **{path: None for uid in uids for path in state.owned_by[uid]}}
         if self._passed_over and self._unserved != unserved:
             paths = {**self._passed_over, **paths}
             self._passed_over.clear()
@@ -45,9 +45,9 @@ class OrphanCollector:
         known = [owner for owner in owners(doc) if owner["kind"] in lists] if doc is not None else []
         if doc is None or going(doc) or not known:
             return
-        if any(lists[one["kind"]] in self._unserved for one in known):
+        if any(lists[reference["kind"]] in self._unserved for reference in known):
             self._passed_over[path] = None
-        elif not any(one["uid"] in state.pools or one["uid"] in state.claims for one in known):
+        elif not any(reference["uid"] in state.pools or reference["uid"] in state.claims for reference in known):
             self._api.delete(path, uid=doc["metadata"]["uid"])
 
     def _foreground(self, state: ClusterState, path: str, *, owner: Document) -> None:

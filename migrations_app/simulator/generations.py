@@ -121,7 +121,7 @@ def timestamp(doc: Document, field: str, *, now: float) -> float:
     Clocks of servers differ, and some run backwards: an object is never younger than nothing.
     """
     try:
-        found = datetime.fromisoformat(str(doc["metadata"].get(field)))
+        moment = datetime.fromisoformat(str(doc["metadata"].get(field)))
     except ValueError:
         return now
-    return min(now, found.timestamp()) if found.tzinfo is not None else now
+    return min(now, moment.timestamp()) if moment.tzinfo is not None else now

@@ -58,8 +58,8 @@ def allocatable(cores: int, *, memory: int, pods: int) -> ResourceAmounts:
     """
     shares = (60, 10, 5, 5)
     reserved = sum(shares[:cores]) + max(0, cores - 4) * 25 // 10
-    kept = 255 * _MIB + 11 * _MIB * pods + 100 * _MIB
-    return ResourceAmounts(cores * 1000 - reserved, memory * 925 // 1000 - kept, pods)
+    system_memory = 255 * _MIB + 11 * _MIB * pods + 100 * _MIB
+    return ResourceAmounts(cores * 1000 - reserved, memory * 925 // 1000 - system_memory, pods)
 
 
 def known_sizes() -> Iterator[InstanceSize]:
@@ -114,10 +114,10 @@ def uniform_size(pods: int) -> InstanceSize:
 def offerings(sizes: Iterable[InstanceSize], *, zones: Iterable[str]) -> tuple[Offering, ...]:
     """Every size in every zone with both capacity types, the cheapest first."""
     there = tuple(zones)
-    found = [
+    combinations = [
         Offering(size, zone, kind, {**size.labels, ZONE: zone, REGION: zone.rstrip("abcdef"), keys.CAPACITY_TYPE: kind})
         for size in sizes
         for zone in there
         for kind in (keys.ON_DEMAND, keys.SPOT)
     ]
-    return tuple(sorted(found, key=lambda offering: (offering.price, offering.size.name, offering.zone)))
+    return tuple(sorted(combinations, key=lambda offering: (offering.price, offering.size.name, offering.zone)))

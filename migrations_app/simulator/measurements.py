@@ -71,13 +71,13 @@ class Measurements:
         self._ever_ready: set[str] = set()
         self._held_now: dict[str, set[str]] = {}
 
-    def moved(self, pod: PodState) -> None:
+    def note_eviction(self, pod: PodState) -> None:
         """Notes an eviction."""
         self.pods_moved += 1
         for by in self._held_now.pop(pod.uid, ()):
             self.held_by[by].last = self._agenda.now
 
-    def held(self, pod: PodState, by: str) -> None:
+    def note_held_eviction(self, pod: PodState, by: str) -> None:
         """Notes that a pod could not be evicted now; `by`: namespace and name of the budget, or `annotation`."""
         if by in self._held_now.get(pod.uid, ()):
             return
@@ -85,11 +85,11 @@ class Measurements:
         evictions.pods.add(f"{pod.namespace}/{pod.name}")
         self._held_now.setdefault(pod.uid, set()).add(by)
 
-    def draining(self, node: NodeState) -> None:
+    def note_drain(self, node: NodeState) -> None:
         """Notes that a node is being drained, in this order."""
         self.nodes_drained.append(node.name)
 
-    def budget(self, name: str, margin: int) -> None:
+    def note_budget(self, name: str, margin: int) -> None:
         """Notes the margin of a budget."""
         shortfall = self.margins.setdefault(name, Shortfall(lowest=margin))
         shortfall.lowest = min(shortfall.lowest, margin)
@@ -113,7 +113,7 @@ class Measurements:
     def finish(self) -> None:
         """Ends what lasts still."""
         now = self._agenda.now
-        for by in {by for every in self._held_now.values() for by in every}:
+        for by in {by for holders in self._held_now.values() for by in holders}:
             self.held_by[by].last = now
         for shortfall in (*self.margins.values(), *self.without_ready.values()):
             if shortfall.since is not None:
@@ -154,4 +154,4 @@ def measure_budgets(measurements: Measurements, state: ClusterState, *, budgets:
     uids = {uid for shape in state.changed_shapes for uid in budgets.over(state, shape)} | state.changed_budgets
     for uid in uids & state.budgets.keys():
         metadata = state.budgets[uid]["metadata"]
-        measurements.budget(f"{metadata['namespace']}/{metadata['name']}", budgets.count(state, uid).margin)
+        measurements.note_budget(f"{metadata['namespace']}/{metadata['name']}", budgets.count(state, uid).margin)

@@ -59,18 +59,18 @@ class PodShape:
         """Whether nothing among the taints keeps the pod off."""
         return all(any(_tolerated(taint, toleration) for toleration in self.tolerations) for taint in hard(taints))
 
-    def selects_in(self, found: Mapping[str, str]) -> bool:
+    def selects_in(self, labels: Mapping[str, str]) -> bool:
         """The same for labels of which only some are known: what looks at others holds."""
-        if any(found[key] != value for key, value in self.selector.items() if key in found):
+        if any(labels[key] != value for key, value in self.selector.items() if key in labels):
             return False
-        near = [[one for one in term if one[0] in found] for term in self.terms]
-        return not near or any(all(matches(one, found) for one in term) for term in near)
+        near = [[expression for expression in term if expression[0] in labels] for term in self.terms]
+        return not near or any(all(matches(expression, labels) for expression in term) for term in near)
 
-    def selects(self, found: Mapping[str, str]) -> bool:
+    def selects(self, labels: Mapping[str, str]) -> bool:
         """Whether its node selector and required affinity hold for a node of these labels."""
-        if self.selector.items() - found.items():
+        if self.selector.items() - labels.items():
             return False
-        return not self.terms or any(all(matches(one, found) for one in term) for term in self.terms)
+        return not self.terms or any(all(matches(expression, labels) for expression in term) for term in self.terms)
 
 
 def hard(taints: Iterable[Document]) -> list[Document]:
@@ -87,13 +87,13 @@ def _tolerated(taint: Document, toleration: Document) -> bool:
     return same and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
-def matches(expression: Expression, found: Mapping[str, str]) -> bool:
+def matches(expression: Expression, labels: Mapping[str, str]) -> bool:
     """Whether labels satisfy a requirement. An operator that is not known is not satisfied.
 
     Source: kubernetes/kubernetes documentation, Assigning Pods to Nodes, Operators.
     """
     key, operator, values = expression
-    value = found.get(key)
+    value = labels.get(key)
     match operator:
         case "In":
             return value in values
@@ -114,11 +114,11 @@ def _compared(operator: str, value: str | None, *, values: tuple[str, ...]) -> b
     return int(value) > int(values[0]) if operator == "Gt" else int(value) < int(values[0])
 
 
-def expressions(found: Iterable[Mapping[str, Any]] | None) -> tuple[Expression, ...]:
+def expressions(terms: Iterable[Mapping[str, Any]] | None) -> tuple[Expression, ...]:
     """Requirements as they stand in NodePools and in node selector terms."""
     return tuple(
-        (str(one.get("key", "")), str(one.get("operator", "")), tuple(map(str, one.get("values") or ())))
-        for one in found or ()
+        (str(term.get("key", "")), str(term.get("operator", "")), tuple(map(str, term.get("values") or ())))
+        for term in terms or ()
     )
 
 
@@ -145,14 +145,16 @@ class PodShapes:
     def _compared(self, pod: Document) -> PodShape:
         metadata, spec = pod["metadata"], pod.get("spec") or {}
         owner = controller_of(pod) or {}
-        found = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in OF_ONE_POD}
+        shared_labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in OF_ONE_POD}
         marks = metadata.get("annotations") or {}
         pinned = any(marks.get(name) == "true" for name in PINS)
         placed = {key: spec.get(key) for key in _SPEC_FIELDS}
-        identity = [metadata.get("namespace", ""), owner.get("uid"), found, pinned, placed]
+        identity = [metadata.get("namespace", ""), owner.get("uid"), shared_labels, pinned, placed]
         key = msgspec.json.encode(identity, order="deterministic")
         if key not in self._known:
-            self._known[key] = _shape(metadata.get("namespace", ""), owner, labels=found, pinned=pinned, spec=spec)
+            self._known[key] = _shape(
+                metadata.get("namespace", ""), owner, labels=shared_labels, pinned=pinned, spec=spec
+            )
         return self._known[key]
 
 
@@ -197,9 +199,9 @@ def _unplayed(spec: Mapping[str, Any]) -> Iterable[str]:
         yield "volumes"
 
 
-def controller_of(found: Document) -> Document | None:
+def controller_of(doc: Document) -> Document | None:
     """The owner reference that controls the object; the first one if none says so."""
-    references: list[Document] = found["metadata"].get("ownerReferences") or []
+    references: list[Document] = doc["metadata"].get("ownerReferences") or []
     return next(
         (reference for reference in references if reference.get("controller")), references[0] if references else None
     )

@@ -74,28 +74,28 @@ def unplayed_terms(spec: Mapping[str, Any]) -> Iterator[str]:
     """The rules that need more than pods and nodes tell, by field."""
     affinity = spec.get("affinity") or {}
     for name in ("podAffinity", "podAntiAffinity"):
-        if any(one.get("namespaceSelector") for one in (affinity.get(name) or {}).get(_REQUIRED) or ()):
+        if any(term.get("namespaceSelector") for term in (affinity.get(name) or {}).get(_REQUIRED) or ()):
             yield f"affinity.{name}.namespaceSelector"
 
 
-def _terms(found: Iterable[Mapping[str, Any]] | None, namespace: str) -> Iterator[PodTerm]:
-    for one in found or ():
-        chosen = one.get("namespaceSelector")
-        spaces = None if chosen is not None else frozenset(one.get("namespaces") or (namespace,))
-        yield PodTerm(str(one.get("topologyKey", "")), spaces, _encoded(one.get("labelSelector")))
+def _terms(terms: Iterable[Mapping[str, Any]] | None, namespace: str) -> Iterator[PodTerm]:
+    for term in terms or ():
+        chosen = term.get("namespaceSelector")
+        spaces = None if chosen is not None else frozenset(term.get("namespaces") or (namespace,))
+        yield PodTerm(str(term.get("topologyKey", "")), spaces, _encoded(term.get("labelSelector")))
 
 
 def _spread(
-    found: Iterable[Mapping[str, Any]] | None, namespace: str, *, labels: Mapping[str, str]
+    constraints: Iterable[Mapping[str, Any]] | None, namespace: str, *, labels: Mapping[str, str]
 ) -> Iterator[SpreadRule]:
-    for one in found or ():
-        if one.get("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
+    for constraint in constraints or ():
+        if constraint.get("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
             continue
-        selector = dict(one.get("labelSelector") or {})
-        own = {key: labels[key] for key in one.get("matchLabelKeys") or () if key in labels}
+        selector = dict(constraint.get("labelSelector") or {})
+        own = {key: labels[key] for key in constraint.get("matchLabelKeys") or () if key in labels}
         selector["matchLabels"] = (selector.get("matchLabels") or {}) | own
-        term = PodTerm(str(one.get("topologyKey", "")), frozenset({namespace}), _encoded(selector))
-        yield SpreadRule(term, int(one.get("maxSkew") or 1), int(one.get("minDomains") or 1))
+        term = PodTerm(str(constraint.get("topologyKey", "")), frozenset({namespace}), _encoded(selector))
+        yield SpreadRule(term, int(constraint.get("maxSkew") or 1), int(constraint.get("minDomains") or 1))
 
 
 def _encoded(selector: Mapping[str, Any] | None) -> bytes:

@@ -29,9 +29,9 @@ class ResourceAmounts(NamedTuple):
         """Whether the other amount fits in."""
         return self.cpu >= other.cpu and self.memory >= other.memory and self.pods >= other.pods
 
-    def count(self, each: "ResourceAmounts") -> int:
-        """How often `each` fits in; 0 if an amount is negative. `each` has at least one pod."""
-        pairs = ((self.cpu, each.cpu), (self.memory, each.memory), (self.pods, each.pods))
+    def count(self, amount: "ResourceAmounts") -> int:
+        """How often `amount` fits in; 0 if one of the numbers is negative. `amount` has at least one pod."""
+        pairs = ((self.cpu, amount.cpu), (self.memory, amount.memory), (self.pods, amount.pods))
         return max(0, min(have // want for have, want in pairs if want > 0))
 
 
@@ -40,8 +40,8 @@ UNLIMITED = 10**15
 
 @lru_cache(maxsize=4096)
 def _amount(text: str, unit: int) -> int:
-    found = billionths(text)
-    return 0 if found is None else -(-found // unit)
+    number = billionths(text)
+    return 0 if number is None else -(-number // unit)
 
 
 def cpu(quantity: object) -> int:
@@ -54,13 +54,13 @@ def size_in_bytes(quantity: object) -> int:
     return _amount(str(quantity), _BILLION)
 
 
-def amounts(found: Mapping[str, Any] | None, *, default: ResourceAmounts = ResourceAmounts()) -> ResourceAmounts:  # noqa: B008 - a tuple
+def amounts(resources: Mapping[str, Any] | None, *, default: ResourceAmounts = ResourceAmounts()) -> ResourceAmounts:  # noqa: B008 - a tuple
     """The amounts of a map of quantities; `default` has those that it does not name."""
-    given = found or {}
+    values = resources or {}
     return ResourceAmounts(
-        cpu(given["cpu"]) if "cpu" in given else default.cpu,
-        size_in_bytes(given["memory"]) if "memory" in given else default.memory,
-        int(_amount(str(given["pods"]), _BILLION)) if "pods" in given else default.pods,
+        cpu(values["cpu"]) if "cpu" in values else default.cpu,
+        size_in_bytes(values["memory"]) if "memory" in values else default.memory,
+        int(_amount(str(values["pods"]), _BILLION)) if "pods" in values else default.pods,
     )
 
 
@@ -87,5 +87,5 @@ def requested(spec: Mapping[str, Any]) -> ResourceAmounts:
 
 
 def _of(container: Mapping[str, Any]) -> ResourceAmounts:
-    given = container.get("resources") or {}
-    return amounts((given.get("limits") or {}) | (given.get("requests") or {}))._replace(pods=0)
+    resources = container.get("resources") or {}
+    return amounts((resources.get("limits") or {}) | (resources.get("requests") or {}))._replace(pods=0)

@@ -58,8 +58,8 @@ class KarpenterSimulator:
     def no_place(self) -> dict[str, str]:
         """Why pods that wait got no node: namespace and name of one of each kind, with a code."""
         pods = self.state.pods
-        found = self._provisioner.no_place
-        return {f"{pods[uid].namespace}/{pods[uid].name}": why for uid, why in found.items() if uid in pods}
+        reasons = self._provisioner.no_place
+        return {f"{pods[uid].namespace}/{pods[uid].name}": reason for uid, reason in reasons.items() if uid in pods}
 
     def _begin(self) -> None:
         """Knows nothing yet. Another release counts with hashes of its own: nothing drifts by the upgrade alone."""
@@ -83,13 +83,13 @@ class KarpenterSimulator:
 
     def memory(self) -> SimulatorMemory:
         """What is under way and stands in no object of the cluster."""
-        made, launches = self._launcher.under_way()
+        count, launches = self._launcher.under_way()
         waits = [
             WaitUnderWay(key=[key] if isinstance(key, str) else [*map(str, key)], single=isinstance(key, str), at=at)
             for key, at in self._agenda.moments().items()
             if isinstance(key, str | tuple)
         ]
-        return SimulatorMemory(made=made, launches=launches, waits=waits, awaited=self._disruption.awaited())
+        return SimulatorMemory(made=count, launches=launches, waits=waits, awaited=self._disruption.awaited())
 
     def recall(self, memory: SimulatorMemory) -> None:
         """Goes on where another simulator of the same cluster stopped; before the first pass."""

@@ -24,9 +24,9 @@ class WorkloadController:
     def work(self, state: ClusterState) -> None:
         changed, state.changed_workloads = state.changed_workloads, set()
         nodes, state.changed_nodes = state.changed_nodes, {}
-        for one in state.daemon_sets.values() if nodes else ():
-            if not going(one):
-                self._on_nodes(state, one, names=nodes)
+        for daemon_set in state.daemon_sets.values() if nodes else ():
+            if not going(daemon_set):
+                self._on_nodes(state, daemon_set, names=nodes)
         for uid in sorted(changed & state.workloads.keys()):
             self._replace(state, state.workloads[uid])
 
@@ -42,27 +42,29 @@ class WorkloadController:
         tried: set[str] = set()
         for _ in range(missing):
             name = self._free_name(state, owner, tried=tried, named=named)
-            if not self._made(state, replica(owner, name)):
+            if not self._create_pod(state, replica(owner, name)):
                 state.changed_workloads.add(uid)
             tried.add(name)
 
-    def _made(self, state: ClusterState, body: Document) -> bool:
+    def _create_pod(self, state: ClusterState, body: Document) -> bool:
         namespace = body["metadata"]["namespace"]
-        made = self._api.create(f"/api/v1/namespaces/{namespace}/pods", body)
-        if made is not None:
-            state.put_pod(made)
-        return made is not None
+        pod = self._api.create(f"/api/v1/namespaces/{namespace}/pods", body)
+        if pod is not None:
+            state.put_pod(pod)
+        return pod is not None
 
     def _free_name(self, state: ClusterState, owner: Document, *, tried: set[str], named: bool) -> str:
         metadata = owner["metadata"]
         name, uid, space = metadata["name"], metadata["uid"], metadata["namespace"]
         numbers = count(0 if named else self._next.get(uid, 0))
         names = ((number, f"{name}-{number}") for number in numbers)
-        number, found = next(
-            (number, one) for number, one in names if one not in tried and (space, one) not in state.pod_names
+        number, free_name = next(
+            (number, candidate)
+            for number, candidate in names
+            if candidate not in tried and (space, candidate) not in state.pod_names
         )
         self._next[uid] = number + 1
-        return found
+        return free_name
 
     def _on_nodes(self, state: ClusterState, owner: Document, *, names: Iterable[str]) -> None:
         """A pod of the DaemonSet on each of these nodes that it fits."""
@@ -72,7 +74,7 @@ class WorkloadController:
             if node is None or node.ending or not shape.selects(node.labels) or not shape.tolerates(node.taints):
                 continue
             if not any(pod.shape.owner == shape.owner for pod in node.pods.values()):
-                self._made(state, replica(owner, f"{owner['metadata']['name']}-{name}", node=name))
+                self._create_pod(state, replica(owner, f"{owner['metadata']['name']}-{name}", node=name))
 
 
 def replica(owner: Document, name: str, *, node: str = "") -> Document:

@@ -41,7 +41,7 @@ def names_after(before, patch):
 def upgrade(before, spec):
     """The step, or the code of the refusal."""
     try:
-        return upgrading_crd(TARGET, before, wanted={"metadata": {"name": "x"}, "spec": spec}, release=RELEASE)
+        return upgrading_crd(TARGET, before, after={"metadata": {"name": "x"}, "spec": spec}, release=RELEASE)
     except Unavailable as refused:
         return refused.code
 

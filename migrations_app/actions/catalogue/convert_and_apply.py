@@ -86,7 +86,7 @@ def _steps(scene: PlanningContext, successor: Successor) -> Iterator[Step]:
 
 def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
     name = f"{target.plural}.{target.group}"
-    crd = next((one for one in inventory.crds.items if one.name == name), None)
+    crd = next((row for row in inventory.crds.items if row.name == name), None)
     if crd is None or target.version not in crd.served:
         words = f"the cluster serves no {target.kind} of {target.version}: bring the CRDs first"
         raise Unavailable(words, code="not_served")
@@ -97,14 +97,14 @@ def _create(inventory: Inventory, successor: Successor) -> Step:
     source = f"{successor.item.kind} {successor.item.name}"
     old = object_of(inventory, successor.item.kind, name=successor.item.name)
     by = managed(old.metadata).by if old else "hand"
-    kept = f"{source} is kept by {by}: add this object there too" if by != "hand" else ""
+    keeper_note = f"{source} is kept by {by}: add this object there too" if by != "hand" else ""
     note = "it takes pods at once; taken back, the nodes that it launched drain" if is_pool else ""
     return create_step(
         successor.target,
         successor.body,
         title=f"Create {successor.target.said} from {source}",
         risk="medium" if is_pool else "low",
-        note=pools.joined(note, kept, *_warnings(successor)),
+        note=pools.joined(note, keeper_note, *_warnings(successor)),
     )
 
 
@@ -124,10 +124,10 @@ def _over(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator
     )  # fmt: skip
     if not all_hold(step.postconditions, read):
         yield step
-    gone = fields_gone(successor)
-    if gone:
+    removal_patch = fields_gone(successor)
+    if removal_patch:
         title = f"Take out of {target.said} what its new form does not have"
-        yield patch_step(target, read, patch=gone, title=title, risk="high", manager=by, note=note)
+        yield patch_step(target, read, patch=removal_patch, title=title, risk="high", manager=by, note=note)
 
 
 def _nodes(inventory: Inventory, successor: Successor) -> str:

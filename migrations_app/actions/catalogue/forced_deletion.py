@@ -55,12 +55,12 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
     """The named pools that still exist. Nothing is deleted unless it is named."""
-    found: list[Old] = []
+    objects: list[Old] = []
     if pools.names_given(parameters, "provisioners"):
-        found += pools.chosen(inventory.provisioners.items, parameters, name="provisioners")
+        objects += pools.chosen(inventory.provisioners.items, parameters, name="provisioners")
     if pools.names_given(parameters, "nodepools"):
-        found += pools.chosen(pools.living_pools(inventory), parameters, name="nodepools")
-    standing = tuple(one for one in found if not one.metadata.deleting)
+        objects += pools.chosen(pools.living_pools(inventory), parameters, name="nodepools")
+    standing = tuple(item for item in objects if not item.metadata.deleting)
     if not standing:
         raise Unavailable("name the Provisioner or NodePool to delete", code="nothing_chosen")
     return standing
@@ -68,10 +68,10 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
 
 def _nodes_of(inventory: Inventory, old: Old) -> tuple[NodeRemoval, ...]:
     is_old = isinstance(old, Provisioner)
-    every = nodes.karpenters(inventory)
+    removals = nodes.karpenters(inventory)
     return tuple(
         node_removal
-        for node_removal in every
+        for node_removal in removals
         if node_removal.owned.pool == old.name and (node_removal.owned.owner == nodes.ALPHA) is is_old
     )
 

@@ -30,17 +30,17 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(pool_target(inventory, pool)) for pool in _held(inventory, parameters))
+    yield from (bare(pool_target(inventory, pool)) for pool in _held_pools(inventory, parameters))
 
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    for pool in _held(scene.inventory, parameters):
+    for pool in _held_pools(scene.inventory, parameters):
         read = scene.objects.get(bare(pool_target(scene.inventory, pool)))
         if read is None:
             raise Unavailable(f"NodePool {pool.name} could not be read, or is gone", code="not_seen")
         yield release_step(scene, pool, read=read)
 
 
-def _held(inventory: Inventory, parameters: Parameters) -> tuple[NodePool, ...]:
+def _held_pools(inventory: Inventory, parameters: Parameters) -> tuple[NodePool, ...]:
     return tuple(pool for pool in pools_named(inventory, parameters) if is_held_by_us(pool))

@@ -92,9 +92,9 @@ def _holding(inventory: Inventory, provisioner: Provisioner) -> str:
 
 def _refuse_held(inventory: Inventory) -> None:
     """Raises Unavailable only if nothing can be deleted; the message names the objects and what depends on them."""
-    held = [why for provisioner in inventory.provisioners.items if (why := _holding(inventory, provisioner))]
-    if held and not any(_is_empty(inventory, kind) for kind in kinds.ALPHA_KINDS):
-        raise Unavailable("; ".join(held[:5]), code="in_use")
+    reasons = [reason for provisioner in inventory.provisioners.items if (reason := _holding(inventory, provisioner))]
+    if reasons and not any(_is_empty(inventory, kind) for kind in kinds.ALPHA_KINDS):
+        raise Unavailable("; ".join(reasons[:5]), code="in_use")
 
 
 def _is_empty(inventory: Inventory, kind: Kind) -> bool:
@@ -102,7 +102,7 @@ def _is_empty(inventory: Inventory, kind: Kind) -> bool:
 
 
 def _items(inventory: Inventory, kind: Kind) -> tuple[NamedObject, ...]:
-    return tuple(one for one in inventory.part(PARTS[kind]).items if isinstance(one, NamedObject))
+    return tuple(item for item in inventory.part(PARTS[kind]).items if isinstance(item, NamedObject))
 
 
 def _target(kind: Kind, named_object: NamedObject) -> ObjectTarget:
@@ -132,14 +132,14 @@ def _delete_crd(scene: PlanningContext, kind: Kind) -> Step:
 def _delete(
     scene: PlanningContext, target: ObjectTarget, *, uid: str, preconditions: tuple[Field, ...], risk: Risk
 ) -> Step:
-    whole = scene.objects.get(target)
+    read = scene.objects.get(target)
     return Step(
         id="",
         title=f"Delete {target.said}",
         change=deletion(msgspec.structs.replace(target, uid=uid)),
         preconditions=preconditions,
         postconditions=(Deleted(),),
-        undo=creation(target, restorable(whole)) if whole else None,
-        undo_postconditions=(Exists(),) if whole else (),
+        undo=creation(target, restorable(read)) if read else None,
+        undo_postconditions=(Exists(),) if read else (),
         risk=risk,
     )

@@ -46,9 +46,9 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
         raise Unavailable("the running release is not known, so neither is what it ships", code="unknown_release")
     off = _webhooks_off(scene.inventory)
     for configuration in _ours(scene.inventory):
-        whole = scene.objects.get(_target(configuration))
-        if whole is not None and _is_stale(configuration, running, webhooks_off=off):
-            yield _delete(configuration, whole, running=running)
+        read = scene.objects.get(_target(configuration))
+        if read is not None and _is_stale(configuration, running, webhooks_off=off):
+            yield _delete(configuration, read, running=running)
 
 
 def _ours(inventory: Inventory) -> Iterator[WebhookConfiguration]:
@@ -72,7 +72,7 @@ def _target(configuration: WebhookConfiguration, uid: str = "") -> ObjectTarget:
     return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, configuration.name, uid=uid)
 
 
-def _delete(configuration: WebhookConfiguration, whole: Tree, *, running: Release) -> Step:
+def _delete(configuration: WebhookConfiguration, read: Tree, *, running: Release) -> Step:
     target = _target(configuration, configuration.metadata.uid or "")
     return Step(
         id="",
@@ -80,7 +80,7 @@ def _delete(configuration: WebhookConfiguration, whole: Tree, *, running: Releas
         change=deletion(target),
         preconditions=(("webhooks",),),
         postconditions=(Deleted(),),
-        undo=creation(msgspec.structs.replace(target, uid=""), restorable(whole)),
+        undo=creation(msgspec.structs.replace(target, uid=""), restorable(read)),
         undo_postconditions=(Exists(),),
         risk="high",
         manager=keeper_of(configuration.metadata),

@@ -63,16 +63,16 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    yield from _found(scene, parameters).steps
+    yield from _rename_work(scene, parameters).steps
 
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    rename_work = _found(scene, parameters)
+    rename_work = _rename_work(scene, parameters)
     return Forecast(pods=rename_work.restarting, pods_without_budget=None, blocked=rename_work.left)
 
 
-def _found(scene: PlanningContext, parameters: Parameters) -> RenameWork:
+def _rename_work(scene: PlanningContext, parameters: Parameters) -> RenameWork:
     """Templates first, since their pods have the new keys after a restart; then pods that will not
     restart, and nodes.
     """
@@ -101,8 +101,8 @@ def _renamed(target: ObjectTarget, read: Tree, *, renaming: Renaming, parameters
     field = workloads.template_field(target)
     template = value_at(read, field)
     marks, placement = (workloads.asks(parameters, name) for name in ("marks", "placement"))
-    made = renaming.template(template if isinstance(template, dict) else {}, marks=marks, placement=placement)
-    return set_at(read, field, value=made)
+    new_template = renaming.template(template if isinstance(template, dict) else {}, marks=marks, placement=placement)
+    return set_at(read, field, value=new_template)
 
 
 def _step(target: ObjectTarget, read: Tree, *, patch: Tree, restart: workloads.Restart) -> Step:

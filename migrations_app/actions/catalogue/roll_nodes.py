@@ -55,61 +55,65 @@ action = Action(
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     inventory, going = scene.inventory, _going(scene.inventory, parameters)
-    names = {one.name for one in going}
+    names = {removal.name for removal in going}
     nodes.refuse_without_finalizer(going)
     nodes.refuse_controllers(inventory, names)
     listed = set(pools.names_given(parameters, "with_protected"))
     nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
     fenced = _to_fence(scene, going)
-    drifting = drift.beside(scene, fenced)
-    yield from (_fence(one, drifting=drifting) for one in fenced)
+    drifting = drift.drifting_nodes(scene, fenced)
+    yield from (_fence(removal, drifting=drifting) for removal in fenced)
     ordered = nodes.emptiest_first(inventory, going)
     for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenters(inventory)):
-        for one in batch:
-            yield _roll(one, batch=batch, drifting=len(drifting))
+        for removal in batch:
+            yield _roll(removal, batch=batch, drifting=len(drifting))
 
 
 def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
     """The chosen nodes; without a choice those behind Machines."""
-    every = nodes.karpenters(inventory)
+    all_nodes = nodes.karpenters(inventory)
     by_name = set(pools.names_given(parameters, "nodes"))
-    _refuse_unknown(by_name, {one.name for one in every}, where="nodes")
-    by_pool = pools.owners_given(parameters, there={one.pool for one in every})
+    _refuse_unknown(by_name, {removal.name for removal in all_nodes}, where="nodes")
+    by_pool = pools.owners_given(parameters, there={removal.pool for removal in all_nodes})
     if by_name or by_pool:
-        found = [one for one in every if one.name in by_name or one.pool in by_pool]
+        chosen = [removal for removal in all_nodes if removal.name in by_name or removal.pool in by_pool]
     else:
-        found = [one for one in every if one.owned.owner == nodes.ALPHA]
+        chosen = [removal for removal in all_nodes if removal.owned.owner == nodes.ALPHA]
     left = set(pools.names_given(parameters, "without"))
-    going = [one for one in found if one.name not in left]
+    going = [removal for removal in chosen if removal.name not in left]
     if not going:
         raise Unavailable("there is no node to be replaced", code="nothing_to_do")
     return going
 
 
-def _refuse_unknown(given: set[str], there: set[str], *, where: str) -> None:
-    missing = sorted(given - there)
+def _refuse_unknown(names: set[str], there: set[str], *, where: str) -> None:
+    missing = sorted(names - there)
     if missing:
-        raise InvalidInput(f"not among Karpenter's nodes: {nodes.said(missing)}", where=where, code="unknown_name")
+        raise InvalidInput(f"not among Karpenter's nodes: {nodes.name_list(missing)}", where=where, code="unknown_name")
 
 
 def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
-    most, wanted = scene.limits.batch, parameters.get("batch")
-    if wanted is None:
+    most, size = scene.limits.batch, parameters.get("batch")
+    if size is None:
         return scene.limits
-    if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= most:
+    if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
         raise InvalidInput(f"a whole number from 1 to {most} is wanted", where="batch", code="bad_parameter")
-    return msgspec.structs.replace(scene.limits, batch=wanted)
+    return msgspec.structs.replace(scene.limits, batch=size)
 
 
 def _to_fence(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
     """The Provisioners to taint first; otherwise they would launch the replacements as Machines again."""
-    owners = {one.owned.pool for one in going if one.owned.owner == nodes.ALPHA}
-    old = [one for one in scene.inventory.provisioners.items if one.name in owners and not one.metadata.deleting]
+    owners = {removal.owned.pool for removal in going if removal.owned.owner == nodes.ALPHA}
+    old = [
+        provisioner
+        for provisioner in scene.inventory.provisioners.items
+        if provisioner.name in owners and not provisioner.metadata.deleting
+    ]
     if owners:
         pools.refuse_other_release(scene)
         pools.refuse_without_successor(scene.inventory, old)
         _refuse_nowhere_to_go(scene.inventory)
-    return [one for one in old if not pools.fenced(one)]
+    return [provisioner for provisioner in old if not pools.fenced(provisioner)]
 
 
 def _refuse_nowhere_to_go(inventory: Inventory) -> None:
@@ -118,21 +122,23 @@ def _refuse_nowhere_to_go(inventory: Inventory) -> None:
         raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
 
 
-def _fence(one: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
-    note = drift.words(row for row in drifting if row.owned.pool == one.name)
-    return pools.fence(one, title=f"Taint Provisioner {one.name}: it launches no more nodes for these pods", note=note)
+def _fence(provisioner: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
+    note = drift.words(row for row in drifting if row.owned.pool == provisioner.name)
+    return pools.fence(
+        provisioner, title=f"Taint Provisioner {provisioner.name}: it launches no more nodes for these pods", note=note
+    )
 
 
-def _roll(one: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
+def _roll(removal: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
     """The next batch waits until nothing is drained any more, so that it does not add to Karpenter's own drift."""
-    gone, seconds = tuple(row.target for row in batch), GATE_SECONDS + drift.SECONDS_A_NODE * drifting
-    gate = Gate(gone=gone, replaced=True, pending_above=0, seconds=seconds, no_drains=drifting > 0)
+    targets, seconds = tuple(row.target for row in batch), GATE_SECONDS + drift.SECONDS_A_NODE * drifting
+    gate = Gate(gone=targets, replaced=True, pending_above=0, seconds=seconds, no_drains=drifting > 0)
     return delete_step(
-        one.target,
+        removal.target,
         preconditions=PRECONDITIONS,
-        title=f"Drain and replace node {one.name} of {one.owned.pool or 'no pool'}",
+        title=f"Drain and replace node {removal.name} of {removal.owned.pool or 'no pool'}",
         risk="high",
-        after=gate if one is batch[-1] else None,
+        after=gate if removal is batch[-1] else None,
         note="a deleted node does not come back; its pods are evicted within their budgets",
     )
 
@@ -140,11 +146,13 @@ def _roll(one: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> S
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     going = _going(scene.inventory, parameters)
-    listed = [name for name in pools.names_given(parameters, "with_protected") if name in {one.name for one in going}]
-    also = (f"protected pods run on {nodes.said(listed)}: they may hold the drain up",) if listed else ()
+    listed = [
+        name for name in pools.names_given(parameters, "with_protected") if name in {removal.name for removal in going}
+    ]
+    also = (f"protected pods run on {nodes.name_list(listed)}: they may hold the drain up",) if listed else ()
     lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:
         lost.append("data on the nodes' own disks")
-    drifting = drift.beside(scene, _to_fence(scene, going))
-    moving = {one.name for one in (*going, *drifting)}
+    drifting = drift.drifting_nodes(scene, _to_fence(scene, going))
+    moving = {removal.name for removal in (*going, *drifting)}
     return nodes.forecast(scene.inventory, moving, lost=tuple(lost), also=also, beside=drift.words(drifting))

@@ -63,11 +63,11 @@ def _way(parameters: Parameters) -> str:
 
 
 def _seconds(parameters: Parameters) -> int:
-    found = parameters.get("seconds", SHORT_LIFE.seconds)
-    if not isinstance(found, int) or isinstance(found, bool) or not SHORT_LIFE.least <= found <= SHORT_LIFE.most:
+    number = parameters.get("seconds", SHORT_LIFE.seconds)
+    if not isinstance(number, int) or isinstance(number, bool) or not SHORT_LIFE.least <= number <= SHORT_LIFE.most:
         words = f"a whole number from {SHORT_LIFE.least} to {SHORT_LIFE.most} is wanted"
         raise InvalidInput(words, where="seconds", code="bad_parameter")
-    return found
+    return number
 
 
 def _old(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...]:
@@ -81,9 +81,9 @@ def _parted(
     inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
     """The nodes that will be replaced, and those that drift does not reach, since nothing drifts without a hash."""
-    every = list(nodes.alpha(inventory, {provisioner.name for provisioner in old}))
-    going = every if by == BY_EXPIRY else drift.reached(inventory, old)
-    return going, [node_removal for node_removal in every if node_removal not in going]
+    removals = list(nodes.alpha(inventory, {provisioner.name for provisioner in old}))
+    going = removals if by == BY_EXPIRY else drift.reached(inventory, old)
+    return going, [node_removal for node_removal in removals if node_removal not in going]
 
 
 def _refuse_without_drift(
@@ -92,7 +92,7 @@ def _refuse_without_drift(
     if not drift.is_on(scene):
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
     if rest and not going:
-        owners = nodes.said(provisioner.name for provisioner in old)
+        owners = nodes.name_list(provisioner.name for provisioner in old)
         words = f"none of {nodes.counted(len(rest), 'node')} of {owners} can drift: no hash is on them"
         raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
 
@@ -105,11 +105,11 @@ def _fence(
         return
     own_count = sum(row.owned.pool == provisioner.name for row in going)
     node_count = own_count + sum(row.owned.pool == provisioner.name for row in rest)
-    what = (
+    verb = (
         "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(provisioner) else "Shorten"
     )
     how = "expire" if seconds is not None else "can drift"
-    title = f"{what} Provisioner {provisioner.name}: {own_count} of {nodes.counted(node_count, 'node')} {how}"
+    title = f"{verb} Provisioner {provisioner.name}: {own_count} of {nodes.counted(node_count, 'node')} {how}"
     note = "nodes that are replaced meanwhile do not come back when the taint is taken off"
     yield pools.fence(provisioner, title=title, spec=spec, note=note)
 
@@ -118,11 +118,11 @@ def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRem
     """The step that waits for the replacement. `compared`: whether counters from before the first request exist to
     compare with.
     """
-    whole = not rest and len(going) == len(nodes.alpha(inventory))
+    all_nodes = not rest and len(going) == len(nodes.alpha(inventory))
     gate = Gate(
-        gone=() if whole else tuple(node_removal.target for node_removal in going),
+        gone=() if all_nodes else tuple(node_removal.target for node_removal in going),
         replaced=compared,
-        no_legacy_nodes=whole,
+        no_legacy_nodes=all_nodes,
         pending_above=0 if compared else None,
         seconds=max(LEAST_SECONDS, drift.SECONDS_A_NODE * len(going)),
     )
@@ -131,7 +131,7 @@ def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRem
 
 
 def _rest(rest: list[NodeRemoval]) -> str:
-    names = nodes.said(node_removal.name for node_removal in rest)
+    names = nodes.name_list(node_removal.name for node_removal in rest)
     return f"{nodes.counted(len(rest), 'node')} without a hash cannot drift; roll afterwards: {names}" if rest else ""
 
 

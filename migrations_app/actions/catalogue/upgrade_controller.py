@@ -34,11 +34,11 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     if proposal is None:
         raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
     run = proposal.run
-    back, why = _way_back(proposal)
+    back, reason = _way_back(proposal)
     yield helm_step(
         proposal,
         title=f"Upgrade Helm release {run.namespace}/{run.release} from {proposal.from_version} to {run.version}",
-        note=f"Chart {run.source} ({run.chart_digest}). {why or 'Taken back by helm rollback.'}",
+        note=f"Chart {run.source} ({run.chart_digest}). {reason or 'Taken back by helm rollback.'}",
         undo=back,
     )
 
@@ -46,15 +46,15 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     """The forecast: no node moves by it; what cannot be undone is said."""
-    why = _way_back(scene.helm)[1] if scene.helm else ""
-    return Forecast(cannot_be_undone=(why,) if why else ())
+    reason = _way_back(scene.helm)[1] if scene.helm else ""
+    return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
 def _way_back(proposal: HelmProposal) -> tuple[Change | None, str]:
     """The rollback, or why there is none."""
     run = proposal.run
-    if why := no_way_back(parse(run.version), parse(proposal.from_version)):
-        return None, f"It is not taken back by karpdash: {why}."
+    if reason := no_way_back(parse(run.version), parse(proposal.from_version)):
+        return None, f"It is not taken back by karpdash: {reason}."
     back = HelmRun(
         do="rollback", release=run.release, namespace=run.namespace, chart=run.chart, before=run.before + 1,
         to=run.before, version=proposal.from_version,

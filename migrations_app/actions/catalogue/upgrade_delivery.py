@@ -7,7 +7,7 @@ import msgspec
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed, merge
 from migrations_app.actions.conditions import Tree, projected
-from migrations_app.actions.patches import held, patch_step
+from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import landing
 from migrations_app.actions.targets.deliveries import (
@@ -18,7 +18,7 @@ from migrations_app.actions.targets.deliveries import (
     the_delivery,
     upgrade_patch,
 )
-from migrations_app.actions.targets.delivery_settled import brought, gate_of_way_back, settled_gate
+from migrations_app.actions.targets.delivery_settled import gate_of_way_back, is_delivered, settled_gate
 from migrations_app.actions.targets.helm_releases import no_way_back
 from migrations_app.actions.undo import bare
 from migrations_app.inventory.facts.controller import CHART
@@ -55,10 +55,14 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    delivery, wanted = _chosen(inventory, parameters), parse(str(parameters.get("release") or ""))
-    if wanted is not None and parse(delivery.version) == wanted and brought(inventory, delivery, release=wanted):
+    delivery, target_release = _chosen(inventory, parameters), parse(str(parameters.get("release") or ""))
+    if (
+        target_release is not None
+        and parse(delivery.version) == target_release
+        and is_delivered(inventory, delivery, release=target_release)
+    ):
         # Told before rights are asked for: what a person did meanwhile needs none.
-        raise Unavailable(f"{delivery.said} is at {wanted} already", code="nothing_to_do")
+        raise Unavailable(f"{delivery.said} is at {target_release} already", code="nothing_to_do")
     yield bare(delivery_target(delivery.delivery))
 
 
@@ -77,17 +81,17 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     if patch == {"spec": {}}:
         raise Unavailable(f"{delivery.said} is at {to} already", code="nothing_to_do")
     title = f"Upgrade {delivery.chart} in {delivery.said} from {delivery.version or 'no version'} to {as_tag(to)}"
-    made = patch_step(
+    step = patch_step(
         target, read, patch=patch, title=title, risk="high", after=settled_gate(scene.inventory, delivery, to=to)
     )
-    yield _with_way_back(made, delivery, read=read, to=to)
+    yield _with_way_back(step, delivery, read=read, to=to)
 
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node moves by it; what cannot be undone is said."""
-    why = _no_way_back(_chosen(scene.inventory, parameters), _lands(scene, parameters))
-    return Forecast(cannot_be_undone=(why,) if why else ())
+    reason = _no_way_back(_chosen(scene.inventory, parameters), _lands(scene, parameters))
+    return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> ChartDelivery:
@@ -106,20 +110,23 @@ def _with_way_back(step: Step, delivery: ChartDelivery, *, read: Tree, to: Relea
     """The step with what starts a sync, the whole object as its condition, and its undo where the tables know one."""
     by_hand = delivery.delivery.kind == APPLICATION and not acts(delivery.delivery)
     starts = sync_once(read) if by_hand else {}
-    change, why = step.change, _no_way_back(delivery, to)
+    change, reason = step.change, _no_way_back(delivery, to)
     note = "It does not sync by itself: the same request starts one sync, which deletes nothing." if by_hand else ""
-    notes = (note, f"It is not taken back by karpdash: {why}." if why else "Taken back: the former version and values.")
+    notes = (
+        note,
+        f"It is not taken back by karpdash: {reason}." if reason else "Taken back: the former version and values.",
+    )
     undo: Change | None = None
     if change is not None:
         change = merge(change.target, change.body | starts)
-        undo = merge(change.target, step.undo.body | starts) if step.undo and not why else None
+        undo = merge(change.target, step.undo.body | starts) if step.undo and not reason else None
     return msgspec.structs.replace(
         step,
         change=change,
         preconditions=WHOLE,
         digest=projected(read, WHOLE),
         undo=undo,
-        undo_postconditions=held(step.undo.body) if step.undo and undo else (),
+        undo_postconditions=field_conditions(step.undo.body) if step.undo and undo else (),
         undo_after=gate_of_way_back(step.after, delivery) if undo and step.after else None,
         note=" ".join(filter(None, notes)),
     )

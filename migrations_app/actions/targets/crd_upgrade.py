@@ -24,14 +24,14 @@ STRATEGY: Field = ("spec", "conversion", "strategy")
 RULES = "x-kubernetes-validations"
 
 
-def creating_crd(target: ObjectTarget, wanted: Body, *, marks: Tree, release: Release) -> Step:
+def creating_crd(target: ObjectTarget, crd: Body, *, marks: Tree, release: Release) -> Step:
     """The step that creates the CRD as shipped. It has no undo: deleting a CRD deletes its objects, and keeping it
     does no harm.
     """
-    body = restorable(wanted)
+    body = restorable(crd)
     metadata = body["metadata"]
-    for name, given in marks.items():
-        metadata = metadata | {name: (metadata.get(name) or {}) | given}
+    for name, entries in marks.items():
+        metadata = metadata | {name: (metadata.get(name) or {}) | entries}
     ready = ListContains(field=("status", "conditions"), element={"type": "Established", "status": "True"})
     return Step(
         id="",
@@ -43,30 +43,30 @@ def creating_crd(target: ObjectTarget, wanted: Body, *, marks: Tree, release: Re
     )
 
 
-def upgrading_crd(target: ObjectTarget, before: Tree, *, wanted: Body, release: Release) -> Step | None:
+def upgrading_crd(target: ObjectTarget, before: Tree, *, after: Body, release: Release) -> Step | None:
     """The step that patches the CRD; None if nothing differs.
 
     Raises Unavailable if it would remove a version in which objects may still be stored.
     """
-    _refuse_dropping(target, before, wanted=wanted)
-    if alike(before["spec"], wanted["spec"]):
+    _refuse_dropping(target, before, after=after)
+    if alike(before["spec"], after["spec"]):
         return None
     generation = value_at(before, ("metadata", "generation")) or 0
     patch: Body = {
-        "metadata": {"annotations": _annotations(before, wanted) | {MARK: f"{release} over generation {generation}"}},
-        "spec": between(before["spec"], wanted["spec"]),
+        "metadata": {"annotations": _annotations(before, after) | {MARK: f"{release} over generation {generation}"}},
+        "spec": between(before["spec"], after["spec"]),
     }
-    undo = _undo(patch, before, wanted=wanted)
+    undo = _undo(patch, before, after=after)
     return Step(
         id="",
-        title=f"Bring {target.name} to {release}: {_versions_text(wanted)}",
+        title=f"Bring {target.name} to {release}: {_versions_text(after)}",
         change=merge(target, patch),
         preconditions=(("spec", "versions"), ("spec", "names"), STRATEGY, SERVICE, ("status", "storedVersions")),
-        postconditions=_postconditions(patch, before, wanted=wanted),
+        postconditions=_postconditions(patch, before, after=after),
         undo=merge(target, undo),
-        undo_postconditions=_postconditions(undo, wanted, wanted={"spec": _versions_of(undo, before)}),
-        risk="high" if _storage(before) != _storage(wanted) or _dropped(before, wanted) else "medium",
-        note=_note(before, wanted),
+        undo_postconditions=_postconditions(undo, after, after={"spec": _versions_of(undo, before)}),
+        risk="high" if _storage(before) != _storage(after) or _dropped(before, after) else "medium",
+        note=_note(before, after),
     )
 
 
@@ -82,23 +82,23 @@ def without_rules(part: Any) -> Any:  # noqa: ANN401 - plain JSON
     return [without_rules(value) for value in part] if isinstance(part, list) else part
 
 
-def _refuse_dropping(target: ObjectTarget, before: Tree, *, wanted: Body) -> None:
+def _refuse_dropping(target: ObjectTarget, before: Tree, *, after: Body) -> None:
     stored = value_at(before, ("status", "storedVersions")) or []
-    lost = sorted(set(stored) - {version["name"] for version in _versions(wanted)})
+    lost = sorted(set(stored) - {version["name"] for version in _versions(after)})
     if lost:
         words = f"{target.name} still lists {', '.join(lost)} as stored: rewrite its objects first"
         raise Unavailable(words, code="still_stored")
 
 
-def _annotations(before: Tree, wanted: Body) -> Body:
+def _annotations(before: Tree, after: Body) -> Body:
     existing = value_at(before, ("metadata", "annotations")) or {}
-    shipped = value_at(wanted, ("metadata", "annotations")) or {}
+    shipped = value_at(after, ("metadata", "annotations")) or {}
     return {key: value for key, value in shipped.items() if existing.get(key) != value}
 
 
 def _versions(crd: Tree) -> list[Tree]:
-    found: list[Tree] = value_at(crd, ("spec", "versions")) or []
-    return found
+    versions: list[Tree] = value_at(crd, ("spec", "versions")) or []
+    return versions
 
 
 def _storage(crd: Tree) -> str:
@@ -106,61 +106,65 @@ def _storage(crd: Tree) -> str:
 
 
 def _dropped(before: Tree, after: Tree) -> list[str]:
-    kept = {version["name"] for version in _versions(after)}
-    return [str(version["name"]) for version in _versions(before) if version["name"] not in kept]
+    names = {version["name"] for version in _versions(after)}
+    return [str(version["name"]) for version in _versions(before) if version["name"] not in names]
 
 
-def _undo(patch: Body, before: Tree, *, wanted: Body) -> Body:
+def _undo(patch: Body, before: Tree, *, after: Body) -> Body:
     """The previous state, except that a new storage version stays served, with its conversion, since objects may be
     stored in it.
     """
     undo = way_back(patch, before)
-    if not _keeps(before, wanted):
+    if not _keeps(before, after):
         return undo
-    new = next(version for version in _versions(wanted) if version.get("storage"))
+    new = next(version for version in _versions(after) if version.get("storage"))
     spec = {key: value for key, value in undo["spec"].items() if key != "conversion"}
     return undo | {"spec": spec | {"versions": [*_versions(before), new | {"storage": False}]}}
 
 
-def _keeps(before: Tree, wanted: Body) -> str:
+def _keeps(before: Tree, after: Body) -> str:
     """The version that stays served after the undo; empty if none must."""
-    new = _storage(wanted)
+    new = _storage(after)
     return "" if new in {version["name"] for version in _versions(before)} else new
 
 
 def _versions_of(undo: Body, before: Tree) -> Tree:
-    found: Tree = {"versions": undo["spec"].get("versions") or _versions(before)}
-    return found
+    spec: Tree = {"versions": undo["spec"].get("versions") or _versions(before)}
+    return spec
 
 
-def _postconditions(patch: Body, before: Tree, *, wanted: Tree) -> tuple[Condition, ...]:
-    return tuple(_conditions(patch, before, wanted=wanted))
+def _postconditions(patch: Body, before: Tree, *, after: Tree) -> tuple[Condition, ...]:
+    return tuple(_conditions(patch, before, after=after))
 
 
-def _conditions(patch: Body, before: Tree, *, wanted: Tree) -> Iterator[Condition]:
+def _conditions(patch: Body, before: Tree, *, after: Tree) -> Iterator[Condition]:
     """The conditions that a read verifies. Schemas are not compared, because old servers drop CEL rules."""
     yield FieldEquals(field=("metadata", "annotations", MARK), value=patch["metadata"]["annotations"][MARK])
-    for version in _versions(wanted):
+    for version in _versions(after):
         flags = {"name": version["name"], "served": version["served"], "storage": version["storage"]}
         yield ListContains(field=("spec", "versions"), element=flags)
-    for name in _dropped(before, wanted):
+    for name in _dropped(before, after):
         yield ListContains(field=("spec", "versions"), element={"name": name}, absent=True)
     strategy = value_at(patch, STRATEGY)
     if strategy is not None:
         yield FieldEquals(field=STRATEGY, value=strategy)
 
 
-def _versions_text(wanted: Body) -> str:
-    served = [str(version["name"]) for version in _versions(wanted) if version.get("served")]
-    return f"{', '.join(served)} served, {_storage(wanted)} stored"
+def _versions_text(crd: Body) -> str:
+    served = [str(version["name"]) for version in _versions(crd) if version.get("served")]
+    return f"{', '.join(served)} served, {_storage(crd)} stored"
 
 
-def _note(before: Tree, wanted: Body) -> str:
-    kept = _keeps(before, wanted)
-    if kept:
-        return f"Taken back, {kept} stays served: objects may be stored in it by then."
-    gone = _dropped(before, wanted)
-    return f"{', '.join(gone)} is no longer served: whoever still reads or applies it is refused." if gone else ""
+def _note(before: Tree, after: Body) -> str:
+    old_version = _keeps(before, after)
+    if old_version:
+        return f"Taken back, {old_version} stays served: objects may be stored in it by then."
+    lost_versions = _dropped(before, after)
+    return (
+        f"{', '.join(lost_versions)} is no longer served: whoever still reads or applies it is refused."
+        if lost_versions
+        else ""
+    )
 
 
 def with_note(step: Step, *words: str) -> Step:

@@ -30,16 +30,16 @@ CLIENT = ("spec", "conversion", "webhook", "clientConfig")
 OFF: Body = {"strategy": "None", "webhook": None}
 
 
-def with_conversion(wanted: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
+def with_conversion(crd: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
     """The CRD as shipped, with the conversion for this cluster. Raises Unavailable if its Service cannot answer."""
-    shipped = value_at(wanted, ("spec", "conversion"))
+    shipped = value_at(crd, ("spec", "conversion"))
     if not isinstance(shipped, dict) or shipped.get("strategy") != "Webhook":
-        return wanted | {"spec": wanted["spec"] | {"conversion": dict(OFF) if before else {"strategy": "None"}}}
+        return crd | {"spec": crd["spec"] | {"conversion": dict(OFF) if before else {"strategy": "None"}}}
     _refuse_switched_off(inventory, release)
-    client = _client(wanted, before, inventory=inventory, release=release)
-    _refuse_unanswered(client, str(value_at(wanted, ("metadata", "name"))), inventory=inventory)
+    client = _client(crd, before, inventory=inventory, release=release)
+    _refuse_unanswered(client, str(value_at(crd, ("metadata", "name"))), inventory=inventory)
     webhook = shipped["webhook"] | {"clientConfig": client}
-    return wanted | {"spec": wanted["spec"] | {"conversion": shipped | {"webhook": webhook}}}
+    return crd | {"spec": crd["spec"] | {"conversion": shipped | {"webhook": webhook}}}
 
 
 def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
@@ -49,13 +49,13 @@ def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
         raise Unavailable(words, code="conversion_off")
 
 
-def _client(wanted: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
+def _client(crd: Body, before: Tree | None, *, inventory: Inventory, release: Release) -> Body:
     """The existing client configuration is kept, in particular its caBundle, which the controller writes."""
     existing = value_at(before, CLIENT)
     if isinstance(existing, dict) and (existing.get("service") or existing.get("url")):
         return existing
     name, namespace, port = _service(inventory, release)
-    service = value_at(wanted, (*CLIENT, "service")) or {}
+    service = value_at(crd, (*CLIENT, "service")) or {}
     return {"service": service | {"name": name, "namespace": namespace, "port": port}}
 
 
@@ -97,15 +97,15 @@ def crds_of(files: Mapping[str, bytes], release: Release) -> dict[str, Body]:
     shipped = crd_set(release)
     if shipped is None:
         raise Unavailable(f"the CRDs of {release} are not known", code="unknown_release")
-    found = {str(value_at(document, ("metadata", "name"))): document for document in _documents(files)}
-    missing = [row.name for row in shipped.crds if row.name not in found]
-    strange = sorted(set(found) - {row.name for row in shipped.crds})
+    by_name = {str(value_at(document, ("metadata", "name"))): document for document in _documents(files)}
+    missing = [row.name for row in shipped.crds if row.name not in by_name]
+    strange = sorted(set(by_name) - {row.name for row in shipped.crds})
     if missing or strange:
         words = f"without {', '.join(missing)}" if missing else f"with {', '.join(strange)}"
         raise Unavailable(f"this is not the chart of {release}: it comes {words}", code="strange_chart")
     for row in shipped.crds:
-        _refuse_odd(found[row.name], row)
-    return {row.name: found[row.name] for row in shipped.crds}
+        _refuse_odd(by_name[row.name], row)
+    return {row.name: by_name[row.name] for row in shipped.crds}
 
 
 def origin(files: Mapping[str, bytes]) -> str:
@@ -123,10 +123,15 @@ def _refuse_other(files: Mapping[str, bytes], release: Release) -> None:
 
 def _documents(files: Mapping[str, bytes]) -> list[Body]:
     """Every document except Chart.yaml; each must be a CRD."""
-    every = [_read(body) for name, body in sorted(files.items()) if name not in (CHART, ORIGIN)]
-    flat = [one for file in every for one in (file if isinstance(file, list) else [file]) if one is not None]
-    for one in flat:
-        if not isinstance(one, dict) or one.get("kind") != "CustomResourceDefinition":
+    contents = [_read(body) for name, body in sorted(files.items()) if name not in (CHART, ORIGIN)]
+    flat = [
+        document
+        for file in contents
+        for document in (file if isinstance(file, list) else [file])
+        if document is not None
+    ]
+    for document in flat:
+        if not isinstance(document, dict) or document.get("kind") != "CustomResourceDefinition":
             raise Unavailable("the chart holds something else than CRDs beside them", code="strange_chart")
     return flat
 

@@ -116,11 +116,11 @@ def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
     return laid(_base(read, helm), _edits_of_parameters(read, helm))
 
 
-def _map(read: Tree, found: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
+def _map(read: Tree, value: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
     """The map that should stand there; empty if nothing does. Raises Unavailable for anything else."""
-    if found is not None and not isinstance(found, dict):
+    if value is not None and not isinstance(value, dict):
         _refuse_values(read)
-    return found or {}
+    return value or {}
 
 
 def _refuse_values(read: Tree) -> NoReturn:
@@ -133,8 +133,8 @@ def _base(read: Tree, helm: Tree) -> dict[str, Any]:
     if helm.get("valuesObject"):
         return _map(read, helm["valuesObject"])
     text = str(helm.get("values") or "")
-    found = read_document(text.encode(), limits=MANIFESTS) if text.strip() else None
-    return _map(read, found)
+    document = read_document(text.encode(), limits=MANIFESTS) if text.strip() else None
+    return _map(read, document)
 
 
 def _edits_of_parameters(read: Tree, helm: Tree) -> Edits:
@@ -146,8 +146,8 @@ def _edits_of_parameters(read: Tree, helm: Tree) -> Edits:
 
 
 def _parameters(helm: Tree) -> list[Tree]:
-    found = helm.get("parameters")
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    parameters = helm.get("parameters")
+    return [row for row in parameters if isinstance(row, dict)] if isinstance(parameters, list) else []
 
 
 def _json(row: Tree) -> str:
@@ -162,8 +162,8 @@ def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) 
     before = read.get("spec") or {}
     after, trees = changed_spec(read, place, version=version, edits=edits)
     patch = between(before, after)
-    sent = (patch, way_back(patch, before), *trees)
-    if any(hidden(one) != one for one in sent):
+    bodies = (patch, way_back(patch, before), *trees)
+    if any(hidden(body) != body for body in bodies):
         words = "a value that looks like a secret would have to stand in the plan: change it by hand first"
         raise InvalidInput(words, code="secret_value")
     return {"spec": patch}
@@ -182,7 +182,7 @@ def without_null(tree: Any) -> Any:  # noqa: ANN401 - plain JSON
     """The same without fields of maps that are null: the API server stores none of those that were taken out."""
     if isinstance(tree, dict):
         return {key: without_null(value) for key, value in tree.items() if value is not None}
-    return [without_null(one) for one in tree] if isinstance(tree, list) else tree
+    return [without_null(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _changed_values(read: Tree, after: Tree, *, place: ChartPlace, edits: Edits) -> tuple[Tree, ...]:
@@ -195,8 +195,8 @@ def _changed_values(read: Tree, after: Tree, *, place: ChartPlace, edits: Edits)
     old = _base(read, helm)
     new = laid(old, edits, prune=True)
     if rows := _parameters(helm):
-        kept = [row for row in rows if not _touched(str(row.get("name")), edits)]
-        helm["parameters"] = kept or None
+        parameters = [row for row in rows if not _touched(str(row.get("name")), edits)]
+        helm["parameters"] = parameters or None
     if helm.get("valuesObject"):
         helm["valuesObject"] = new
         return ()

@@ -24,12 +24,16 @@ def settled_gate(inventory: Inventory, chart_delivery: ChartDelivery, *, to: Rel
     return Gate(delivery=delivery, controller=controller, seconds=SETTLE_SECONDS)
 
 
-def brought(inventory: Inventory, delivery: ChartDelivery, *, release: Release) -> bool:
+def is_delivered(inventory: Inventory, delivery: ChartDelivery, *, release: Release) -> bool:
     """Whether that release of the chart is installed: the controller's by its image; other charts have no further
     evidence.
     """
     controller = installation(inventory) if delivery.chart == CHART else None
-    images = [each.image or "" for each in controller.workload.template.spec.containers or ()] if controller else []
+    images = (
+        [container.image or "" for container in controller.workload.template.spec.containers or ()]
+        if controller
+        else []
+    )
     return delivery.chart != CHART or any(image_release(image) == release for image in images)
 
 

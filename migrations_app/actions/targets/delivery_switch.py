@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from migrations_app.actions.base import Parameters, Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, checked_name, merge
 from migrations_app.actions.conditions import Field, Tree, projected, value_at
-from migrations_app.actions.patches import held, patch_step
+from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.deliveries import ROWS, delivery_target
 from migrations_app.errors import InvalidInput
@@ -37,13 +37,13 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
         for delivery in inventory.deliveries.items
         if delivery.kind in ROWS and stays_here(delivery)
     }
-    given = parameters.get(NAMES) or ()
-    if isinstance(given, str) or not isinstance(given, list | tuple):
+    names = parameters.get(NAMES) or ()
+    if isinstance(names, str) or not isinstance(names, list | tuple):
         raise InvalidInput("a list of names is wanted", where=NAMES, code="bad_parameter")
-    for text in given:
+    for text in names:
         if text not in by_name:
             raise InvalidInput(f"not among the deliveries of Karpenter: {str(text)[:120]}", where=NAMES, code="gone")
-    return tuple(by_name[name] for name in dict.fromkeys(given)) if given else tuple(by_name.values())
+    return tuple(by_name[name] for name in dict.fromkeys(names)) if names else tuple(by_name.values())
 
 
 def switch_of(target: ObjectTarget) -> Field:
@@ -54,11 +54,11 @@ def switch_of(target: ObjectTarget) -> Field:
 def pause_step(delivery: GitOpsDelivery, read: Tree) -> Step:
     """A step that switches it off and writes down what the switch said; its undo switches it on as it was."""
     target = _checked(delivery)
-    made = patch_step(
+    step = patch_step(
         target, read, patch=pausing(target, value_at(read, switch_of(target))), title=f"Pause {said_of(delivery)}",
         risk="medium", note=reverted_by(delivery), manager=_switched_on_again(delivery, read),
     )  # fmt: skip
-    return _whole(made, target, read=read)
+    return _with_whole_switch(step, target, read=read)
 
 
 def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
@@ -66,15 +66,17 @@ def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
     target = _checked(delivery)
     before = before_pause(target, read)
     off, on = pausing(target, before), resuming(target, before)
-    made = patch_step(
+    step = patch_step(
         target, read, patch=on, title=f"Resume {said_of(delivery)}", risk="medium",
         note="It applies its source at once: what the source says otherwise is taken back by it.",
     )  # fmt: skip
     # Its undo is that of a delivery which is paused, also where the plan is made before the pause.
-    return _whole(replace(made, undo=merge(target, off), undo_postconditions=held(off)), target, read=read)
+    return _with_whole_switch(
+        replace(step, undo=merge(target, off), undo_postconditions=field_conditions(off)), target, read=read
+    )
 
 
-def _whole(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
+def _with_whole_switch(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
     """The step with the whole switch as its condition, and what is written down of it."""
     fields = (switch_of(target), ("metadata", "annotations", PAUSED))
     return replace(step, preconditions=fields, digest=projected(read, fields))
@@ -82,8 +84,8 @@ def _whole(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
 
 def pausing(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
     """The merge patch that suspends it."""
-    kept = {"annotations": {PAUSED: json.dumps(setting, sort_keys=True, separators=(",", ":"))}}
-    return {"metadata": kept} | _switched(target, None if target.kind == APPLICATION else True)
+    metadata = {"annotations": {PAUSED: json.dumps(setting, sort_keys=True, separators=(",", ":"))}}
+    return {"metadata": metadata} | _switched(target, None if target.kind == APPLICATION else True)
 
 
 def resuming(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
@@ -103,14 +105,14 @@ def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - pla
     if text is None:
         return value_at(read, switch_of(target))
     try:
-        found = parse_json(text) if len(text) <= LONGEST else ""
+        setting = parse_json(text) if len(text) <= LONGEST else ""
     except ValueError:
-        found = ""
-    good = isinstance(found, dict) if target.kind == APPLICATION else found in (None, False)
+        setting = ""
+    good = isinstance(setting, dict) if target.kind == APPLICATION else setting in (None, False)
     if not good:
         words = f"{target.said}: the annotation {PAUSED} does not say how it was; resume it by hand and take it off"
         raise Unavailable(words, code="changed")
-    return found
+    return setting
 
 
 def reverted_by(delivery: GitOpsDelivery) -> str:

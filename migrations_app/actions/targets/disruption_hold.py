@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Body, Change, ObjectTarget, checked_name, merge
 from migrations_app.actions.conditions import Field, Tree, projected, value_at
-from migrations_app.actions.patches import held, patch_step
+from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.pools import (
     chosen,
@@ -82,18 +82,18 @@ def release_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
     """
     target, before = pool_target(scene.inventory, pool), former_budgets(pool, read)
     if value_at(read, BUDGETS) != NO_NODES:
-        made = patch_step(
+        step = patch_step(
             target, read, patch={"metadata": {"annotations": {HELD: None}}},
             title=f"Leave the budgets of NodePool {pool.name}, which were changed since",
             note=f"They were changed externally and stay; before the hold they were {_text(before)}",
         )  # fmt: skip
-        return replace(made, preconditions=(BUDGETS, MARK), digest=projected(read, (BUDGETS, MARK)))
-    made = patch_step(
+        return replace(step, preconditions=(BUDGETS, MARK), digest=projected(read, (BUDGETS, MARK)))
+    step = patch_step(
         target, read, patch=releasing(before), title=f"Restore the budgets of NodePool {pool.name}",
         manager=keeper_of(pool.metadata), note=joined(f"to {_text(before)}", source_note(pool.metadata)),
     )  # fmt: skip
     back = holding(before)
-    return replace(made, undo=merge(target, back), undo_postconditions=held(back))
+    return replace(step, undo=merge(target, back), undo_postconditions=field_conditions(back))
 
 
 def holding(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON
@@ -115,25 +115,25 @@ def former_budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain J
     """The budgets from before the hold. Raises Unavailable if the annotation does not tell them."""
     text = value_at(read, MARK)
     try:
-        found = parse_json(text) if isinstance(text, str) and len(text) <= LONGEST else ""
+        budgets = parse_json(text) if isinstance(text, str) and len(text) <= LONGEST else ""
     except ValueError:
-        found = ""
-    if found is not None and not _is_list(found):
+        budgets = ""
+    if budgets is not None and not _is_list(budgets):
         words = f"NodePool {pool.name}: the annotation {HELD} does not tell its budgets; restore them by hand"
         raise Unavailable(f"{words} and take it off", code="changed")
-    return found
+    return budgets
 
 
 def _budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
     """Its budgets as they are; None where it has none. Raises Unavailable for what is no list of budgets."""
-    found = value_at(read, BUDGETS)
-    if (found is not None and not _is_list(found)) or len(_text(found)) > LONGEST:
+    budgets = value_at(read, BUDGETS)
+    if (budgets is not None and not _is_list(budgets)) or len(_text(budgets)) > LONGEST:
         raise Unavailable(f"NodePool {pool.name}: {'.'.join(BUDGETS)} cannot be read", code="not_seen")
-    return found
+    return budgets
 
 
-def _is_list(found: Any) -> bool:  # noqa: ANN401 - plain JSON
-    return isinstance(found, list) and all(isinstance(one, dict) for one in found)
+def _is_list(value: Any) -> bool:  # noqa: ANN401 - plain JSON
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _text(budgets: Any) -> str:  # noqa: ANN401 - plain JSON

@@ -17,9 +17,9 @@ SECONDS_A_NODE = 900
 
 def is_on(scene: PlanningContext) -> bool | None:
     """Whether the running controller replaces nodes that drift; None if that is not known."""
-    running, found = scene.running.release, installation(scene.inventory)
-    given = given_gates(found) if found else None
-    gates = given.text if given else None
+    running, controller = scene.running.release, installation(scene.inventory)
+    gate_setting = given_gates(controller) if controller else None
+    gates = gate_setting.text if gate_setting else None
     settings = next((config.data for config in scene.inventory.settings.items if config.data), None)
     return None if running is None else drift_is_on(running, feature_gates=gates, global_settings=settings)
 
@@ -33,7 +33,7 @@ def reached(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemo
     return [pool_node for pool_node in pool_nodes if pool_node.owned.can_drift and pool_node.owned.pool in hashed]
 
 
-def beside(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
+def drifting_nodes(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
     """The nodes that Karpenter replaces by itself because the plan changes these Provisioners, or may replace."""
     return [] if not changing or is_on(scene) is False else reached(scene.inventory, changing)
 
@@ -44,4 +44,4 @@ def words(drifting: Iterable[NodeRemoval]) -> str:
     if not names:
         return ""
     count = nodes.counted(len(names), "node")
-    return f"Karpenter itself replaces {count} by drift, outside the batches and their limits: {nodes.said(names)}"
+    return f"Karpenter itself replaces {count} by drift, outside the batches and their limits: {nodes.name_list(names)}"

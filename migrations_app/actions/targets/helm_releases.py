@@ -13,8 +13,8 @@ def one_release(inventory: Inventory, chart: str) -> HelmRelease:
     """The release of that chart. Raises Unavailable with the reason if there is none, or more than one, or if Flux,
     Argo CD or Terraform keeps it and would undo what helm does.
     """
-    if why := records_unread(inventory):
-        raise Unavailable(f"Helm's release records could not all be read: {why}", code="not_seen")
+    if reason := records_unread(inventory):
+        raise Unavailable(f"Helm's release records could not all be read: {reason}", code="not_seen")
     releases = [helm_release for helm_release in inventory.helm_releases.items if helm_release.chart == chart]
     if not releases:
         raise Unavailable(f"no Helm release of the chart {chart} is installed", code="no_release")
@@ -34,8 +34,8 @@ def _refuse_kept(inventory: Inventory) -> None:
 
 def refuse_no_way_back(running: str, to: str, *, chart: str = CHART) -> None:
     """Raises Unavailable unless the release that runs can be rolled back to that one, by the tables."""
-    if why := no_way_back(parse(running), parse(to)):
-        raise Unavailable(f"{chart}: {why}", code="no_way_back")
+    if reason := no_way_back(parse(running), parse(to)):
+        raise Unavailable(f"{chart}: {reason}", code="no_way_back")
 
 
 def no_way_back(running: Release | None, to: Release | None) -> str:

@@ -80,11 +80,11 @@ def nodes_by_pool(inventory: Inventory) -> Counter[str]:
     return Counter(node.pool for node in ownership(inventory).nodes if node.owner in OWNERS and node.owner != ALPHA)
 
 
-def said(names: Iterable[str]) -> str:
+def name_list(names: Iterable[str]) -> str:
     """The names; a long list is cut and ends with the number of the rest."""
-    every = list(names)
-    more = f" and {len(every) - NAMES_SAID} more" if len(every) > NAMES_SAID else ""
-    return ", ".join(every[:NAMES_SAID]) + more
+    all_names = list(names)
+    more = f" and {len(all_names) - NAMES_SAID} more" if len(all_names) > NAMES_SAID else ""
+    return ", ".join(all_names[:NAMES_SAID]) + more
 
 
 def counted(count: int, noun: str) -> str:
@@ -137,7 +137,7 @@ def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
     controller_nodes = sorted(controllers_on(inventory) & set(names), key=natural)
     if controller_nodes:
         raise Unavailable(
-            f"the controller itself runs on {said(controller_nodes)}: move it first", code="controller_on_node"
+            f"the controller itself runs on {name_list(controller_nodes)}: move it first", code="controller_on_node"
         )
 
 
@@ -149,54 +149,54 @@ def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
         if labels.TERMINATION_FINALIZER not in (node_removal.node.metadata.finalizers or ())
     ]
     if bare:
-        words = f"without the finalizer {labels.TERMINATION_FINALIZER} nothing drains {said(bare)}"
+        words = f"without the finalizer {labels.TERMINATION_FINALIZER} nothing drains {name_list(bare)}"
         raise Unavailable(words, code="finalizer_missing")
 
 
 def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_data: bool) -> None:
     """Raises Unavailable with the nodes whose pods a drain must not move by itself (A32)."""
-    told = ((name, list(_stuck(inventory, name, local_data=local_data))) for name in sorted(names, key=natural))
-    found = {name: why for name, why in told if why}
-    if found:
-        words = "; ".join(f"{name}: {said(why)}" for name, why in list(found.items())[:NAMES_SAID])
-        more = f"; and {counted(len(found) - NAMES_SAID, 'more node')}" if len(found) > NAMES_SAID else ""
+    pairs = ((name, list(_stuck(inventory, name, local_data=local_data))) for name in sorted(names, key=natural))
+    stuck_nodes = {name: reasons for name, reasons in pairs if reasons}
+    if stuck_nodes:
+        words = "; ".join(f"{name}: {name_list(reasons)}" for name, reasons in list(stuck_nodes.items())[:NAMES_SAID])
+        more = f"; and {counted(len(stuck_nodes) - NAMES_SAID, 'more node')}" if len(stuck_nodes) > NAMES_SAID else ""
         raise Unavailable(f"these pods or marks keep nodes, unless they are listed: {words}{more}", code="protected")
 
 
 def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str]:
-    node = next((one for one in inventory.nodes.items if one.name == name), None)
+    node = next((candidate for candidate in inventory.nodes.items if candidate.name == name), None)
     mark = _mark(node.metadata.annotations or {}, PROTECTING_NODES) if node else ""
     if mark:
         yield f"the node's own {mark}"
     for group in moving(inventory):
-        why = _why_stuck(group, local_data=local_data)
-        if why and name in group.nodes:
-            yield f"{of_group(group)} {why}"
-        elif why and len(group.nodes) >= NODES_KEPT:
-            yield f"{of_group(group)} {why}, and not all of its nodes are known"
+        reason = _stuck_reason(group, local_data=local_data)
+        if reason and name in group.nodes:
+            yield f"{of_group(group)} {reason}"
+        elif reason and len(group.nodes) >= NODES_KEPT:
+            yield f"{of_group(group)} {reason}, and not all of its nodes are known"
 
 
 def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
     """Pods and marks that hold the drain of these nodes, or that do not come back elsewhere, as text."""
     nodes_by_reason: dict[str, list[str]] = {}
     for name in sorted(names, key=natural):
-        for why in _stuck(inventory, name, local_data=False):
-            nodes_by_reason.setdefault(why, []).append(name)
-    return tuple(f"on {said(where)}: {why}" for why, where in nodes_by_reason.items())
+        for reason in _stuck(inventory, name, local_data=False):
+            nodes_by_reason.setdefault(reason, []).append(name)
+    return tuple(f"on {name_list(where)}: {reason}" for reason, where in nodes_by_reason.items())
 
 
-def _why_stuck(group: PodGroup, *, local_data: bool) -> str:
+def _stuck_reason(group: PodGroup, *, local_data: bool) -> str:
     mark = _mark(group.markers, PROTECTING)
     if not group.owner_kind:
         return "has no controller"
     if mark:
         return f"is marked {mark}"
-    kept = [kind for kind in group.storage if kind in LOCAL]
-    return "" if local_data or not kept else f"keeps data on the node ({', '.join(kept)})"
+    local_kinds = [kind for kind in group.storage if kind in LOCAL]
+    return "" if local_data or not local_kinds else f"keeps data on the node ({', '.join(local_kinds)})"
 
 
-def _mark(given: dict[str, str], keys: tuple[str, ...]) -> str:
-    return next((key for key in keys if given.get(key) == "true"), "")
+def _mark(annotations: dict[str, str], keys: tuple[str, ...]) -> str:
+    return next((key for key in keys if annotations.get(key) == "true"), "")
 
 
 def forecast(
@@ -210,14 +210,14 @@ def forecast(
     """The effect of removing these nodes in numbers. `lost`: what cannot be restored; `also`: further reasons for
     delay; `beside`: what controllers do outside the steps.
     """
-    pods, whole = _count(inventory, names)
+    pods, exact = _count(inventory, names)
     bare = None if pods is None or not isinstance(inventory.pdbs, Seen) else _unbudgeted(inventory, names)
     return Forecast(
         nodes=len(names),
         pods=pods,
         pods_without_budget=bare,
         blocked=(*blockers(inventory, names), *also),
-        at_least=not whole,
+        at_least=not exact,
         cannot_be_undone=lost,
         beside=(beside,) if beside else (),
     )
@@ -228,7 +228,7 @@ def _count(inventory: Inventory, names: Collection[str]) -> tuple[int | None, bo
     if not isinstance(inventory.pods, Seen):
         return None, True
     counts = [_on(group, names) for group in moving(inventory)]
-    return sum(many for many, _ in counts), all(whole for _, whole in counts) and not inventory.pods.quarantined
+    return sum(many for many, _ in counts), all(exact for _, exact in counts) and not inventory.pods.quarantined
 
 
 def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
@@ -240,8 +240,8 @@ def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
 
 
 def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
-    held = {id(group) for group, _ in covered(inventory)}
-    return sum(_on(group, names)[0] for group in moving(inventory) if id(group) not in held)
+    covered_ids = {id(group) for group, _ in covered(inventory)}
+    return sum(_on(group, names)[0] for group in moving(inventory) if id(group) not in covered_ids)
 
 
 def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
@@ -255,8 +255,8 @@ def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
 
 def _holding(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:
     if len(budgets) > 1:
-        every = ", ".join(budget.name for budget in budgets)
-        yield f"{of_group(group)} is under {len(budgets)} budgets ({every}): an eviction is refused"
+        names = ", ".join(budget.name for budget in budgets)
+        yield f"{of_group(group)} is under {len(budgets)} budgets ({names}): an eviction is refused"
     for budget in budgets:
         status = budget.status
         if status is not None and status.disruptions_allowed == 0 and status.expected_pods:

@@ -12,7 +12,7 @@ from migrations_app.actions.changes import Body, ObjectTarget, checked_name
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Step
-from migrations_app.actions.targets.nodes import PoolName, said
+from migrations_app.actions.targets.nodes import PoolName, name_list
 from migrations_app.conversion.convert import Item, convert
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.node_template import placeholder_paths
@@ -52,9 +52,9 @@ def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozens
 
 def keeper_of(metadata: Metadata) -> str:
     """Tool and owner, such as `Flux flux-system/karpenter`; empty if no tool reverts a direct write."""
-    found = managed(metadata)
-    tool = REVERTS.get(found.by, "")
-    owner = "/".join(part for part in (found.namespace, found.name) if part)
+    manager = managed(metadata)
+    tool = REVERTS.get(manager.by, "")
+    owner = "/".join(part for part in (manager.namespace, manager.name) if part)
     return f"{tool} {owner}" if tool and owner else tool
 
 
@@ -81,10 +81,10 @@ def served_version(inventory: Inventory, part: str) -> str:
 
 def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
     """The chosen names, each once. Raises InvalidInput for an invalid object name."""
-    given = parameters.get(name) or ()
-    if isinstance(given, str) or not isinstance(given, list | tuple):
+    values = parameters.get(name) or ()
+    if isinstance(values, str) or not isinstance(values, list | tuple):
         raise InvalidInput("a list of names is wanted", where=name, code="bad_parameter")
-    return tuple(dict.fromkeys(checked_name(one if isinstance(one, str) else "") for one in given))
+    return tuple(dict.fromkeys(checked_name(text if isinstance(text, str) else "") for text in values))
 
 
 def owners_given(parameters: Parameters, *, there: Collection[PoolName]) -> set[PoolName]:
@@ -92,32 +92,32 @@ def owners_given(parameters: Parameters, *, there: Collection[PoolName]) -> set[
 
     Raises InvalidInput for one that has no node, and for a name that stands for two of them.
     """
-    given = parameters.get("pools") or ()
-    if isinstance(given, str) or not isinstance(given, list | tuple):
+    values = parameters.get("pools") or ()
+    if isinstance(values, str) or not isinstance(values, list | tuple):
         raise InvalidInput("a list of names is wanted", where="pools", code="bad_parameter")
-    return {_owner(one if isinstance(one, str) else "", there) for one in given}
+    return {_owner(text if isinstance(text, str) else "", there) for text in values}
 
 
 def _owner(text: str, there: Collection[PoolName]) -> PoolName:
     kind, _, name = text.rpartition("/") if text.startswith(("Provisioner/", "NodePool/")) else ("", "", text)
     checked_name(name)
-    found = sorted(pool for pool in there if pool[1] == name and kind in ("", pool[0]))
-    if not found:
+    matches = sorted(pool for pool in there if pool[1] == name and kind in ("", pool[0]))
+    if not matches:
         raise InvalidInput(f"not among Karpenter's nodes: {text}", where="pools", code="unknown_name")
-    if len(found) > 1:
-        both = " or ".join("/".join(pool) for pool in found)
+    if len(matches) > 1:
+        both = " or ".join("/".join(pool) for pool in matches)
         raise InvalidInput(f"{name} stands for two: say {both}", where="pools", code="ambiguous_name")
-    return found[0]
+    return matches[0]
 
 
 def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T, ...]:
     """The objects with those names, by default all. Raises InvalidInput with the names that do not exist."""
-    wanted = names_given(parameters, name)
-    by_name = {one.name: one for one in items}
-    missing = [one for one in wanted if one not in by_name]
+    names = names_given(parameters, name)
+    by_name = {item.name: item for item in items}
+    missing = [item for item in names if item not in by_name]
     if missing:
-        raise InvalidInput(f"not in the cluster: {said(missing)}", where=name, code="unknown_name")
-    return tuple(by_name[one] for one in wanted) if wanted else tuple(items)
+        raise InvalidInput(f"not in the cluster: {name_list(missing)}", where=name, code="unknown_name")
+    return tuple(by_name[item] for item in names) if names else tuple(items)
 
 
 def source_note(metadata: Metadata) -> str:
@@ -135,8 +135,8 @@ def joined(*words: str) -> str:
 
 def is_ready(pool: WholeObject) -> bool:
     """False only if a condition says that the pool is not ready; 0.32 has no such condition."""
-    found = pool.get("status.conditions", [])
-    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    conditions = pool.get("status.conditions", [])
+    rows = [row for row in conditions if isinstance(row, dict)] if isinstance(conditions, list) else []
     return not any(row.get("type") == "Ready" and row.get("status") == "False" for row in rows)
 
 
@@ -150,15 +150,15 @@ def refuse_without_successor(inventory: Inventory, old: Iterable[Provisioner]) -
     for provisioner in old:
         reasons = [_against(provisioner, pool) for pool in living_pools(inventory)]
         if all(reasons):
-            why = min(reasons, key=len) if reasons else "there is no NodePool"
-            raise Unavailable(f"nothing takes over from Provisioner {provisioner.name}: {why}", code="no_successor")
+            reason = min(reasons, key=len) if reasons else "there is no NodePool"
+            raise Unavailable(f"nothing takes over from Provisioner {provisioner.name}: {reason}", code="no_successor")
 
 
 def _against(old: Provisioner, pool: NodePool) -> str:
     if not is_ready(pool):
         return f"NodePool {pool.name} is not ready"
-    found = misfit(old, pool)
-    return f"NodePool {pool.name} {found}" if found else ""
+    difference = misfit(old, pool)
+    return f"NodePool {pool.name} {difference}" if difference else ""
 
 
 def refuse_other_release(scene: PlanningContext) -> None:
@@ -193,10 +193,10 @@ def fence(provisioner: Provisioner, *, title: str, spec: Body | None = None, not
 
 def _taints(provisioner: Provisioner) -> list[dict[str, Any]]:
     """Its taints. Raises Unavailable if the list cannot be read, since a patch would replace it as a whole."""
-    found = provisioner.get("spec.taints", [])
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+    taints = provisioner.get("spec.taints", [])
+    if not isinstance(taints, list) or not all(isinstance(row, dict) for row in taints):
         raise Unavailable(f"Provisioner {provisioner.name}: spec.taints cannot be read", code="not_seen")
-    return list(found)
+    return list(taints)
 
 
 DEFAULT_PROFILE = "aws.defaultInstanceProfile"
@@ -237,9 +237,9 @@ def successors(inventory: Inventory, parameters: Parameters) -> tuple[Successor,
     """
     items = converted(inventory, parameters)
     _refuse_losses([loss for item in items for loss in item.losses])
-    found = [Successor(body, item) for item in items for body in item.objects if not item.view_only]
-    _refuse_placeholders(found)
-    return tuple(sorted(found, key=lambda successor: successor.body["kind"] in POOLS))
+    new_objects = [Successor(body, item) for item in items for body in item.objects if not item.view_only]
+    _refuse_placeholders(new_objects)
+    return tuple(sorted(new_objects, key=lambda successor: successor.body["kind"] in POOLS))
 
 
 def converted(inventory: Inventory, parameters: Parameters) -> tuple[Item, ...]:
@@ -257,8 +257,8 @@ def converted(inventory: Inventory, parameters: Parameters) -> tuple[Item, ...]:
 def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | None:
     """The pool or class of that kind and name, as read; None if there is none."""
     part = next((part for part, of_kind in CONVERTIBLE_PARTS.items() if of_kind == kind), None)
-    found = inventory.part(part).items if part else ()
-    return next((one for one in found if isinstance(one, WholeObject) and one.name == name), None)
+    objects = inventory.part(part).items if part else ()
+    return next((item for item in objects if isinstance(item, WholeObject) and item.name == name), None)
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:
@@ -340,7 +340,7 @@ def _refuse_losses(losses: list[ConversionFinding]) -> None:
         raise Unavailable(f"a person has to decide first: {words}{more}", code="loss")
 
 
-def _refuse_placeholders(found: list[Successor]) -> None:
-    for successor in found:
+def _refuse_placeholders(new_objects: list[Successor]) -> None:
+    for successor in new_objects:
         if any(True for _ in placeholder_paths(successor.body)):
             raise Unavailable(f"{successor.target.said} still holds a placeholder: name the node role", code="loss")

@@ -13,10 +13,12 @@ from migrations_app.karpenter import kinds
 def sources_of(inventory: Inventory, successor: Successor) -> tuple[SourceObject, ...]:
     """What the object was computed from: its pool or class, and the class or pools whose settings go into it."""
     own = dict(successor.item.source)
-    wanted = _class_named(own)
+    own_class = _class_named(own)
     of_kinds = next(pair for pair in zip(POOLS, CLASSES, strict=True) if own["kind"] in pair)
     others = [tree for tree in convertible(inventory) if tree["kind"] in of_kinds and tree != own]
-    return tuple(_source(inventory, tree) for tree in (own, *(each for each in others if _class_named(each) == wanted)))
+    return tuple(
+        _source(inventory, tree) for tree in (own, *(other for other in others if _class_named(other) == own_class))
+    )
 
 
 def _class_named(tree: Tree) -> str:

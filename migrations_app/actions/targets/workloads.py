@@ -40,57 +40,57 @@ class Renaming:
 
     def template(self, template: Tree, *, marks: bool, placement: bool) -> Tree:
         """The pod template with the requested keys renamed."""
-        found = dict(template)
+        new_template = dict(template)
         if marks and isinstance(template.get("metadata"), dict):
-            found["metadata"] = self.metadata(template["metadata"])
+            new_template["metadata"] = self.metadata(template["metadata"])
         if placement and isinstance(template.get("spec"), dict):
-            found["spec"] = self._spec(template["spec"])
-        return found
+            new_template["spec"] = self._spec(template["spec"])
+        return new_template
 
     def metadata(self, metadata: Tree) -> Tree:
         """The metadata with the successor of its marks as an annotation; the value is kept."""
-        given = metadata.get("annotations")
-        values = [given[key] for key in OLD_MARKS if key in given] if isinstance(given, dict) else []
-        if not isinstance(given, dict) or not values:
+        annotations = metadata.get("annotations")
+        values = [annotations[key] for key in OLD_MARKS if key in annotations] if isinstance(annotations, dict) else []
+        if not isinstance(annotations, dict) or not values:
             return metadata
         value = "true" if "true" in values else values[0]
-        kept = {key: text for key, text in given.items() if key not in OLD_MARKS or key not in self.gone}
-        return metadata | {"annotations": {labels.DO_NOT_DISRUPT: value} | kept}
+        others = {key: text for key, text in annotations.items() if key not in OLD_MARKS or key not in self.gone}
+        return metadata | {"annotations": {labels.DO_NOT_DISRUPT: value} | others}
 
     def _spec(self, spec: Tree) -> Tree:
-        found = dict(spec)
+        new_spec = dict(spec)
         if isinstance(spec.get("nodeSelector"), dict):
-            found["nodeSelector"] = self._selector(spec["nodeSelector"])
+            new_spec["nodeSelector"] = self._selector(spec["nodeSelector"])
         if isinstance(spec.get("affinity"), dict):
-            found["affinity"] = self._affinity(spec["affinity"])
+            new_spec["affinity"] = self._affinity(spec["affinity"])
         if isinstance(spec.get("topologySpreadConstraints"), list):
-            found["topologySpreadConstraints"] = [_topology(row) for row in spec["topologySpreadConstraints"]]
-        return found
+            new_spec["topologySpreadConstraints"] = [_topology(row) for row in spec["topologySpreadConstraints"]]
+        return new_spec
 
     def _selector(self, selector: Tree) -> Tree:
         if OLD not in selector:
             return selector
-        kept = {key: value for key, value in selector.items() if key != OLD}
-        return {NEW: self.pool_of(str(selector[OLD]))} | kept
+        others = {key: value for key, value in selector.items() if key != OLD}
+        return {NEW: self.pool_of(str(selector[OLD]))} | others
 
     def _affinity(self, affinity: Tree) -> Tree:
-        found = dict(affinity)
+        new_affinity = dict(affinity)
         if isinstance(affinity.get("nodeAffinity"), dict):
-            found["nodeAffinity"] = self._node_affinity(affinity["nodeAffinity"])
+            new_affinity["nodeAffinity"] = self._node_affinity(affinity["nodeAffinity"])
         for kind in ("podAffinity", "podAntiAffinity"):
             if isinstance(affinity.get(kind), dict):
-                found[kind] = _pod_affinity(affinity[kind])
-        return found
+                new_affinity[kind] = _pod_affinity(affinity[kind])
+        return new_affinity
 
     def _node_affinity(self, affinity: Tree) -> Tree:
-        found = dict(affinity)
+        new_affinity = dict(affinity)
         required = affinity.get(REQUIRED)
         if isinstance(required, dict) and isinstance(required.get("nodeSelectorTerms"), list):
             terms = [self._term(term) for term in required["nodeSelectorTerms"]]
-            found[REQUIRED] = required | {"nodeSelectorTerms": terms}
+            new_affinity[REQUIRED] = required | {"nodeSelectorTerms": terms}
         if isinstance(affinity.get(PREFERRED), list):
-            found[PREFERRED] = [self._preference(row) for row in affinity[PREFERRED]]
-        return found
+            new_affinity[PREFERRED] = [self._preference(row) for row in affinity[PREFERRED]]
+        return new_affinity
 
     def _preference(self, row: Any) -> Any:  # noqa: ANN401 - plain JSON
         return row | {"preference": self._term(row["preference"])} if _has(row, "preference") else row
@@ -99,8 +99,10 @@ class Renaming:
         rows = term.get("matchExpressions") if isinstance(term, dict) else None
         if not isinstance(rows, list):
             return term
-        made = [one for row in rows for one in self._expression(row)]
-        return term | {"matchExpressions": [row for place, row in enumerate(made) if row not in made[:place]]}
+        expressions = [expression for row in rows for expression in self._expression(row)]
+        return term | {
+            "matchExpressions": [row for place, row in enumerate(expressions) if row not in expressions[:place]]
+        }
 
     def _expression(self, row: Any) -> list[Any]:  # noqa: ANN401 - plain JSON
         """An excluding expression is duplicated for both labels while the release reads both; a selecting one is
@@ -111,17 +113,17 @@ class Renaming:
         avoids = row.get("operator") in AVOIDING
         renamed = row | {"key": NEW}
         if row.get("operator") in NAMING and isinstance(row.get("values"), list):
-            renamed["values"] = [str(one) if avoids else self.pool_of(str(one)) for one in row["values"]]
+            renamed["values"] = [str(value) if avoids else self.pool_of(str(value)) for value in row["values"]]
         return [row, renamed] if avoids and OLD not in self.gone else [renamed]
 
 
 def _pod_affinity(affinity: Tree) -> Tree:
-    found = dict(affinity)
+    new_affinity = dict(affinity)
     if isinstance(affinity.get(REQUIRED), list):
-        found[REQUIRED] = [_topology(row) for row in affinity[REQUIRED]]
+        new_affinity[REQUIRED] = [_topology(row) for row in affinity[REQUIRED]]
     if isinstance(affinity.get(PREFERRED), list):
-        found[PREFERRED] = [_weighted(row) for row in affinity[PREFERRED]]
-    return found
+        new_affinity[PREFERRED] = [_weighted(row) for row in affinity[PREFERRED]]
+    return new_affinity
 
 
 def _weighted(row: Any) -> Any:  # noqa: ANN401 - plain JSON
@@ -210,8 +212,8 @@ def _of_job(read: Tree) -> Restart:
 
 def _replicas(target: ObjectTarget, read: Tree) -> int:
     field = ("status", "desiredNumberScheduled") if target.kind == kinds.DAEMON_SET.kind else ("spec", "replicas")
-    found = value_at(read, field)
-    return found if isinstance(found, int) else 1
+    count = value_at(read, field)
+    return count if isinstance(count, int) else 1
 
 
 def templates(inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
@@ -251,8 +253,8 @@ def asks(parameters: Parameters, name: str) -> bool:
 
 
 def _in(parameters: Parameters, namespace: str) -> bool:
-    wanted = pools.names_given(parameters, "namespaces")
-    return not wanted or namespace in wanted
+    namespaces = pools.names_given(parameters, "namespaces")
+    return not namespaces or namespace in namespaces
 
 
 def renaming(scene: PlanningContext, parameters: Parameters) -> Renaming:
@@ -262,9 +264,11 @@ def renaming(scene: PlanningContext, parameters: Parameters) -> Renaming:
     instead = parameters.get("pool") or ""
 
     def pool_of(name: str) -> str:
-        found = name if name in there else instead
-        if found not in there:
-            raise Unavailable(f"there is no NodePool {found or name}: convert the Provisioners first", code="no_pool")
-        return str(found)
+        pool_name = name if name in there else instead
+        if pool_name not in there:
+            raise Unavailable(
+                f"there is no NodePool {pool_name or name}: convert the Provisioners first", code="no_pool"
+            )
+        return str(pool_name)
 
     return Renaming(pool_of, gone)

@@ -18,21 +18,21 @@ CONVERTED = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasse
 """The definitions whose objects are converted."""
 
 
-def converted(one: Tree, wanted: str) -> Tree:
+def converted(document: Tree, api_version: str) -> Tree:
     """The object in the wanted apiVersion; what it is given is not changed."""
-    to_v1 = wanted.endswith("/v1")
-    if one["apiVersion"] == wanted:
-        return one
-    found = copy.deepcopy(one) | {"apiVersion": wanted}
-    CONVERTERS[one["kind"]](found, to_v1)
-    return found
+    to_v1 = api_version.endswith("/v1")
+    if document["apiVersion"] == api_version:
+        return document
+    result = copy.deepcopy(document) | {"apiVersion": api_version}
+    CONVERTERS[document["kind"]](result, to_v1)
+    return result
 
 
-def _pool(one: Tree, to_v1: bool) -> None:
-    spec = one.setdefault("spec", {})
+def _pool(pool: Tree, to_v1: bool) -> None:
+    spec = pool.setdefault("spec", {})
     inner, disruption = spec.setdefault("template", {}).setdefault("spec", {}), spec.setdefault("disruption", {})
     _reference(inner, to_v1)
-    marks = one["metadata"].setdefault("annotations", {})
+    marks = pool["metadata"].setdefault("annotations", {})
     if to_v1:
         _moved(disruption, inner, name="expireAfter")
         if "kubelet" in inner:
@@ -55,15 +55,15 @@ def _waited(disruption: Tree, policy: str, *, to_v1: bool) -> None:
         disruption.pop("consolidateAfter", None)
 
 
-def _claim(one: Tree, to_v1: bool) -> None:
-    spec = one.setdefault("spec", {})
+def _claim(claim: Tree, to_v1: bool) -> None:
+    spec = claim.setdefault("spec", {})
     _reference(spec, to_v1)
     if not to_v1:
         spec.pop("expireAfter", None)
 
 
-def _class(one: Tree, to_v1: bool) -> None:
-    spec = one.setdefault("spec", {})
+def _class(node_class: Tree, to_v1: bool) -> None:
+    spec = node_class.setdefault("spec", {})
     if to_v1 and "amiSelectorTerms" not in spec:
         spec["amiSelectorTerms"] = [{"alias": f"{spec.get('amiFamily', 'AL2').lower()}@latest"}]
     elif not to_v1 and "amiFamily" not in spec:
@@ -71,10 +71,10 @@ def _class(one: Tree, to_v1: bool) -> None:
 
 
 def _reference(holder: Tree, to_v1: bool) -> None:
-    found = holder.get("nodeClassRef")
-    if found is None:
+    reference = holder.get("nodeClassRef")
+    if reference is None:
         return
-    rest = {"kind": "EC2NodeClass", "name": found.get("name")}
+    rest = {"kind": "EC2NodeClass", "name": reference.get("name")}
     holder["nodeClassRef"] = rest | ({"group": GROUP} if to_v1 else {"apiVersion": f"{GROUP}/v1beta1"})
 
 

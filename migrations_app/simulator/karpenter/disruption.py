@@ -69,9 +69,9 @@ class DisruptionController:
             now, before = digest(pool), self._hashes.get(pool.uid)
             if before is not None and before != now:
                 marks = {"metadata": {"annotations": {pool.of.hash: now}}}
-                made = self._api.patch(pool.path, marks)
-                if made is not None:
-                    state.pools[pool.uid] = KarpenterObject(pool.of, made | {"kind": pool.of.pool})
+                patched_doc = self._api.patch(pool.path, marks)
+                if patched_doc is not None:
+                    state.pools[pool.uid] = KarpenterObject(pool.of, patched_doc | {"kind": pool.of.pool})
             self._hashes[pool.uid] = now
 
     def awaited(self) -> dict[str, list[str]]:
@@ -93,7 +93,7 @@ class DisruptionController:
         if self._underused.validates:
             return
         empty = self._empty(state) if self._behaviour.consolidates else []
-        if not self._outdated and not empty and not self._underused.wanted(state):
+        if not self._outdated and not empty and not self._underused.is_due(state):
             return
         proven = self._underused.proven
         if not proven and not self._agenda.due("disruption", after=self._behaviour.delays.disruption_poll):
@@ -112,7 +112,7 @@ class DisruptionController:
         for claim, reason in () if proven else others:
             if has_room(claim, reason):
                 busy[claim.pool_key] += self._begin(state, claim, reason=reason)
-        if busy.total() == before and self._underused.wanted(state):
+        if busy.total() == before and self._underused.is_due(state):
             self._consolidate(state, has_room)
 
     def _consolidate(self, state: ClusterState, has_room: Callable[[KarpenterObject, str], bool]) -> None:
@@ -140,15 +140,15 @@ class DisruptionController:
     ) -> list[tuple[KarpenterObject, str]]:
         """The outdated claims by name, of pools that may disrupt one more."""
         pools: dict[tuple[PoolKey, str], bool] = {}
-        found = []
+        candidates = []
         for claim, reason in self._outdated.values():
             key = claim.pool_key, reason
             if key not in pools:
                 pools[key] = room(*key) > busy.get(key[0], 0)
             if pools[key]:
-                found.append((claim.name, claim, reason))
-        found.sort(key=itemgetter(0))
-        return [(claim, reason) for _, claim, reason in found]
+                candidates.append((claim.name, claim, reason))
+        candidates.sort(key=itemgetter(0))
+        return [(claim, reason) for _, claim, reason in candidates]
 
     def _learn(self, state: ClusterState) -> None:
         """Which claims are outdated: those that changed are looked at, all of them after a change of a pool."""
@@ -172,10 +172,10 @@ class DisruptionController:
         pool = pools.get(claim.pool_key) if claim is not None else None
         if claim is None or pool is None or claim.going:
             return
-        mine = claim.doc["metadata"].get("annotations", {}).get(claim.of.hash)
-        wanted = pool.doc["metadata"].get("annotations", {}).get(claim.of.hash)
+        claim_hash = claim.doc["metadata"].get("annotations", {}).get(claim.of.hash)
+        pool_hash = pool.doc["metadata"].get("annotations", {}).get(claim.of.hash)
         most = lifetime(claim, pool)
-        if self._behaviour.drifts and mine is not None and wanted is not None and mine != wanted:
+        if self._behaviour.drifts and claim_hash is not None and pool_hash is not None and claim_hash != pool_hash:
             self._outdated[uid] = (claim, DRIFTED)
         elif most is not None:
             born = timestamp(claim.doc, "creationTimestamp", now=self._agenda.now)
@@ -189,7 +189,7 @@ class DisruptionController:
         pools = {pool.pool_key: pool for pool in state.pools.values()}
         for name in self._began.keys() - state.empty_nodes.keys():
             del self._began[name]
-        found = []
+        claims = []
         for name in state.empty_nodes:
             claim = state.claim_of(name)
             pool = pools.get(claim.pool_key) if claim is not None else None
@@ -198,8 +198,8 @@ class DisruptionController:
                 continue
             began = self._began.setdefault(name, self._agenda.now)
             if self._agenda.reached(began + wait):
-                found.append(claim)
-        return found
+                claims.append(claim)
+        return claims
 
     def _begin(self, state: ClusterState, claim: KarpenterObject, *, reason: str) -> bool:
         """Whether something was set going for this claim; not while one of its pods must not go."""
@@ -242,20 +242,20 @@ class DisruptionController:
 
     def _allowed(self, state: ClusterState) -> dict[tuple[PoolKey, str], int]:
         """How many nodes of a pool may be disrupted at the same time, by reason; the reason "" is for all of them."""
-        found: dict[tuple[PoolKey, str], int] = {}
+        allowances: dict[tuple[PoolKey, str], int] = {}
         for pool in state.pools.values():
             budgets = pool.doc["spec"].get("disruption", {}).get("budgets") if pool.of.pool == "NodePool" else None
             key, size = pool.pool_key, state.claim_counts[pool.pool_key]
             if not budgets:
                 continue
-            found[key, ""] = size
+            allowances[key, ""] = size
             for budget in budgets:
                 many = share_of(str(budget.get("nodes", "10%")), size)
                 for reason in budget.get("reasons") or ("",):
-                    found[key, reason] = min(many, found.get((key, reason), many))
+                    allowances[key, reason] = min(many, allowances.get((key, reason), many))
             for reason in (DRIFTED, EMPTY, EXPIRED, UNDERUTILIZED):
-                found.setdefault((key, reason), found[key, ""])
-        return found
+                allowances.setdefault((key, reason), allowances[key, ""])
+        return allowances
 
 
 def share_of(text: str, of: int) -> int:

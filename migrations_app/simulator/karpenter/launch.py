@@ -31,7 +31,7 @@ class NodeLauncher:
     def __init__(self, api: SimulatorApi, behaviour: Behaviour, *, agenda: Agenda) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._random = random.Random(behaviour.seed)  # noqa: S311 - for delays that can be repeated
-        self._made = 0
+        self._launch_count = 0
         self._free: list[str] = []
         self.coming: dict[str, tuple[Offering, str]] = {}
         """What each claim without a node was launched as, and the name that its node gets."""
@@ -39,7 +39,7 @@ class NodeLauncher:
 
     def under_way(self) -> tuple[int, list[LaunchUnderWay]]:
         """How many claims were made, and those whose nodes are still to come."""
-        return self._made, [
+        return self._launch_count, [
             LaunchUnderWay(
                 claim=uid,
                 node=node,
@@ -52,9 +52,9 @@ class NodeLauncher:
             for uid, (offering, node) in self.coming.items()
         ]
 
-    def recall(self, made: int, launches: Iterable[LaunchUnderWay]) -> None:
+    def recall(self, count: int, launches: Iterable[LaunchUnderWay]) -> None:
         """Goes on with what another launcher began; a size that is not known any more is left out."""
-        self._made = made
+        self._launch_count = count
         sizes = {size.name: size for size in self._behaviour.launchable()}
         for way in launches:
             if way.size in sizes:
@@ -62,21 +62,21 @@ class NodeLauncher:
                 self.coming[way.claim] = (offering, way.node)
                 self._delays[way.claim] = way.delay
 
-    def gone(self, node: str) -> None:
+    def free_name(self, node: str) -> None:
         self._free.append(node)
 
     def launch(self, state: ClusterState, pool: KarpenterObject, *, offering: Offering) -> KarpenterObject | None:
         """A new claim, whose node comes with `work`; None if the cluster takes none."""
         node = self._name(state, offering.zone)
         for _ in range(MOST_NAMES):
-            self._made += 1
-            body = claim_body(pool, offering, name=f"{pool.name}-{self._made:05d}")
-            made = self._api.create(pool.of.claims_path, body)
-            if made is not None:
+            self._launch_count += 1
+            body = claim_body(pool, offering, name=f"{pool.name}-{self._launch_count:05d}")
+            doc = self._api.create(pool.of.claims_path, body)
+            if doc is not None:
                 break
         else:
             return None
-        claim = KarpenterObject(pool.of, made | {"kind": pool.of.claim})
+        claim = KarpenterObject(pool.of, doc | {"kind": pool.of.claim})
         state.put_claim(claim)
         self.coming[claim.uid] = (offering, node)
         self._delays[claim.uid] = self._random.choice(self._behaviour.delays.node_ready)
@@ -96,24 +96,24 @@ class NodeLauncher:
     def _give_up(self, claim: KarpenterObject) -> None:
         if "providerID" not in claim.doc.get("status", {}):
             status = {"providerID": _provider_id(claim, DEFAULT_ZONE), "conditions": _conditions(claim, joined=False)}
-            made = self._api.patch(f"{claim.path}/status", {"status": status})
-            if made is not None:
+            claim_doc = self._api.patch(f"{claim.path}/status", {"status": status})
+            if claim_doc is not None:
                 claim.doc["status"] = status
         if self._agenda.due(("give up", claim.uid), after=REGISTRATION_SECONDS):
             self._api.delete(claim.path, uid=claim.uid)
 
     def _join(self, state: ClusterState, claim: KarpenterObject, *, offering: Offering, name: str) -> None:
         del self.coming[claim.uid]
-        made, node = joined(self._api, claim, offering=offering, name=name)
-        state.put_claim(KarpenterObject(claim.of, made | {"kind": claim.of.claim}))
+        doc, node = joined(self._api, claim, offering=offering, name=name)
+        state.put_claim(KarpenterObject(claim.of, doc | {"kind": claim.of.claim}))
         state.put_node(node)
 
     def _name(self, state: ClusterState, zone: str) -> str:
         if self._behaviour.same_node_names and self._free:
             return self._free.pop(0)
-        taken = {name for _, name in self.coming.values()}
-        number = self._made
-        while (name := f"ip-10-30-{number // 250}-{number % 250}.{_region(zone)}.compute.internal") in taken or (
+        names = {name for _, name in self.coming.values()}
+        number = self._launch_count
+        while (name := f"ip-10-30-{number // 250}-{number % 250}.{_region(zone)}.compute.internal") in names or (
             name in state.nodes
         ):
             number += 1
@@ -128,7 +128,7 @@ def launched(
     body = claim_body(pool, offering, name=f"{pool.name}-{number:05d}")
     if not hashed:
         body["metadata"]["annotations"] = {}
-    claim = KarpenterObject(pool.of, _made(api.create(pool.of.claims_path, body)) | {"kind": pool.of.claim})
+    claim = KarpenterObject(pool.of, _stored(api.create(pool.of.claims_path, body)) | {"kind": pool.of.claim})
     return list(joined(api, claim, offering=offering, name=name, sized=False))
 
 
@@ -155,37 +155,37 @@ def joined(
     status: Document = {"providerID": provider_id, "conditions": _conditions(claim, joined=True), "nodeName": name}
     if sized:
         status |= {"allocatable": room[0], "capacity": room[1]}
-    made = _made(api.patch(f"{claim.path}/status", {"status": status}))
+    claim_doc = _stored(api.patch(f"{claim.path}/status", {"status": status}))
     by = _owner(claim.doc, kind=claim.of.claim, api_version=claim.of.api_version)
     node = _node(claim, name=name, owner=by, provider_id=provider_id)
     if sized:
         node["status"] |= {"allocatable": room[0], "capacity": room[1]}
-    _made(api.create(NODES, node))
+    _stored(api.create(NODES, node))
     # The API server fences every new node until a controller, which is not here, has seen that it is Ready.
-    return made, _made(api.patch(f"{NODES}/{name}", {"spec": {"taints": node["spec"].get("taints")}}))
+    return claim_doc, _stored(api.patch(f"{NODES}/{name}", {"spec": {"taints": node["spec"].get("taints")}}))
 
 
 def pool_spec(pool: KarpenterObject) -> Document:
     """What a pool says of its nodes."""
     if pool.of.pool == "Provisioner":
-        found: Document = pool.doc["spec"]
+        spec: Document = pool.doc["spec"]
     else:
-        found = pool.doc["spec"].get("template", {}).get("spec", {})
-    return found
+        spec = pool.doc["spec"].get("template", {}).get("spec", {})
+    return spec
 
 
 def pool_labels(pool: KarpenterObject) -> dict[str, str]:
     """The labels that every node of the pool gets."""
     spec = pool.doc["spec"]
     own = spec.get("labels") if pool.of.pool == "Provisioner" else (spec.get("template") or {}).get("metadata") or {}
-    given = own if pool.of.pool == "Provisioner" else (own or {}).get("labels")
+    template_labels = own if pool.of.pool == "Provisioner" else (own or {}).get("labels")
     chosen = {
         requirement["key"]: requirement["values"][0]
         for requirement in pool_spec(pool).get("requirements") or ()
         if requirement.get("operator") == "In" and len(requirement.get("values") or ()) == 1
     }
     marks = {pool.of.label: pool.name, keys.INITIALIZED: "true", keys.REGISTERED: "true"}
-    return chosen | (given or {}) | marks
+    return chosen | (template_labels or {}) | marks
 
 
 def _node(claim: KarpenterObject, *, name: str, owner: Document, provider_id: str) -> Document:
@@ -207,13 +207,11 @@ def _node(claim: KarpenterObject, *, name: str, owner: Document, provider_id: st
 
 def _spec(pool: KarpenterObject) -> Document:
     inner = pool_spec(pool)
-    kept: Sequence[str] = ("requirements", "taints", "startupTaints")
-    found = {key: inner[key] for key in kept if key in inner}
+    fields: Sequence[str] = ("requirements", "taints", "startupTaints")
+    spec = {key: inner[key] for key in fields if key in inner}
     if pool.of.pool == "Provisioner":
-        return found | {"machineTemplateRef": inner.get("providerRef", {"name": "default"})}
-    return found | {
-        key: inner[key] for key in ("nodeClassRef", "expireAfter", "terminationGracePeriod") if key in inner
-    }
+        return spec | {"machineTemplateRef": inner.get("providerRef", {"name": "default"})}
+    return spec | {key: inner[key] for key in ("nodeClassRef", "expireAfter", "terminationGracePeriod") if key in inner}
 
 
 def _conditions(claim: KarpenterObject, *, joined: bool) -> list[Document]:
@@ -240,7 +238,7 @@ def _owner(doc: Document, *, kind: str, api_version: str) -> Document:
     return head | {"blockOwnerDeletion": True}
 
 
-def _made(doc: Document | None) -> Document:
+def _stored(doc: Document | None) -> Document:
     if doc is None:
         raise RuntimeError("a name of the simulator was taken already")
     return doc

@@ -28,11 +28,11 @@ class PlannedNode:
         room = max(
             (offering.size.allocatable.minus(self.used).count(shape.requests) for offering in fitting), default=0
         )
-        taken = min(count, room)
-        if taken:
-            self.used = self.used.plus(shape.requests, taken)
+        pod_count = min(count, room)
+        if pod_count:
+            self.used = self.used.plus(shape.requests, pod_count)
             self.options = [offering for offering in fitting if offering.size.allocatable.holds(self.used)]
-        return taken
+        return pod_count
 
     @property
     def host(self) -> str:
@@ -59,11 +59,11 @@ class RuledPacking:
     def put(self, node: PlannedNode, shape: PodShape, *, zones: Iterable[str]) -> bool:
         """Whether the node takes such a pod now; it takes it, and only options in the pod's domain are left."""
         allowed = self._domains.allows(shape, more={ZONE: zones, HOST: (node.host, ANOTHER_HOST)})
-        wanted = node.used.plus(shape.requests)
+        total = node.used.plus(shape.requests)
         fitting = [
             option
             for option in node.options
-            if option.size.allocatable.holds(wanted) and shape.selects(option.labels) and allowed(node.domains(option))
+            if option.size.allocatable.holds(total) and shape.selects(option.labels) and allowed(node.domains(option))
         ]
         if not fitting:
             return False
@@ -73,7 +73,7 @@ class RuledPacking:
         node.options = [
             offering for offering in fitting if all(offering.labels.get(key) == name for key, name in same.items())
         ]
-        node.used = wanted
+        node.used = total
         self._noted.append((shape, node.domains(best)))
         self._domains.add(*self._noted[-1], times=1)
         return True

@@ -66,10 +66,10 @@ class NodeProvisioner:
         """Whether these pods have room on the nodes that are on their way."""
         before = dict(self.no_place)
         planned = self.plan(state, pods)
-        whole = not self.no_place and all(node.claim for node in planned)
+        all_fit = not self.no_place and all(node.claim for node in planned)
         self.no_place.clear()
         self.no_place.update(before)
-        return whole
+        return all_fit
 
     def plan(self, state: ClusterState, pods: Iterable[PodState], *, anew: bool = False) -> list[PlannedNode]:
         """The nodes on their way and those to be launched; `anew`: without those that are on their way."""
@@ -110,19 +110,19 @@ class NodeProvisioner:
             count = groups[shape]
             if state.domains.bound(shape):
                 if not self._packed(state, shape, planned=planned, count=count, left=left, packing=packing):
-                    self.no_place[sample[shape]] = self._why_not(state, shape)
+                    self.no_place[sample[shape]] = self._no_place_reason(state, shape)
                 continue
             for node in planned:
                 if count and shape.tolerates(_taints(node.pool)):
                     count -= node.take(shape, count)
             while count:
                 fresh = self._opened(state, shape, left=left)
-                taken = fresh.take(shape, count) if fresh is not None else 0
-                if fresh is None or not taken:
-                    self.no_place[sample[shape]] = self._why_not(state, shape)
+                pod_count = fresh.take(shape, count) if fresh is not None else 0
+                if fresh is None or not pod_count:
+                    self.no_place[sample[shape]] = self._no_place_reason(state, shape)
                     break
                 planned.append(fresh)
-                count -= taken
+                count -= pod_count
                 self._spend(left, fresh)
         return planned
 
@@ -143,26 +143,26 @@ class NodeProvisioner:
             if any(packing.put(node, shape, zones=zones) for node in there):
                 continue
             fresh = self._candidates(state, shape, left=left)
-            made = next((node for node in fresh if packing.put(node, shape, zones=zones)), None)
-            if made is None:
+            new_node = next((node for node in fresh if packing.put(node, shape, zones=zones)), None)
+            if new_node is None:
                 return False
-            planned.append(made)
-            self._spend(left, made)
+            planned.append(new_node)
+            self._spend(left, new_node)
         return True
 
     def _zones(self, state: ClusterState, shape: PodShape) -> set[str]:
         """The zones in which some pool could launch a node for such a pod, with those that are full."""
-        every = offerings(self._behaviour.launchable()[:1], zones=self._behaviour.zones)
-        found = set[str]()
+        all_offerings = offerings(self._behaviour.launchable()[:1], zones=self._behaviour.zones)
+        names = set[str]()
         for pool in self._pools(state, shape):
             required, own = expressions(pool_spec(pool).get("requirements")), pool_labels(pool)
-            zones = [one for one in required if one[0] == ZONE]
-            found |= {
+            zones = [expression for expression in required if expression[0] == ZONE]
+            names |= {
                 offering.zone
-                for offering in every
+                for offering in all_offerings
                 if _allowed(zones, offering.labels) and shape.selects_in({**own, ZONE: offering.zone})
             }
-        return found
+        return names
 
     def _pools(self, state: ClusterState, shape: PodShape) -> Iterator[KarpenterObject]:
         """The newer generation first, then the heavier."""
@@ -183,16 +183,16 @@ class NodeProvisioner:
         """A new node of each pool that could take such a pod."""
         for pool in self._pools(state, shape):
             limit = left.get(pool.uid)
-            kept = self._kept(state, pool)
+            overhead = self._overhead(state, pool)
             options = [
                 option
                 for option in self.options(pool)
                 if shape.selects(option.labels)
-                and option.size.allocatable.holds(shape.requests.plus(kept))
+                and option.size.allocatable.holds(shape.requests.plus(overhead))
                 and (limit is None or limit.holds(option.size.capacity._replace(pods=0)))
             ]
             if options:
-                yield PlannedNode(pool, options, kept)
+                yield PlannedNode(pool, options, overhead)
 
     def _spend(self, left: dict[str, ResourceAmounts], node: PlannedNode) -> None:
         """Counts the largest size that the node may become against the limit; the next plan counts what it became."""
@@ -210,10 +210,10 @@ class NodeProvisioner:
         key = (pool.uid, pool.doc["metadata"].get("resourceVersion"), full, self._behaviour.slots)
         if key not in self._options:
             required, own = expressions(pool_spec(pool).get("requirements")), pool_labels(pool)
-            every = offerings(self._behaviour.launchable(), zones=self._behaviour.zones)
+            all_offerings = offerings(self._behaviour.launchable(), zones=self._behaviour.zones)
             self._options[key] = tuple(
                 Offering(offering.size, offering.zone, offering.capacity_type, {**own, **offering.labels})
-                for offering in every
+                for offering in all_offerings
                 if offering.zone not in full and _allowed(required, offering.labels)
             )
         return self._options[key]
@@ -226,9 +226,9 @@ class NodeProvisioner:
             if pool is not None:
                 labels = {**pool_labels(pool), **offering.labels}
                 known = Offering(offering.size, offering.zone, offering.capacity_type, labels)
-                yield PlannedNode(pool, [known], self._kept(state, pool), claim=uid)
+                yield PlannedNode(pool, [known], self._overhead(state, pool), claim=uid)
 
-    def _kept(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts:
+    def _overhead(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts:
         """What pods of DaemonSets take of every node of the pool."""
         key = (pool.uid, pool.doc["metadata"].get("resourceVersion"), state.workload_changes)
         if key in self._reserved:
@@ -265,15 +265,15 @@ class NodeProvisioner:
                 limits = limits.minus(offering.size.capacity._replace(pods=0))
         return limits
 
-    def _why_not(self, state: ClusterState, shape: PodShape) -> str:
+    def _no_place_reason(self, state: ClusterState, shape: PodShape) -> str:
         """Why no node is launched for such pods, as a code."""
         pools = list(self._pools(state, shape))
         if not pools:
             return "no_pool"
-        every = [option for pool in pools for option in self.options(pool)]
+        offers = [option for pool in pools for option in self.options(pool)]
         fitting = [
             offering
-            for offering in every
+            for offering in offers
             if shape.selects(offering.labels) and offering.size.allocatable.holds(shape.requests)
         ]
         if fitting:
@@ -294,13 +294,13 @@ class NodeProvisioner:
 
 def pool_limits(pool: KarpenterObject) -> ResourceAmounts | None:
     """The limits of CPU and memory; what is not limited is without end. None if nothing is limited."""
-    given = pool.doc["spec"].get("limits") or {}
-    found = given.get("resources") or {} if pool.of.pool == "Provisioner" else given
-    if not {"cpu", "memory"} & found.keys():
+    limits = pool.doc["spec"].get("limits") or {}
+    values = limits.get("resources") or {} if pool.of.pool == "Provisioner" else limits
+    if not {"cpu", "memory"} & values.keys():
         return None
     return ResourceAmounts(
-        cpu(found["cpu"]) if "cpu" in found else UNLIMITED,
-        size_in_bytes(found["memory"]) if "memory" in found else UNLIMITED * 1000,
+        cpu(values["cpu"]) if "cpu" in values else UNLIMITED,
+        size_in_bytes(values["memory"]) if "memory" in values else UNLIMITED * 1000,
     )
 
 
@@ -308,6 +308,6 @@ def _taints(pool: KarpenterObject) -> list[dict[str, str]]:
     return pool_spec(pool).get("taints") or []
 
 
-def _allowed(required: Iterable[Expression], found: Mapping[str, str]) -> bool:
+def _allowed(required: Iterable[Expression], labels: Mapping[str, str]) -> bool:
     """Whether an offering satisfies the requirements of a pool, of which only those on its labels are compared."""
-    return all(matches(one, found) for one in required if one[0] in found)
+    return all(matches(expression, labels) for expression in required if expression[0] in labels)

@@ -72,15 +72,15 @@ class TerminationController:
         if claim is not None and not claim.going:
             self._api.delete(claim.path, uid=claim.uid)
         if not node.doc.get("spec", {}).get("unschedulable"):
-            made = self._api.patch(path, {"spec": {"unschedulable": True}})
-            if made is not None:
-                state.put_node(made)
-                self._measurements.draining(node)
+            node_doc = self._api.patch(path, {"spec": {"unschedulable": True}})
+            if node_doc is not None:
+                state.put_node(node_doc)
+                self._measurements.note_drain(node)
             return
         if not self._drained(state, node, claim=claim) or not self._behaviour.finishes:
             return
         if self._agenda.due(("instance", node.doc["metadata"]["uid"]), after=self._behaviour.delays.instance_stop):
-            self._launcher.gone(node.name)
+            self._launcher.free_name(node.name)
             self._api.drop_finalizer(path, node.doc, finalizer=TERMINATION)
 
     def _drained(self, state: ClusterState, node: NodeState, *, claim: KarpenterObject | None) -> bool:
@@ -102,7 +102,7 @@ class TerminationController:
             for pod in moving:
                 self._api.delete(pod.path, uid=pod.uid, more={"gracePeriodSeconds": 0})
         elif pinned := next((pod for pod in moving if pod.shape.pinned), None):
-            self._measurements.held(pinned, "annotation")
+            self._measurements.note_held_eviction(pinned, "annotation")
         else:
             for pod in sorted(moving, key=lambda pod_state: (pod_state.namespace, pod_state.name)):
                 self._evict(state, pod)
@@ -126,12 +126,12 @@ class TerminationController:
         if holding:
             self._holding[pod.shape] = holding
             for name in holding:
-                self._measurements.held(pod, name)
+                self._measurements.note_held_eviction(pod, name)
             return
         evicted = self._api.evict(pod.document)
-        self._budgets.taken(state, pod.shape, evicted=evicted)
+        self._budgets.note_eviction(state, pod.shape, evicted=evicted)
         if evicted:
-            self._measurements.moved(pod)
+            self._measurements.note_eviction(pod)
             state.update(pod, ending=True)
 
     def _held_by(self, state: ClusterState, pod: PodState) -> tuple[str, ...]:
@@ -140,8 +140,8 @@ class TerminationController:
         over = [state.budgets[uid]["metadata"]["name"] for uid in uids]
         if len(over) > 1:
             return (f"{pod.namespace}/{' and '.join(sorted(over))}",)
-        held = self._budgets.holding(state, (pod.shape,))
-        return tuple(f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in held)
+        blocking_budgets = self._budgets.holding(state, (pod.shape,))
+        return tuple(f"{budget['metadata']['namespace']}/{budget['metadata']['name']}" for budget in blocking_budgets)
 
     def _end_pools(self, state: ClusterState) -> None:
         """A pool with Karpenter's finalizer takes its claims along."""
@@ -158,12 +158,12 @@ class TerminationController:
 
     def _end_classes(self, state: ClusterState) -> None:
         """A class waits until no claim names it."""
-        for found in list(state.classes.values()):
-            if not going(found) or CLASS_TERMINATION not in found["metadata"].get("finalizers", ()):
+        for node_class in list(state.classes.values()):
+            if not going(node_class) or CLASS_TERMINATION not in node_class["metadata"].get("finalizers", ()):
                 continue
-            name = found["metadata"]["name"]
+            name = node_class["metadata"]["name"]
             if not any(
                 claim.doc["spec"].get("nodeClassRef", {}).get("name") == name for claim in state.claims.values()
             ):
                 path = f"{classes_path(self._behaviour.version)}/{name}"
-                self._api.drop_finalizer(path, found, finalizer=CLASS_TERMINATION)
+                self._api.drop_finalizer(path, node_class, finalizer=CLASS_TERMINATION)

@@ -26,9 +26,9 @@ class PlacementTrial:
         """Whether all of these pods of the node `without` have places on others; the trial is then as before."""
         lifted, placed = len(self._lifted), len(self._placed)
         self.lift(pods)
-        found = all(self.put(pod, without=without) for pod in pods)
+        all_placed = all(self.put(pod, without=without) for pod in pods)
         self._back_to(lifted, placed)
-        return found
+        return all_placed
 
     def lift(self, pods: Iterable[PodState]) -> None:
         """Takes pods from where they are, as far as rules of other pods count them."""

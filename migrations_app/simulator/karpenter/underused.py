@@ -54,7 +54,7 @@ class UnderusedNodes:
         else:
             self._since.update(dict.fromkeys(changed, self._agenda.now))
 
-    def wanted(self, state: ClusterState) -> bool:
+    def is_due(self, state: ClusterState) -> bool:
         """Whether a decision may find something."""
         if not self._behaviour.consolidates_used or not any(quiet_seconds(pool) is not None for pool in _pools(state)):
             return False
@@ -99,7 +99,7 @@ class UnderusedNodes:
             wait = quiet_seconds(pool)
             if wait is not None:
                 pools[pool.pool_key] = pool, wait
-        self._again, found = math.inf, []
+        self._again, candidates = math.inf, []
         for claim in state.claims.values():
             known, node = pools.get(claim.pool_key), state.nodes.get(claim.node_name)
             if known is None or node is None or claim.going or not node.ready or node.ending:
@@ -108,9 +108,9 @@ class UnderusedNodes:
             if not self._agenda.reached(quiet_at):
                 self._again = min(self._again, quiet_at)
             elif state.has_to_move(node.name):
-                found.append((state.moving(node.name) * self._life(claim, known[0]), claim.name, claim))
-        found.sort(key=lambda one: one[:2])
-        return [claim for *_, claim in found]
+                candidates.append((state.moving(node.name) * self._life(claim, known[0]), claim.name, claim))
+        candidates.sort(key=lambda entry: entry[:2])
+        return [claim for *_, claim in candidates]
 
     def _tried(
         self,

@@ -107,7 +107,7 @@ class DomainCounts:
         even = [(rule, self._smallest(rule, shape, more=more), rule.term in mine) for rule in shape.rules.spread]
 
         def allowed(domains: Domains) -> bool:
-            if any(found.get(domains.get(key, "")) for key, found in avoided if key in domains):
+            if any(counts.get(domains.get(key, "")) for key, counts in avoided if key in domains):
                 return False
             for term, pods in sought:
                 if term.key not in domains or not (pods.get(domains[term.key]) or term in alone):

@@ -78,10 +78,10 @@ class NodeState:
         return self.ready, self.ending, self.open, hard(self.taints), self.labels
 
 
-def _group(found: dict[str, str]) -> tuple[str, str, str]:
-    old = found.get(ALPHA.label)
-    pool = f"{ALPHA.pool}/{old}" if old else found.get(keys.NODEPOOL, "")
-    return pool if old or not pool else f"NodePool/{pool}", found.get(TYPE, ""), found.get(ZONE, "")
+def _group(labels: dict[str, str]) -> tuple[str, str, str]:
+    old = labels.get(ALPHA.label)
+    pool = f"{ALPHA.pool}/{old}" if old else labels.get(keys.NODEPOOL, "")
+    return pool if old or not pool else f"NodePool/{pool}", labels.get(TYPE, ""), labels.get(ZONE, "")
 
 
 @dataclass(slots=True, eq=False)

@@ -108,8 +108,8 @@ class RoomIndex:
     def _allowed(self, shape: PodShape, allows: Callable[[NodeState], bool]) -> NodeState | None:
         best = _FULLEST
         for group in self._of(shape):
-            found = self._from(group, shape, floor=_EMPTIEST, below=best)
-            best = min(best, next((rank for rank in found if allows(self._nodes[rank[1]])), best))
+            ranks = self._from(group, shape, floor=_EMPTIEST, below=best)
+            best = min(best, next((rank for rank in ranks if allows(self._nodes[rank[1]])), best))
         return self._nodes[best[1]] if best is not _FULLEST else None
 
     def _among(self, shape: PodShape, names: list[str]) -> Iterator[Rank]:
@@ -121,12 +121,12 @@ class RoomIndex:
 
     def _from(self, group: _Group, shape: PodShape, *, floor: Rank, below: Rank) -> Iterator[Rank]:
         """The ranks of nodes with room in this group, from the floor on."""
-        ranks, nodes, wanted = group.ranks, self._nodes, shape.requests
+        ranks, nodes, amounts = group.ranks, self._nodes, shape.requests
         for place in range(bisect_left(ranks, floor), len(ranks)):
             rank = ranks[place]
             if rank >= below:
                 return
-            if nodes[rank[1]].free.holds(wanted):
+            if nodes[rank[1]].free.holds(amounts):
                 yield rank
 
     def _of(self, shape: PodShape) -> list[_Group]:
@@ -154,7 +154,8 @@ class RoomIndex:
 
     def _add(self, node: NodeState) -> None:
         taints = sorted(
-            (str(one.get("key")), str(one.get("value") or ""), str(one.get("effect"))) for one in hard(node.taints)
+            (str(taint.get("key")), str(taint.get("value") or ""), str(taint.get("effect")))
+            for taint in hard(node.taints)
         )
         key = (*taints, *(node.labels.get(name) for name in self._keys))
         group = self._groups.get(key)
@@ -172,10 +173,10 @@ def emptiness(node: NodeState) -> Rank:
 
     Source: kubernetes/kubernetes:pkg/scheduler/framework/plugins/noderesources/least_allocated.go
     """
-    used, whole = node.used, node.allocatable
-    pods = used.pods / whole.pods if whole.pods else 1.0
-    if whole.cpu > 0 and whole.memory > 0:
-        return (used.cpu / whole.cpu + used.memory / whole.memory) / 2 + pods / 1000, node.name
-    if whole.cpu > 0:
-        return used.cpu / whole.cpu + pods / 1000, node.name
-    return (used.memory / whole.memory + pods / 1000 if whole.memory > 0 else pods), node.name
+    used, total = node.used, node.allocatable
+    pods = used.pods / total.pods if total.pods else 1.0
+    if total.cpu > 0 and total.memory > 0:
+        return (used.cpu / total.cpu + used.memory / total.memory) / 2 + pods / 1000, node.name
+    if total.cpu > 0:
+        return used.cpu / total.cpu + pods / 1000, node.name
+    return (used.memory / total.memory + pods / 1000 if total.memory > 0 else pods), node.name

@@ -14,7 +14,7 @@ from migrations_app.actions import registry
 from migrations_app.actions.base import Action
 from migrations_app.actions.plan import LIFETIME_SECONDS
 from migrations_app.actions.states import PLANNED
-from migrations_app.actions.targets.nodes import said
+from migrations_app.actions.targets.nodes import name_list
 from migrations_app.errors import Conflict, InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
@@ -134,7 +134,7 @@ def _refuse_both(found: Mapping[str, Any], *, name: str, other: str) -> None:
     chosen, excluded = found.get(name), found.get(other)
     both = sorted(set(chosen) & set(excluded)) if isinstance(chosen, list) and isinstance(excluded, list) else []
     if both:
-        raise InvalidInput(f"chosen in {other}, too: {said(both)}", where=name, code="chosen_twice")
+        raise InvalidInput(f"chosen in {other}, too: {name_list(both)}", where=name, code="chosen_twice")
 
 
 def _refuse_odd(value: object, *, name: str, many: bool) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.catalogue import upgrade_delivery
-from migrations_app.actions.patches import held
+from migrations_app.actions.patches import field_conditions
 from migrations_app.actions.plan import numbered
 from migrations_app.actions.render import step_lines
 from migrations_app.actions.undo import bare, inverses
@@ -251,7 +251,7 @@ def test_taken_back_the_former_version_has_to_run_again():  # A35
     after = helm_release("1.0.14", values={"settings": {"clusterName": "shop"}, "webhook": {"enabled": False}})
     (back,) = inverses((step,), objects={bare(step.change.target): after}, made={})
     assert (back.step.change, back.step.after) == (step.undo, step.undo_after)
-    assert back.step.postconditions == held(step.undo.body)
+    assert back.step.postconditions == field_conditions(step.undo.body)
     changed = helm_release("1.0.15")
     with pytest.raises(Unavailable) as caught:
         list(inverses((step,), objects={bare(step.change.target): changed}, made={}))

@@ -74,13 +74,15 @@ def _refuse_terminating(crds: list[CRD]) -> None:
 def _refuse_owned(crds: list[CRD], new: tuple[str, str], *, chosen: object) -> None:
     """Raises Unavailable if a CRD belongs to another release, since karpenter-crd takes all CRDs or none."""
     names = chosen if isinstance(chosen, list | tuple) else ()
-    owned = [f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in crds if _kept(crd, new, chosen=names)]
+    owned = [
+        f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in crds if _has_other_owner(crd, new, chosen=names)
+    ]
     if owned:
         words = f"another Helm release owns {', '.join(owned)}: choose them to take them over"
         raise Unavailable(words, code="owned_by_other")
 
 
-def _kept(crd: CRD, new: tuple[str, str], *, chosen: Collection[str]) -> bool:
+def _has_other_owner(crd: CRD, new: tuple[str, str], *, chosen: Collection[str]) -> bool:
     return bool(_owner(crd)[0]) and _owner(crd) != new and crd.name not in chosen
 
 

@@ -55,10 +55,10 @@ def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarge
 
 @action.prepare
 def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    found = mends(scene.inventory, scene.running.release)
-    possible = {name: conversion_mend for name, conversion_mend in found.items() if conversion_mend.strategy}
-    if found and not possible:
-        name, first = next(iter(found.items()))
+    all_mends = mends(scene.inventory, scene.running.release)
+    possible = {name: conversion_mend for name, conversion_mend in all_mends.items() if conversion_mend.strategy}
+    if all_mends and not possible:
+        name, first = next(iter(all_mends.items()))
         raise Unavailable(f"{name}: {first.why}", code=first.code)
     for name, mend in possible.items():
         crd, before = find_crd(scene.inventory, name), scene.objects.get(crd_target(name))

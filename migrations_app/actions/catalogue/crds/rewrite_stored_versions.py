@@ -63,15 +63,15 @@ def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
 
 
 def _behind(inventory: Inventory) -> Iterable[Kind]:
-    found = ((kind, find_crd(inventory, kind.crd_name)) for kind in kinds.CURRENT_KINDS)
-    return [kind for kind, crd in found if crd is not None and crd.stored != (NEW,)]
+    pairs = ((kind, find_crd(inventory, kind.crd_name)) for kind in kinds.CURRENT_KINDS)
+    return [kind for kind, crd in pairs if crd is not None and crd.stored != (NEW,)]
 
 
 def _untouched(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
     """The objects that are not rewritten yet: the controller of 1.0 sets the same mark."""
     part = inventory.part(PARTS[kind])
     refuse_unread(part, PARTS[kind])
-    named = [one for one in part.items if isinstance(one, NamedObject)]
+    named = [item for item in part.items if isinstance(item, NamedObject)]
     return [
         named_object
         for named_object in named

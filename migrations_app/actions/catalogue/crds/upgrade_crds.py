@@ -88,13 +88,13 @@ def _release(scene: PlanningContext, parameters: Parameters) -> Release:
 
 def _step(scene: PlanningContext, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:
     name = str(value_at(shipped, ("metadata", "name")))
-    wanted = with_conversion(shipped, before, inventory=scene.inventory, release=release)
+    new_crd = with_conversion(shipped, before, inventory=scene.inventory, release=release)
     if before is None:
-        return creating_crd(crd_target(name), wanted, marks=_marks(scene.inventory), release=release)
+        return creating_crd(crd_target(name), new_crd, marks=_marks(scene.inventory), release=release)
     if value_at(before, ("metadata", "deletionTimestamp")):
         raise Unavailable(f"{name} is being deleted", code="terminating")
     uid = str(value_at(before, ("metadata", "uid")) or "")
-    step = upgrading_crd(crd_target(name, uid), before, wanted=wanted, release=release)
+    step = upgrading_crd(crd_target(name, uid), before, after=new_crd, release=release)
     crd = find_crd(scene.inventory, name)
     return msgspec.structs.replace(step, manager=keeper_of(crd.metadata)) if step and crd else step
 
