@@ -73,7 +73,7 @@ class AgentLine:
     def piece(self, nonce: str, index: int) -> AgentPiece:
         """The next piece of an answer, within the deadline of this thread."""
         while True:
-            agent_piece = self._mailbox.piece(nonce, index, seconds=current_deadline().patience())
+            agent_piece = self._mailbox.piece(nonce, index, seconds=current_deadline().seconds_left())
             if agent_piece is not None:
                 return agent_piece
             self.require_agent()
@@ -111,7 +111,7 @@ class _AnswerBody(io.RawIOBase):
         count = min(len(into), len(self._left))
         into[:count] = self._left[:count]
         self._left = self._left[count:]
-        current_deadline().took(count)
+        current_deadline().add_bytes(count)
         return count
 
     def close(self) -> None:

@@ -83,8 +83,8 @@ class AllowedCalls:
         """Why the call is not sent, in words; empty if it is."""
         try:
             target = _target(check_path(call.path))
-        except InvalidResponse as wrong:
-            return wrong.message
+        except InvalidResponse as error:
+            return error.message
         by_helm = bool(self.helm_in) and (target.plural in ("", _SCHEMAS) or target.namespace == self.helm_in)
         if why := _malformed(call, by_helm=by_helm):
             return why

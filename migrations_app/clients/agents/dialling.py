@@ -99,13 +99,13 @@ class Agent:
                     self._poll(pool)
                     self._alive.touch(CONNECTED)
                     pause, said = FIRST_PAUSE, ""
-                except ReadError as wrong:
-                    if isinstance(wrong, Unauthorized) or wrong.code in _FOR_GOOD:
+                except ReadError as error:
+                    if isinstance(error, Unauthorized) or error.code in _FOR_GOOD:
                         raise
-                    if wrong.code == SESSION_OVER:
+                    if error.code == SESSION_OVER:
                         self._server.session = ""
                     self._alive.touch(NOT_CONNECTED)
-                    said = self._told_once(wrong.message, said)
+                    said = self._told_once(error.message, said)
                     self._stop.wait(_JITTER.uniform(pause / 2, pause))
                     pause = min(2 * pause, LONGEST_PAUSE)
         with suppress(ReadError):

@@ -58,10 +58,10 @@ def relayed(
         for piece in _answered(call, target, limits=limits, ends=ends):
             index = piece.index + 1
             yield piece
-    except errors.CAUGHT as wrong:
-        yield _failed(call, index, wrong=errors.from_exception(wrong).error)
-    except KarpdashError as wrong:
-        yield _failed(call, index, wrong=wrong)
+    except errors.CAUGHT as error:
+        yield _failed(call, index, wrong=errors.from_exception(error).error)
+    except KarpdashError as error:
+        yield _failed(call, index, wrong=error)
 
 
 def _failed(call: AgentCall, index: int, *, wrong: KarpdashError) -> AgentPiece:
@@ -79,7 +79,7 @@ def _answered(call: AgentCall, target: ApiTarget, *, limits: ClientLimits, ends:
     asked = ApiCall(method=call.method, request=request, query=call.query, headers=headers, body=_body(call), ends=ends)
     pace = ResponseDeadline(limits, ends=ends)
     with with_deadline(pace):
-        response = line.answer(asked, patience=pace.patience())
+        response = line.answer(asked, patience=pace.seconds_left())
         try:
             pace.begin_body()
             yield from _pieces(call, response, most=limits.page_bytes)

@@ -110,8 +110,8 @@ class ServerLink:
             )
             found = answer.read(MOST_ANSWER + 1)
             answer.release_conn()
-        except urllib3.exceptions.HTTPError as wrong:
-            raise self._failure(wrong) from None
+        except urllib3.exceptions.HTTPError as error:
+            raise self._failure(error) from None
         if len(found) > MOST_ANSWER:
             raise InvalidResponse(f"{self.name}: the answer is larger than any of karpdash")
         if not 200 <= answer.status < 300:

@@ -34,8 +34,8 @@ class AwsCalls:
             return read(call(**given))
         except (KeyError, TypeError, AttributeError):
             raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            raise errors.from_exception(wrong, right) from None
+        except errors.CAUGHT as error:
+            raise errors.from_exception(error, right) from None
 
     def find(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T | None:  # noqa: ANN401 - as above
         """Same as `get`, but returns None if AWS has no such object."""
@@ -44,10 +44,10 @@ class AwsCalls:
             return read(call(**given))
         except (KeyError, TypeError, AttributeError):
             raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            if errors.is_absent(wrong):
+        except errors.CAUGHT as error:
+            if errors.is_absent(error):
                 return None
-            raise errors.from_exception(wrong, right) from None
+            raise errors.from_exception(error, right) from None
 
     def pages(self, right: AwsPermission, read: Callable[[Answer], list[T]], **given: Any) -> Iterator[T]:  # noqa: ANN401 - as above
         """All rows of a paginated list. Raises TooLarge if the list exceeds the page limit, and ReadError."""
@@ -75,8 +75,8 @@ class AwsCalls:
             return None if page is None else read(page)
         except (KeyError, TypeError, AttributeError):
             raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            raise errors.from_exception(wrong, right) from None
+        except errors.CAUGHT as error:
+            raise errors.from_exception(error, right) from None
 
     def _client(self, right: AwsPermission) -> Any:  # noqa: ANN401 - stubs of most services are not installed
         self._check_time(right)

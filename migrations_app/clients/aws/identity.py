@@ -32,8 +32,8 @@ def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT)
     client = made_client(session, "sts", own=own, config=config)
     try:
         return principal_of(client.get_caller_identity()["Arn"])
-    except errors.CAUGHT as wrong:
-        raise errors.from_exception(wrong, WHO_AM_I) from None
+    except errors.CAUGHT as error:
+        raise errors.from_exception(error, WHO_AM_I) from None
     except (KeyError, TypeError):
         raise InvalidResponse("AWS did not say who karpdash is to it") from None
 
@@ -77,9 +77,9 @@ def _opens(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits, 
         client.assume_role(
             RoleArn=entry.role_arn, RoleSessionName=entry.session_name, DurationSeconds=SHORTEST, **given
         )
-    except errors.CAUGHT as wrong:
-        read_error = errors.from_exception(wrong, ASSUME)
-        if isinstance(wrong, ClientError) and isinstance(read_error, Forbidden):
+    except errors.CAUGHT as error:
+        read_error = errors.from_exception(error, ASSUME)
+        if isinstance(error, ClientError) and isinstance(read_error, Forbidden):
             return False
         raise read_error from None
     return True

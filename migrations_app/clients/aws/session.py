@@ -147,8 +147,8 @@ class AwsSession:
                 token=Secret(found["SessionToken"]),
             )
             return _CachedSession(keys, found["Expiration"], session_of(keys, self.region))
-        except errors.CAUGHT as wrong:
-            raise errors.from_exception(wrong, ASSUME) from None
+        except errors.CAUGHT as error:
+            raise errors.from_exception(error, ASSUME) from None
         except (KeyError, TypeError):
             raise Unauthorized("AWS gave no credentials for the role") from None
 
@@ -206,8 +206,8 @@ def _ambient(region: str, config: Config) -> AwsCredentials | None:
         resolver.providers = [provider for provider in resolver.providers if provider.METHOD in AMBIENT]
         found: Any = core.get_credentials()
         frozen = found.get_frozen_credentials() if found else None
-    except errors.CAUGHT as wrong:
-        raise errors.from_exception(wrong, WHO_AM_I) from None
+    except errors.CAUGHT as error:
+        raise errors.from_exception(error, WHO_AM_I) from None
     if frozen is None:
         return None
     return AwsCredentials(

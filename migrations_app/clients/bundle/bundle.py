@@ -73,9 +73,9 @@ def read_manifest(body: bytes) -> BundleManifest:
     """The decoded manifest. Raises InvalidBundle with code `bad_manifest_file`."""
     try:
         manifest = msgspec.json.decode(body, type=BundleManifest)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise InvalidBundle(
-            f"not a bundle's manifest: {str(wrong)[:200]}", code="bad_manifest_file", where=NAME
+            f"not a bundle's manifest: {str(error)[:200]}", code="bad_manifest_file", where=NAME
         ) from None
     if manifest.schema != SCHEMA:
         raise InvalidBundle(

@@ -147,8 +147,8 @@ def _in_a_row(body: bytes, name: str) -> Iterator[BundleObject | ListedKind]:
             start = end
     except RecursionError:
         refuse("nested too deep", "json_depth", where=name)
-    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        refuse(f"not JSON: {str(wrong)[:200]}", "json_syntax", where=name)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        refuse(f"not JSON: {str(error)[:200]}", "json_syntax", where=name)
 
 
 def _object(body: bytes) -> Iterator[BundleObject | ListedKind]:
@@ -207,9 +207,9 @@ def _yaml(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObj
         for value in read_documents(body, limits=limits.yaml, error=InvalidBundle, seal=_sealed):
             if value is not None:
                 yield from _plain(value)
-    except InvalidBundle as wrong:
-        where = ", ".join(part for part in (name, wrong.where) if part)
-        raise InvalidBundle(wrong.message, code=wrong.code, where=where) from None
+    except InvalidBundle as error:
+        where = ", ".join(part for part in (name, error.where) if part)
+        raise InvalidBundle(error.message, code=error.code, where=where) from None
 
 
 def _plain(value: Plain) -> Iterator[BundleObject | ListedKind]:

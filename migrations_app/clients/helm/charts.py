@@ -25,7 +25,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import msgspec
 
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
-from migrations_app.clients.archive import ArchiveLimits, members, wanted_name
+from migrations_app.clients.archive import ArchiveLimits, members, safe_name
 from migrations_app.clients.http import CallBounds, HttpAnswer, send
 from migrations_app.clients.kubernetes.connection import Server, parse_host, parse_server
 from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
@@ -107,7 +107,7 @@ def _files(chart: Path) -> Iterator[tuple[str, bytes]]:
 def _listed(folder: Path) -> list[Path]:
     if _kind(folder) != "folder":
         return []
-    paths = sorted(path for path in folder.iterdir() if wanted_name(path.name))
+    paths = sorted(path for path in folder.iterdir() if safe_name(path.name))
     if len(paths) > ARCHIVE.members:
         raise InvalidInput("the chart has more files than a chart may have", code="chart_too_large")
     return paths
@@ -148,8 +148,8 @@ def _kept(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
 def _documents(name: str, body: bytes) -> bytes:
     try:
         read = [read_document for read_document in read_documents(body, limits=YAML) if read_document is not None]
-    except InvalidInput as wrong:
-        raise InvalidInput(f"{name}: {wrong.message}", where=wrong.where, code=wrong.code) from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error.message}", where=error.where, code=error.code) from None
     return msgspec.json.encode(read[0] if name == CHART and len(read) == 1 else read)
 
 
@@ -347,5 +347,5 @@ def read_registry(text: str) -> Server:
         raise InvalidInput("an address such as oci://registry.example/karpenter is wanted", code="bad_registry")
     try:
         return parse_server("https://" + text.removeprefix(SCHEME), where="registry")
-    except InvalidKubeconfig as wrong:
-        raise InvalidInput(wrong.message, code="bad_registry") from None
+    except InvalidKubeconfig as error:
+        raise InvalidInput(error.message, code="bad_registry") from None

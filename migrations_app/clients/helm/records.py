@@ -87,8 +87,8 @@ def read_record(secret: dict[str, Any]) -> ReleaseRecord:
     """The record in a Secret. Raises InvalidResponse (code `odd_record`)."""
     try:
         return msgspec.json.decode(decoded_release(secret), type=ReleaseRecord)
-    except (ValueError, msgspec.DecodeError, RecursionError) as wrong:
-        raise InvalidResponse(f"a record of the release cannot be read: {wrong}"[:200], code="odd_record") from None
+    except (ValueError, msgspec.DecodeError, RecursionError) as error:
+        raise InvalidResponse(f"a record of the release cannot be read: {error}"[:200], code="odd_record") from None
 
 
 def values_digest(values: dict[str, Any]) -> str:
@@ -99,9 +99,9 @@ def values_digest(values: dict[str, Any]) -> str:
 def _named(text: str, namespace: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         found = list(read_documents(text.encode(), limits=MANIFEST))
-    except InvalidInput as wrong:
+    except InvalidInput as error:
         raise InvalidResponse(
-            f"the manifest of the release cannot be read: {wrong.message}", code="odd_record"
+            f"the manifest of the release cannot be read: {error.message}", code="odd_record"
         ) from None
     for tree in found:
         if isinstance(tree, dict):
@@ -127,8 +127,8 @@ def settled_run(read: dict[str, Any], *, own: Mapping[str, str], late: bool) -> 
         return SettledRun("not_applied", "changed", "somebody else has made this revision") if late else None
     try:
         record = read_record(read)
-    except InvalidResponse as wrong:
-        return SettledRun("changed_by_other", wrong.code, wrong.message) if late else None
+    except InvalidResponse as error:
+        return SettledRun("changed_by_other", error.code, error.message) if late else None
     if record.status == DEPLOYED:
         return None
     where = f"release {record.namespace}/{record.name} revision {record.revision}"

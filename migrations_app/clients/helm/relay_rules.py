@@ -15,7 +15,7 @@ import msgspec
 
 from migrations_app.actions.helm.request import HelmRequest
 from migrations_app.clients.helm.releases import TYPE
-from migrations_app.clients.kubernetes.writer import dried
+from migrations_app.clients.kubernetes.writer import as_dry_run
 from migrations_app.errors import KarpdashError
 
 Body = dict[str, Any]
@@ -131,7 +131,7 @@ class DryRules:
         if kept is not None:
             self._records[asked.object_path] = self.record = asked.body
             return RelayAnswer(200, asked.body)
-        body, query = dried(asked.method, asked.body or {}, query=list(asked.query))
+        body, query = as_dry_run(asked.method, asked.body or {}, query=list(asked.query))
         return _replaced(asked, body=body, query=tuple(query))
 
     def after(self, asked: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:

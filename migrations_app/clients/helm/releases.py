@@ -110,8 +110,8 @@ def read_release(body: bytes, *, home: str = "") -> HelmRelease | UnparsableObje
         return None
     try:
         return _release(_unpacked(_payload(record)), record.metadata)
-    except _OddError as wrong:
-        return _quarantined(record.metadata, "$.data.release", why=str(wrong))
+    except _OddError as error:
+        return _quarantined(record.metadata, "$.data.release", why=str(error))
 
 
 def decoded_release(secret: dict[str, Any]) -> bytes:
@@ -119,8 +119,8 @@ def decoded_release(secret: dict[str, Any]) -> bytes:
     try:
         record = msgspec.convert(secret, type=_Record)
         return _unpacked(_payload(record))
-    except (_OddError, msgspec.ValidationError) as wrong:
-        raise ValueError(str(wrong)) from None
+    except (_OddError, msgspec.ValidationError) as error:
+        raise ValueError(str(error)) from None
 
 
 def packed(release: HelmRelease) -> str:
