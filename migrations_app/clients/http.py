@@ -1,9 +1,9 @@
 """The HTTP client for all servers but API servers: audit sink, webhooks, chart registry, identity provider (T03).
 
-A host is resolved once, all its addresses are checked, and the connection goes to one of them (K05). TLS is 1.2 or newer
-with the system's trusted certificates; plain http is spoken to loopback addresses only (K02). No proxy, no redirect,
-no retry (K04). One deadline in wall-clock time covers the call from the resolver to the last byte, a body below the
-minimum rate ends it sooner (K06), and bytes are counted (K09).
+A host is resolved once, all its addresses are checked, and the connection goes to one of them (K05). TLS is 1.2 or
+newer with the system's trusted certificates; plain http is spoken to loopback addresses only (K02). No proxy, no
+redirect, no retry (K04). One deadline in wall-clock time covers the call from the resolver to the last byte, a body
+below the minimum rate ends it sooner (K06), and bytes are counted (K09).
 """
 
 import ipaddress

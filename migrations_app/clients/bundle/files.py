@@ -84,17 +84,17 @@ def _from_file(path: Path, limits: BundleLimits) -> Files:
 
 
 def _from_folder(folder: Path, limits: BundleLimits) -> Files:
-    left = limits.archive.total_bytes
-    for number, path in enumerate(_listed(folder)):
+    bytes_left = limits.archive.total_bytes
+    for number, path in enumerate(_expected_files(folder)):
         if number >= limits.archive.members:
             refuse(f"more than {limits.archive.members} files", "archive_members", where=str(folder))
         name = str(path.relative_to(folder))
-        body = _regular(path, min(left, limits.plain_bytes), name=name)
-        left -= len(body)
+        body = _read_regular(path, min(bytes_left, limits.plain_bytes), name=name)
+        bytes_left -= len(body)
         yield name, body
 
 
-def _listed(folder: Path) -> Iterator[Path]:
+def _expected_files(folder: Path) -> Iterator[Path]:
     """Files with expected names, sorted; symbolic links are not followed."""
     for directory, folders, names in os.walk(folder):
         folders.sort()
@@ -104,7 +104,7 @@ def _listed(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _regular(path: Path, most: int, *, name: str) -> bytes:
+def _read_regular(path: Path, most: int, *, name: str) -> bytes:
     try:
         descriptor = os.open(path, READING)
         with os.fdopen(descriptor, "rb") as raw:
