@@ -19,12 +19,12 @@ from urllib.parse import unquote, urlsplit
 from migrations_app.errors import AddressRefused, ReadError, TimedOut, Unreachable
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-Asking: TypeAlias = Callable[[str, int], Sequence[str]]
+CheckedResolver: TypeAlias = Callable[[str, int], Sequence[str]]
 """Resolves (host, port) to its addresses; raises ReadError."""
 
 POSTGRES_PORT, REDIS_PORT = 5432, 6379
 # RFC 5737 documentation address: no machine owns it. If it can be bound, the machine lets any address be bound.
-_NOBODYS = "192.0.2.1"
+_UNOWNED_ADDRESS = "192.0.2.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def _of_database(database: Mapping[str, Any]) -> Iterator[InternalEndpoint]:
 
 
 def _of_broker(url: str) -> Iterator[InternalEndpoint]:
-    for one in url.split(";"):
-        parts = urlsplit(one.strip())
+    for broker_url in url.split(";"):
+        parts = urlsplit(broker_url.strip())
         if parts.scheme in ("redis", "rediss"):
             yield InternalEndpoint(unquote(parts.hostname or "localhost"), parts.port or REDIS_PORT)
 
@@ -67,20 +67,20 @@ def _several(text: object) -> list[str]:
     return [piece.strip() for piece in str(text).split(",") if piece.strip()]
 
 
-def addresses_of(place: InternalEndpoint, ask: Asking) -> tuple[str, ...]:
+def addresses_of(endpoint: InternalEndpoint, ask: CheckedResolver) -> tuple[str, ...]:
     """The current addresses of the endpoint; if it does not resolve now, the last known ones.
 
     Raises AddressRefused if it never resolved: no other address could then be distinguished from it.
     """
     try:
-        found = tuple(ask(place.host, place.port))
+        addresses = tuple(ask(endpoint.host, endpoint.port))
     except ReadError:
-        found = ()
-    if found:
-        _last_known[place] = found
-    elif place not in _last_known:
+        addresses = ()
+    if addresses:
+        _last_known[endpoint] = addresses
+    elif endpoint not in _last_known:
         raise AddressRefused("karpdash's own database or broker does not resolve: no address can be told apart from it")
-    return _last_known[place]
+    return _last_known[endpoint]
 
 
 def is_this_machine(address: Address) -> bool:
@@ -102,7 +102,7 @@ def _binds(address: str) -> bool:
 
 @cache
 def _binds_everything() -> bool:
-    return _binds(_NOBODYS)
+    return _binds(_UNOWNED_ADDRESS)
 
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -173,25 +173,25 @@ def unwrapped(address: Address) -> Iterator[Address]:
         yield from address.teredo
 
 
-def why_refused(address: str, reach: OutboundPolicy) -> str | None:
+def why_refused(address: str, policy: OutboundPolicy) -> str | None:
     """The reason code why the address is refused; None if it may be connected to."""
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return "malformed"
-    if getattr(found, "scope_id", None):
+    if getattr(parsed, "scope_id", None):
         return "link_local"
-    wanted = _Wanted(_networks(*reach.allowed), _networks(*reach.denied), reach)
-    return next((why for each in unwrapped(found) if (why := wanted.why_not(each, of=found))), None)
+    rules = _AddressRules(_networks(*policy.allowed), _networks(*policy.denied), policy)
+    return next((why for embedded in unwrapped(parsed) if (why := rules.reason_against(embedded, of=parsed))), None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _AddressRules:
     allowed: tuple[Network, ...]
     denied: tuple[Network, ...]
     reach: OutboundPolicy
 
-    def why_not(self, address: Address, *, of: Address) -> str | None:
+    def reason_against(self, address: Address, *, of: Address) -> str | None:
         if _within(address, _METADATA):
             return "metadata"
         if _within(address, self.denied):
@@ -222,8 +222,8 @@ def _within(address: Address, networks: tuple[Network, ...]) -> bool:
 
 def ask_resolver(host: str, port: int) -> Sequence[str]:
     """The addresses that the system resolver returns; raises OSError if the name is unknown."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(entry[4][0]) for entry in found]
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in entries]
 
 
 def resolve(
@@ -235,19 +235,21 @@ def resolve(
     Raises AddressRefused; Unreachable if the name does not resolve; TimedOut.
     """
     ends = time.monotonic() + seconds
-    found = tuple(dict.fromkeys(_asked(host, port, seconds=seconds, resolver=resolver)))[:MOST_ADDRESSES]
-    if not found:
+    addresses = tuple(dict.fromkeys(_resolve_in_time(host, port, seconds=seconds, resolver=resolver)))[:MOST_ADDRESSES]
+    if not addresses:
         raise Unreachable("the server's name does not resolve", code="unknown_host")
-    for address in found:
+    for address in addresses:
         if why := why_refused(address, reach):
             raise AddressRefused(f"the server's address is not one this installation connects to ({why})")
-    for place in reach.own:
-        known = addresses_of(
-            place, lambda name, at: _asked(name, at, seconds=ends - time.monotonic(), resolver=resolver)
+    for endpoint in reach.own:
+        own_addresses = addresses_of(
+            endpoint, lambda name, at: _resolve_in_time(name, at, seconds=ends - time.monotonic(), resolver=resolver)
         )
-        if any(_leads_to(address, port, own=own, own_port=place.port) for address in found for own in known):
+        if any(
+            _leads_to(address, port, own=own, own_port=endpoint.port) for address in addresses for own in own_addresses
+        ):
             raise AddressRefused("the server's address is that of karpdash's own database or broker (denied)")
-    return found
+    return addresses
 
 
 def _leads_to(address: str, port: int, *, own: str, own_port: int) -> bool:
@@ -255,8 +257,8 @@ def _leads_to(address: str, port: int, *, own: str, own_port: int) -> bool:
     clusters may run too, only the endpoint's port.
     """
     own_forms, address_forms = _forms(own), _forms(address)
-    if any(is_this_machine(each) for each in own_forms):
-        return port == own_port and any(is_this_machine(each) for each in address_forms)
+    if any(is_this_machine(form) for form in own_forms):
+        return port == own_port and any(is_this_machine(form) for form in address_forms)
     return not own_forms.isdisjoint(address_forms)
 
 
@@ -267,15 +269,15 @@ def _forms(address: str) -> frozenset[Address]:
         return frozenset()
 
 
-def _asked(host: str, port: int, *, seconds: float, resolver: Resolver) -> Sequence[str]:
+def _resolve_in_time(host: str, port: int, *, seconds: float, resolver: Resolver) -> Sequence[str]:
     # getaddrinfo takes no timeout, so it runs in a daemon thread, which does not delay process exit.
     answers: queue.SimpleQueue[Sequence[str] | OSError | ValueError] = queue.SimpleQueue()
 
     def ask() -> None:
         try:
             answers.put(resolver(host, port))
-        except (OSError, ValueError) as wrong:
-            answers.put(wrong)
+        except (OSError, ValueError) as error:
+            answers.put(error)
 
     threading.Thread(target=ask, name="resolver", daemon=True).start()
     try:

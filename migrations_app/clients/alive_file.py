@@ -1,4 +1,4 @@
-"""The file by which a process without pages tells that its main loop turns; `karpdash.alive` reads it."""
+"""The heartbeat file of a process without web pages: touched by its main loop, read by `karpdash.alive`."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ class AliveFile:
         self._word: str | None = None
 
     def touch(self, word: str = "") -> None:
-        """A disk that takes nothing does not end the process: its probe says so soon enough."""
+        """A disk that cannot be written does not end the process: its liveness probe fails then."""
         if self._path is None:
             return
         try:

@@ -43,7 +43,7 @@ def is_archive(beginning: bytes) -> bool:
     return beginning.startswith(GZIP_MAGIC) or beginning[257:262] == b"ustar"
 
 
-def wanted_name(name: str) -> str | None:
+def safe_name(name: str) -> str | None:
     """The member's name if it should be read, None if it is skipped. Raises InvalidBundle with code `archive_name`."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if name.startswith("/") or ".." in parts or "\\" in name or not name.isprintable() or len(name) > 1024:
@@ -66,32 +66,32 @@ def members(raw: BinaryIO, limits: ArchiveLimits) -> Iterator[tuple[str, bytes]]
             extra = _extra(stream, size)
             long_name = _long_name(kind, extra) or long_name
             continue
-        found = _member(stream, size=size, kind=kind, name=long_name or name, limits=limits)
+        member = _member(stream, size=size, kind=kind, name=long_name or name, limits=limits)
         long_name = ""
-        if found is not None:
-            yield found
+        if member is not None:
+            yield member
     refuse(f"more than {limits.members} members", "archive_members")
 
 
 def _member(stream: "_Stream", *, size: int, kind: bytes, name: str, limits: ArchiveLimits) -> tuple[str, bytes] | None:
     if kind == _FOLDER:
-        wanted_name(name)
+        safe_name(name)
         return None
     if kind not in _REGULAR:
         refuse("links, devices and other special members are not accepted", "archive_link")
-    wanted = wanted_name(name)
-    if wanted is None:
+    member_name = safe_name(name)
+    if member_name is None:
         stream.skip(_padded(size))
         return None
     if size > limits.member_bytes:
-        refuse(f"a member is larger than {limits.member_bytes // MIB} MiB", "archive_member_size", where=wanted)
-    return wanted, stream.read(_padded(size))[:size]
+        refuse(f"a member is larger than {limits.member_bytes // MIB} MiB", "archive_member_size", where=member_name)
+    return member_name, stream.read(_padded(size))[:size]
 
 
 def _header(block: bytes) -> tuple[int, bytes, str]:
     """(size, type, name) of a header block. The checksum is computed with its own field read as spaces."""
-    written = _octal(block[148:156])
-    if written != sum(block[:148]) + 8 * 32 + sum(block[156:]):
+    checksum = _octal(block[148:156])
+    if checksum != sum(block[:148]) + 8 * 32 + sum(block[156:]):
         refuse("the archive is damaged: a header's checksum is wrong", "archive_broken")
     name = block[:100].split(b"\0", 1)[0]
     if block[257:263] == b"ustar\0" and block[345]:
@@ -131,20 +131,20 @@ class _Stream:
         self._limits = limits
         self._inflate = None
         self._packed = raw.read(_PIECE)
-        self._read = len(self._packed)
-        self._given = 0
+        self._packed_bytes = len(self._packed)
+        self._unpacked_bytes = 0
         if self._packed.startswith(GZIP_MAGIC):
             self._inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
     def read(self, count: int) -> bytes:
         """Exactly `count` bytes. Raises InvalidBundle if the archive has fewer left."""
-        found = bytearray()
-        while len(found) < count:
-            piece = self._piece(count - len(found))
+        content = bytearray()
+        while len(content) < count:
+            piece = self._piece(count - len(content))
             if not piece:
                 refuse("the archive is cut short", "archive_truncated")
-            found += piece
-        return bytes(found)
+            content += piece
+        return bytes(content)
 
     def skip(self, count: int) -> None:
         while count > 0:
@@ -152,10 +152,12 @@ class _Stream:
 
     def _piece(self, most: int) -> bytes:
         piece = self._plain(most) if self._inflate is None else self._unpacked(min(most, _PIECE))
-        self._given += len(piece)
-        if self._given > self._limits.total_bytes:
+        self._unpacked_bytes += len(piece)
+        if self._unpacked_bytes > self._limits.total_bytes:
             refuse(f"more than {self._limits.total_bytes // MIB} MiB in all", "archive_total")
-        if self._inflate is not None and self._given > max(_RATIO_FROM, self._limits.ratio * self._read):
+        if self._inflate is not None and self._unpacked_bytes > max(
+            _RATIO_FROM, self._limits.ratio * self._packed_bytes
+        ):
             refuse(f"unpacks to more than {self._limits.ratio} times its size", "archive_bomb")
         return piece
 
@@ -185,4 +187,4 @@ class _Stream:
 
     def _fill(self) -> None:
         self._packed = self._raw.read(_PIECE)
-        self._read += len(self._packed)
+        self._packed_bytes += len(self._packed)

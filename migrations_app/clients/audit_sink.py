@@ -39,12 +39,12 @@ def append(path: str, lines: bytes, *, seconds: float = SECONDS) -> None:
     writer = threading.Thread(target=lambda: outcome.put(_append(path, lines)), name="audit file", daemon=True)
     writer.start()
     try:
-        wrong = outcome.get(timeout=seconds)
+        error = outcome.get(timeout=seconds)
     except queue.Empty:
         _stuck[path] = writer
         raise TimedOut("the file did not answer in time") from None
-    if wrong is not None:
-        raise Unreachable(f"the file can not be written: {wrong.strerror}", code="sink_unwritable")
+    if error is not None:
+        raise Unreachable(f"the file can not be written: {error.strerror}", code="sink_unwritable")
 
 
 def _append(path: str, lines: bytes) -> OSError | None:
@@ -52,21 +52,21 @@ def _append(path: str, lines: bytes) -> OSError | None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(path, flags, 0o640)
-    except OSError as wrong:
-        return wrong
+    except OSError as error:
+        return error
     try:
         _write_all(descriptor, lines)
-    except OSError as wrong:
-        return wrong
+    except OSError as error:
+        return error
     finally:
         os.close(descriptor)
     return None
 
 
 def _write_all(descriptor: int, lines: bytes) -> None:
-    left = memoryview(lines)
-    while left:
-        left = left[os.write(descriptor, left) :]
+    remaining = memoryview(lines)
+    while remaining:
+        remaining = remaining[os.write(descriptor, remaining) :]
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.fsync(descriptor)
 

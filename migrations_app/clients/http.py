@@ -1,9 +1,9 @@
-"""The one HTTP client for servers that are no clusters: audit sink, webhooks, chart registry, identity provider (T03).
+"""The HTTP client for all servers but API servers: audit sink, webhooks, chart registry, identity provider (T03).
 
-A host is resolved once, all its addresses are judged, and the connection goes to one of them (K05). TLS is 1.2 or newer
-with the system's trusted certificates; plain http is spoken to loopback addresses only (K02). No proxy, no redirect,
-no retry (K04). One deadline in wall-clock time covers the call from the resolver to the last byte, a body below the
-minimum rate ends it sooner (K06), and bytes are counted (K09).
+A host is resolved once, all its addresses are checked, and the connection goes to one of them (K05). TLS is 1.2 or
+newer with the system's trusted certificates; plain http is spoken to loopback addresses only (K02). No proxy, no
+redirect, no retry (K04). One deadline in wall-clock time covers the call from the resolver to the last byte, a body
+below the minimum rate ends it sooner (K06), and bytes are counted (K09).
 """
 
 import ipaddress
@@ -64,9 +64,9 @@ def send(
     Raises ReadError: AddressRefused, TlsRefused, TimedOut, Unreachable, TooLarge, InvalidResponse.
     """
     try:
-        return _exchanged(method, url, bounds=bounds, headers=headers, body=body)
-    except ReadError as wrong:
-        raise type(wrong)(f"{bounds.server}: {wrong.message}", code=wrong.code) from None
+        return _exchange(method, url, bounds=bounds, headers=headers, body=body)
+    except ReadError as error:
+        raise type(error)(f"{bounds.server}: {error.message}", code=error.code) from None
 
 
 def deliver(url: str, body: bytes, *, bounds: CallBounds, headers: Mapping[str, str]) -> None:
@@ -76,14 +76,14 @@ def deliver(url: str, body: bytes, *, bounds: CallBounds, headers: Mapping[str, 
     """
     try:
         status = send("POST", url, bounds=bounds, headers=headers, body=body).status
-    except ReadError as wrong:
+    except ReadError as error:
         # Receivers are told apart by the kind of failure; only an unknown name has a code of its own.
-        raise type(wrong)(wrong.message, code=wrong.code if wrong.code == "unknown_host" else None) from None
+        raise type(error)(error.message, code=error.code if error.code == "unknown_host" else None) from None
     if not 200 <= status < 300:
         raise ServerFailed(f"{bounds.server}: the server answered {status}", code=f"sink_{status}")
 
 
-def _exchanged(
+def _exchange(
     method: str, url: str, *, bounds: CallBounds, headers: Mapping[str, str], body: bytes | None
 ) -> HttpAnswer:
     parts = urlsplit(url)
@@ -94,26 +94,26 @@ def _exchanged(
     sent = {"Host": parts.netloc, "Accept-Encoding": "identity", "Connection": "close", **headers}
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        seconds = min(limits.connect_seconds, deadline.patience())
+        seconds = min(limits.connect_seconds, deadline.seconds_left())
         addresses = resolve(host, port, reach=bounds.reach, seconds=seconds, resolver=bounds.resolver)
         if not safe and not all(ipaddress.ip_address(address).is_loopback for address in addresses):
             raise AddressRefused("plain http is only spoken inside this machine")
-        timeout = min(limits.connect_seconds, deadline.patience())
+        timeout = min(limits.connect_seconds, deadline.seconds_left())
         with with_deadline(deadline), _pool(addresses[0], port, host=host if safe else "", timeout=timeout) as pool:
             answer = pool.urlopen(
                 method, path, body=body, headers=sent, redirect=False, preload_content=False, decode_content=False
             )
             with closing(answer):
                 deadline.begin_body()
-                wanted = bounds.most and (bounds.any_status or answer.status == 200)
-                text = bytes(read_body(answer, TrafficMeter(limits))) if wanted else b""
+                reads_body = bounds.most and (bounds.any_status or answer.status == 200)
+                text = bytes(read_body(answer, TrafficMeter(limits))) if reads_body else b""
                 return HttpAnswer(answer.status, answer.headers, text)
-    except errors.CAUGHT as wrong:
-        raise errors.from_exception(wrong).error from None
+    except errors.CAUGHT as error:
+        raise errors.from_exception(error).error from None
 
 
 def _pool(address: str, port: int, *, host: str, timeout: float) -> urllib3.HTTPConnectionPool:
-    """One connection to the judged address. If a host is given, TLS is used and the certificate must match it."""
+    """One connection to the checked address. If a host is given, TLS is used and the certificate must match it."""
     if not host:
         return _PlainPool(address, port, maxsize=1, retries=False, timeout=timeout)
     context = ssl.create_default_context()
@@ -128,26 +128,26 @@ class _TlsSocket(DeadlineSocket):
     """Its timeout would otherwise restart with the handshake and with each record that is sent."""
 
     def do_handshake(self, block: bool = False) -> None:
-        self.settimeout(current_deadline().patience())
+        self.settimeout(current_deadline().seconds_left())
         super().do_handshake(block)
 
-    def send(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
-        self.settimeout(current_deadline().patience())
-        return super().send(*args, **named)
+    def send(self, *args: Any, **kwargs: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
+        self.settimeout(current_deadline().seconds_left())
+        return super().send(*args, **kwargs)
 
 
 class _PlainSocket(socket.socket):
     """The same deadline without TLS."""
 
     def sendall(self, *args: Any) -> None:  # noqa: ANN401 - the parameters are those of socket
-        self.settimeout(current_deadline().patience())
+        self.settimeout(current_deadline().seconds_left())
         super().sendall(*args)
 
-    def recv_into(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - as above
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:  # noqa: ANN401 - as above
         deadline = current_deadline()
-        self.settimeout(deadline.patience())
-        count = super().recv_into(*args, **named)
-        deadline.took(count)
+        self.settimeout(deadline.seconds_left())
+        count = super().recv_into(*args, **kwargs)
+        deadline.add_bytes(count)
         return count
 
 

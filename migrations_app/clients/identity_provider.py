@@ -68,7 +68,7 @@ class Provider:
 
 def discover(issuer: str, *, reach: OutboundPolicy) -> Provider:
     """The endpoints of that issuer. Raises ReadError; InvalidResponse if the document names another issuer."""
-    document = _asked("GET", issuer.rstrip("/") + WELL_KNOWN, reach=reach)
+    document = _fetch("GET", issuer.rstrip("/") + WELL_KNOWN, reach=reach)
     if document.get("issuer") != issuer:
         raise InvalidResponse("the identity provider says that it is another issuer", code="other_issuer")
     return Provider(
@@ -81,15 +81,15 @@ def discover(issuer: str, *, reach: OutboundPolicy) -> Provider:
 
 def keys_of(provider: Provider, *, reach: OutboundPolicy) -> list[dict[str, Any]]:
     """The provider's signing keys. Raises ReadError."""
-    found = _asked("GET", provider.keys, reach=reach).get("keys")
-    if not isinstance(found, list) or not all(isinstance(key, dict) for key in found):
+    keys = _fetch("GET", provider.keys, reach=reach).get("keys")
+    if not isinstance(keys, list) or not all(isinstance(key, dict) for key in keys):
         raise InvalidResponse("the identity provider's keys cannot be read")
-    return found
+    return keys
 
 
 def tokens_for(provider: Provider, form: Mapping[str, str], *, reach: OutboundPolicy) -> dict[str, Any]:
     """The token endpoint's response to an authorization code. Raises ReadError; ServerFailed if the code is refused."""
-    return _asked("POST", provider.token, reach=reach, form=form)
+    return _fetch("POST", provider.token, reach=reach, form=form)
 
 
 def _address(document: Mapping[str, Any], name: str, *, issuer: str) -> str:
@@ -107,7 +107,7 @@ def _address(document: Mapping[str, Any], name: str, *, issuer: str) -> str:
     return url
 
 
-def _asked(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, str] | None = None) -> dict[str, Any]:
+def _fetch(method: str, url: str, *, reach: OutboundPolicy, form: Mapping[str, str] | None = None) -> dict[str, Any]:
     # The settings take plain http for loopback addresses alone, and the client refuses it for others.
     policy = replace(reach, allow_loopback=True) if url.startswith("http://") else reach
     bounds = CallBounds(server="identity provider", reach=policy, ends=time.monotonic() + SECONDS, most=MOST_BYTES)

@@ -39,7 +39,7 @@ _REFUSALS: Final[Mapping[int, type[KarpdashError]]] = {
 
 
 class KarpdashServer:
-    """One server, asked with one token. Every method raises ReadError where the server does not answer, answers
+    """One server, asked with one token. Methods raise ReadError if the server does not answer, answers
     something else than karpdash, or refuses the token; InvalidInput, NotFound or Conflict where it refuses the request.
     """
 
@@ -52,8 +52,8 @@ class KarpdashServer:
 
     def read(self, path: str, query: Mapping[str, str] | None = None) -> bytes:
         """The body of one answer; `path` is below /api/v1/, and empty values of the query are left out."""
-        given = {name: value for name, value in (query or {}).items() if value}
-        return self._asked("GET", path + (f"?{urlencode(given)}" if given else "")).body
+        filled = {name: value for name, value in (query or {}).items() if value}
+        return self._request("GET", path + (f"?{urlencode(filled)}" if filled else "")).body
 
     def one(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The JSON object at the path."""
@@ -61,16 +61,16 @@ class KarpdashServer:
 
     def rows(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[dict[str, Any]]:
         """Every row of a list, page after page."""
-        asked = {**(query or {}), "limit": str(PAGE)}
+        page_query = {**(query or {}), "limit": str(PAGE)}
         while True:
-            page = self.one(path, asked)
-            found, following = page.get("results"), page.get("next")
-            if not isinstance(found, list):
+            page = self.one(path, page_query)
+            results, next_url = page.get("results"), page.get("next")
+            if not isinstance(results, list):
                 raise InvalidResponse(f"{self._name}: the list has no results")
-            yield from found
-            if not following:
+            yield from results
+            if not next_url:
                 return
-            asked["cursor"] = _cursor(str(following), name=self._name)
+            page_query["cursor"] = _cursor(str(next_url), name=self._name)
 
     def post(self, path: str, body: Mapping[str, Any], *, tag: str = "") -> dict[str, Any]:
         """What the server answered to a change. `tag` is the ETag of what was read before.
@@ -79,13 +79,13 @@ class KarpdashServer:
         """
         headers = {"Content-Type": "application/json", "Idempotency-Key": str(uuid.uuid4())}
         headers |= {"If-Match": tag} if tag else {}
-        return self._object(self._asked("POST", path, headers=headers, body=msgspec.json.encode(body)).body)
+        return self._object(self._request("POST", path, headers=headers, body=msgspec.json.encode(body)).body)
 
     def tag(self, path: str) -> str:
         """The ETag of what is at the path now."""
-        return self._asked("GET", path).headers.get("ETag", "")
+        return self._request("GET", path).headers.get("ETag", "")
 
-    def _asked(
+    def _request(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> HttpAnswer:
         bounds = CallBounds(
@@ -103,43 +103,43 @@ class KarpdashServer:
 
     def _object(self, body: bytes) -> dict[str, Any]:
         try:
-            found = msgspec.json.decode(body)
+            document = msgspec.json.decode(body)
         except msgspec.DecodeError:
-            found = None
-        if not isinstance(found, dict):
+            document = None
+        if not isinstance(document, dict):
             raise InvalidResponse(f"{self._name}: the answer is no JSON object; is this a karpdash server?")
-        return found
+        return document
 
 
 def _parts(url: str) -> Any:  # noqa: ANN401 - urllib's result has no public type
     try:
         parts = urlsplit(url)
-        whole = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+        complete = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
     except ValueError:
-        whole = None
-    if not whole or parts.username or parts.query or parts.fragment:
+        complete = None
+    if not complete or parts.username or parts.query or parts.fragment:
         raise InvalidInput(
             f"{clean(url, longest=60)!r} is no URL such as https://karpdash.example.com", where="--server"
         )
     return parts
 
 
-def _cursor(following: str, *, name: str) -> str:
+def _cursor(next_url: str, *, name: str) -> str:
     """The cursor in the address of the next page; the address itself is not followed."""
-    found = parse_qs(urlsplit(following).query).get("cursor")
-    if not found:
+    cursors = parse_qs(urlsplit(next_url).query).get("cursor")
+    if not cursors:
         raise InvalidResponse(f"{name}: the list names no next page that can be asked for")
-    return found[0]
+    return cursors[0]
 
 
 def _refusal(answer: HttpAnswer, *, name: str) -> KarpdashError:
     if 300 <= answer.status < 400:
-        there = clean(answer.headers.get("Location", "another address"), longest=200)
-        return InvalidResponse(f"{name}: the server sends on to {there}; give the URL that answers itself")
+        location = clean(answer.headers.get("Location", "another address"), longest=200)
+        return InvalidResponse(f"{name}: the server sends on to {location}; give the URL that answers itself")
     detail = _detail(answer)
     kind = _REFUSALS.get(answer.status, ServerFailed if answer.status >= 500 else InvalidInput)
-    words = f"{name}: {detail or f'the server answered {answer.status}'}"
-    return kind(words if issubclass(kind, ReadError) else detail or words)
+    message = f"{name}: {detail or f'the server answered {answer.status}'}"
+    return kind(message if issubclass(kind, ReadError) else detail or message)
 
 
 def _detail(answer: HttpAnswer) -> str:
@@ -151,9 +151,11 @@ def _detail(answer: HttpAnswer) -> str:
     if not isinstance(problem, dict) or not isinstance(problem.get("detail"), str):
         return ""
     fields = problem.get("errors") if isinstance(problem.get("errors"), list) else ()
-    named = [
+    field_errors = [
         f"{field.get('pointer', '')} {field.get('detail', '')}".strip()
         for field in fields or ()
         if isinstance(field, dict)
     ]
-    return clean(": ".join((problem["detail"].rstrip("."), "; ".join(named))) if named else problem["detail"])
+    return clean(
+        ": ".join((problem["detail"].rstrip("."), "; ".join(field_errors))) if field_errors else problem["detail"]
+    )

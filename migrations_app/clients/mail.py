@@ -56,10 +56,10 @@ def read_mail_server(url: str) -> MailServer:
         host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
         sender = parse_qs(parts.query)["from"][0]
     except (ValueError, KeyError):
-        raise _bad() from None
+        raise _invalid_url() from None
     plain = sender.isascii() and sender.isprintable() and " " not in sender and sender.count("@") == 1
     if not host or not url.isprintable() or not plain:
-        raise _bad()
+        raise _invalid_url()
     user, password = unquote(parts.username or ""), Secret(unquote(parts.password or ""))
     return MailServer(host=host, port=port, safe=parts.scheme == "smtps", user=user, password=password, sender=sender)
 
@@ -78,30 +78,32 @@ def send(
     `mail_partly_refused` if the server refused some of the recipients. InvalidInput `bad_mail`: a header would hold a
     line break, or an address is none.
     """
-    message, recipients = _message(server, mail), [_address(each) for each in mail.to]
+    message, recipients = _message(server, mail), [_address(recipient) for recipient in mail.to]
     address = resolve(server.host, server.port, reach=reach, seconds=seconds, resolver=resolver)[0]
-    with _ended_after(seconds) as deadline:
+    with _time_limit(seconds) as deadline:
         try:
-            refused = _sent(server, message, recipients=recipients, address=address, deadline=deadline)
+            refused = _deliver(server, message, recipients=recipients, address=address, deadline=deadline)
         except ssl.SSLError:
-            raise _late(deadline) or TlsRefused("the mail server is not trusted, or does not speak TLS") from None
+            raise _timeout_error(deadline) or TlsRefused(
+                "the mail server is not trusted, or does not speak TLS"
+            ) from None
         except smtplib.SMTPException:
-            raise _late(deadline) or ServerFailed(
+            raise _timeout_error(deadline) or ServerFailed(
                 "the mail server did not take the mail", code="mail_refused"
             ) from None
         except OSError:
-            raise _late(deadline) or Unreachable("the mail server does not answer") from None
+            raise _timeout_error(deadline) or Unreachable("the mail server does not answer") from None
     if refused:
         raise ServerFailed("the mail server refused some of the addresses", code="mail_partly_refused")
 
 
-def _sent(
+def _deliver(
     server: MailServer, message: EmailMessage, *, recipients: list[str], address: str, deadline: "_Deadline"
 ) -> bool:
     """Whether the server refused some recipient."""
     line = _Connection(server, address, deadline=deadline)
     try:
-        _begin(line, server, on_this_machine=ipaddress.ip_address(address).is_loopback)
+        _start_session(line, server, on_this_machine=ipaddress.ip_address(address).is_loopback)
         refused = line.send_message(message, server.sender, recipients)
         # The mail is accepted: errors during QUIT no longer matter.
         with suppress(smtplib.SMTPException, OSError):
@@ -136,7 +138,7 @@ class _Deadline:
 
 
 @contextmanager
-def _ended_after(seconds: float) -> Iterator[_Deadline]:
+def _time_limit(seconds: float) -> Iterator[_Deadline]:
     deadline = _Deadline()
     timer = threading.Timer(seconds, deadline.cut)
     timer.daemon = True
@@ -175,11 +177,11 @@ class _Connection(smtplib.SMTP):
 
     def getreply(self) -> tuple[int, bytes]:
         if self.file is None and self.sock is not None:
-            self.file = _Bounded(self.sock.makefile("rb"))
+            self.file = _BoundedReplies(self.sock.makefile("rb"))
         return super().getreply()
 
 
-class _Bounded:
+class _BoundedReplies:
     """A reader that limits what the server may send in one session."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -203,7 +205,7 @@ def tls() -> ssl.SSLContext:
     return context
 
 
-def _begin(line: _Connection, server: MailServer, *, on_this_machine: bool) -> None:
+def _start_session(line: _Connection, server: MailServer, *, on_this_machine: bool) -> None:
     """Starts TLS and logs in. Plain text is used only with a server on this machine, and never with a password. Raises
     TlsRefused.
     """
@@ -220,19 +222,19 @@ def _begin(line: _Connection, server: MailServer, *, on_this_machine: bool) -> N
 
 def _message(server: MailServer, mail: Mail) -> EmailMessage:
     """Raises InvalidInput `bad_mail` where a header would hold a line break."""
-    made = EmailMessage()
+    message = EmailMessage()
     try:
-        made["From"] = server.sender
+        message["From"] = server.sender
         # Recipients do not see each other's addresses.
-        made["To"] = _address(mail.to[0]) if len(mail.to) == 1 else server.sender
-        made["Subject"] = mail.subject
-        made["Date"] = formatdate()
-        made["Message-ID"] = f"<{mail.id}@karpdash>" if mail.id else make_msgid(domain="karpdash")
+        message["To"] = _address(mail.to[0]) if len(mail.to) == 1 else server.sender
+        message["Subject"] = mail.subject
+        message["Date"] = formatdate()
+        message["Message-ID"] = f"<{mail.id}@karpdash>" if mail.id else make_msgid(domain="karpdash")
     except ValueError:
-        raise _bad_mail() from None
-    made["Auto-Submitted"] = "auto-generated"
-    made.set_content(mail.text)
-    return made
+        raise _invalid_mail() from None
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(mail.text)
+    return message
 
 
 def _address(text: str) -> str:
@@ -241,19 +243,19 @@ def _address(text: str) -> str:
     try:
         plain = f"{local}@{domain.encode('idna').decode()}"
     except UnicodeError:
-        raise _bad_mail() from None
-    if not local or not plain.isascii() or not plain.isprintable() or any(one in plain for one in " <>"):
-        raise _bad_mail()
+        raise _invalid_mail() from None
+    if not local or not plain.isascii() or not plain.isprintable() or any(character in plain for character in " <>"):
+        raise _invalid_mail()
     return plain
 
 
-def _late(deadline: _Deadline) -> TimedOut | None:
+def _timeout_error(deadline: _Deadline) -> TimedOut | None:
     return TimedOut("the mail server did not answer in time") if deadline.ran_out else None
 
 
-def _bad_mail() -> InvalidInput:
+def _invalid_mail() -> InvalidInput:
     return InvalidInput("a header of the mail would hold a line break, or an address is none", code="bad_mail")
 
 
-def _bad() -> InvalidInput:
+def _invalid_url() -> InvalidInput:
     return InvalidInput("must be smtp(s)://user:password@host:port?from=address", code="bad_mail_server")

@@ -1,7 +1,7 @@
 """Sends news to services with a message format of their own: Teams, PagerDuty, Opsgenie and Jira.
 
 Each request goes through the guarded client (K05, T03); docs/decisions/0012 says why no library does this. A message
-that is sent again has the same id, by which the service tells that it has it: none becomes two incidents or issues.
+that is sent again has the same id, so that the service recognises it: no message becomes two incidents or issues.
 """
 
 import base64
@@ -23,9 +23,9 @@ from migrations_app.clients.webhooks import read_address
 from migrations_app.errors import InvalidInput, InvalidResponse, ServerFailed
 
 KEYED = ("pagerduty", "opsgenie", "jira")
-"""Services that want a key beside their address."""
+"""Services that need a key besides their address."""
 LONGEST_KEY = 500
-MOST_FOUND_BYTES = 262_144
+MAX_SEARCH_BYTES = 262_144
 PRIORITIES = {"critical": "P1", "error": "P2", "warning": "P3", "info": "P5"}
 _JSON = {"Content-Type": "application/json"}
 _PROJECT = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
@@ -76,13 +76,13 @@ def read_target(service: str, url: str, *, key: str) -> None:
 def jira_place(url: str) -> JiraPlace:
     """The parts of `https://host/path?project=OPS&type=Task`. Raises InvalidInput."""
     parts = read_address(url)
-    said = parse_qsl(parts.query, keep_blank_values=True)
-    told = dict(said)
-    known = set(told) <= {"project", "type"} and len(told) == len(said)
-    kind = told.get("type", "Task")
-    if not known or not _PROJECT.fullmatch(told.get("project", "")) or not _TYPE.fullmatch(kind):
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    parameters = dict(pairs)
+    is_valid = set(parameters) <= {"project", "type"} and len(parameters) == len(pairs)
+    kind = parameters.get("type", "Task")
+    if not is_valid or not _PROJECT.fullmatch(parameters.get("project", "")) or not _TYPE.fullmatch(kind):
         raise InvalidInput("must be https://host/?project=KEY&type=Task", where="target", code="bad_target")
-    return JiraPlace(f"https://{parts.netloc}{parts.path.rstrip('/')}", told["project"], kind)
+    return JiraPlace(f"https://{parts.netloc}{parts.path.rstrip('/')}", parameters["project"], kind)
 
 
 def post_message(
@@ -115,8 +115,8 @@ def teams_card(_target: ServiceTarget, message: ServiceMessage) -> tuple[dict[st
         "body": body[:100],
         "msteams": {"width": "Full"},
     }
-    attached = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
-    return {"type": "message", "attachments": [attached]}, {}
+    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
+    return {"type": "message", "attachments": [attachment]}, {}
 
 
 def pagerduty_event(target: ServiceTarget, message: ServiceMessage) -> tuple[dict[str, Any], dict[str, str]]:
@@ -127,8 +127,8 @@ def pagerduty_event(target: ServiceTarget, message: ServiceMessage) -> tuple[dic
         "severity": message.severity,
         "custom_details": {"text": message.text[:60_000]},
     }
-    told = {"routing_key": target.key.reveal(), "event_action": "trigger", "dedup_key": message.id}
-    return {**told, "client": "karpdash", "payload": payload}, {}
+    event = {"routing_key": target.key.reveal(), "event_action": "trigger", "dedup_key": message.id}
+    return {**event, "client": "karpdash", "payload": payload}, {}
 
 
 def opsgenie_alert(target: ServiceTarget, message: ServiceMessage) -> tuple[dict[str, Any], dict[str, str]]:
@@ -182,11 +182,11 @@ def _to_jira(target: ServiceTarget, message: ServiceMessage, *, reach: OutboundP
         server="webhook",
         reach=reach,
         ends=time.monotonic() + webhooks.SECONDS,
-        most=MOST_FOUND_BYTES,
+        most=MAX_SEARCH_BYTES,
         any_status=True,
         resolver=resolver,
     )
-    if message.again and _is_there(place, message.id, headers=headers, bounds=bounds):
+    if message.again and _issue_exists(place, message.id, headers=headers, bounds=bounds):
         return
     body = msgspec.json.encode(jira_issue(place, message))
     webhooks.post(f"{place.root}/rest/api/2/issue", body, headers=headers, reach=reach, resolver=resolver)
@@ -198,21 +198,21 @@ def _authorization(key: Secret) -> str:
     return f"Basic {base64.b64encode(text.encode()).decode()}" if ":" in text else f"Bearer {text}"
 
 
-def _is_there(place: JiraPlace, message_id: str, *, headers: Mapping[str, str], bounds: CallBounds) -> bool:
+def _issue_exists(place: JiraPlace, message_id: str, *, headers: Mapping[str, str], bounds: CallBounds) -> bool:
     """Whether there is an issue of the message. Jira Cloud has `search/jql`, Jira Data Center `search`."""
-    asked = urlencode({"jql": f'labels = "{issue_label(message_id)}"', "fields": "key", "maxResults": "1"})
-    given = {"User-Agent": "karpdash", **headers}
+    search = urlencode({"jql": f'labels = "{issue_label(message_id)}"', "fields": "key", "maxResults": "1"})
+    search_headers = {"User-Agent": "karpdash", **headers}
     for path in ("search/jql", "search"):
-        answer = send("GET", f"{place.root}/rest/api/2/{path}?{asked}", bounds=bounds, headers=given)
+        answer = send("GET", f"{place.root}/rest/api/2/{path}?{search}", bounds=bounds, headers=search_headers)
         if answer.status not in (404, 405, 410):
             break
     if answer.status != 200:
         raise ServerFailed(f"webhook: the server answered {answer.status}", code=f"sink_{answer.status}")
     try:
-        return bool(msgspec.json.decode(answer.body, type=_Found).issues)
+        return bool(msgspec.json.decode(answer.body, type=_SearchResult).issues)
     except msgspec.MsgspecError:
         raise InvalidResponse("webhook: the answer to the search is not readable") from None
 
 
-class _Found(msgspec.Struct):
+class _SearchResult(msgspec.Struct):
     issues: list[Any]

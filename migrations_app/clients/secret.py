@@ -16,8 +16,8 @@ def clean(text: str, *, longest: int = LONGEST) -> str:
     removed.
     """
     flat = _SPACES.sub(" ", text[: 4 * longest]).strip()
-    kept = "".join(char if char.isprintable() and char not in _DIRECTIONS else "\ufffd" for char in flat)
-    safe = replace(kept)
+    visible = "".join(char if char.isprintable() and char not in _DIRECTIONS else "\ufffd" for char in flat)
+    safe = replace(visible)
     return safe if len(safe) <= longest else safe[: longest - 1] + "…"
 
 

@@ -40,5 +40,8 @@ def post(
 def signed(body: bytes, *, secrets: Sequence[Secret], at: int) -> dict[str, str]:
     """HMAC signature headers that let a receiver verify the sender and the time; one signature for each secret."""
     text = str(at).encode() + b"." + body
-    found = [hmac.new(secret.reveal().encode(), text, hashlib.sha256).hexdigest() for secret in secrets]
-    return {"Karpdash-Timestamp": str(at), "Karpdash-Signature": ",".join(f"v1={one}" for one in found)}
+    signatures = [hmac.new(secret.reveal().encode(), text, hashlib.sha256).hexdigest() for secret in secrets]
+    return {
+        "Karpdash-Timestamp": str(at),
+        "Karpdash-Signature": ",".join(f"v1={signature}" for signature in signatures),
+    }

@@ -48,7 +48,7 @@ class Broker:
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     found = Broker()
-    monkeypatch.setattr(AgentMailbox, "_asked", lambda *words: found(*words))
+    monkeypatch.setattr(AgentMailbox, "_command", lambda *words: found(*words))
     return found
 
 

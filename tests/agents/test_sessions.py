@@ -67,7 +67,7 @@ class Broker:
 def broker(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Broker:
     settings.ENV = replace(settings.ENV, encryption_keys=KEYS)
     found = Broker()
-    monkeypatch.setattr(AgentMailbox, "_asked", lambda *words: found(*words))
+    monkeypatch.setattr(AgentMailbox, "_command", lambda *words: found(*words))
     return found
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from migrations_app.clients.kubernetes.api import Resource
-from migrations_app.clients.kubernetes.watching import NOBODY, is_unchanged
+from migrations_app.clients.kubernetes.watching import NO_OBJECT, is_unchanged
 from migrations_app.errors import ReadError
 from tests.clients.rig import speaking
 
@@ -121,7 +121,7 @@ def test_what_is_asked():
     first, *others = [one.query for one in requests]
     assert first == {"limit": "1"}
     watch = {"watch": "1", "resourceVersion": "100", "allowWatchBookmarks": "true", "timeoutSeconds": "7"}
-    hurry = {"fieldSelector": NOBODY, "resourceVersion": "120", "resourceVersionMatch": "NotOlderThan"}
+    hurry = {"fieldSelector": NO_OBJECT, "resourceVersion": "120", "resourceVersionMatch": "NotOlderThan"}
     assert watch in others
     assert all(one in (watch, hurry) for one in others)
     assert {one.method for one in requests} == {"GET"}

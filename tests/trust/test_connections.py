@@ -64,15 +64,15 @@ def test_every_change_of_the_handshake_is_felt(change, monkeypatch):
 
 
 def test_a_watch_that_is_believed_in_spite_of_an_event_is_told(monkeypatch):
-    judged = watching._judged
-    monkeypatch.setattr(watching, "_judged", lambda line, *, reached: judged(line, reached=reached) or None)
+    judged = watching._event_proof
+    monkeypatch.setattr(watching, "_event_proof", lambda line, *, version: judged(line, version=version) or None)
     for lie in ("nothing", "pieces", "garbage", "expired", "number"):
         monkeypatch.setattr(connections, "LIES", (lie,))
         assert reasons(one_watch, count=12, seed=7) == {"told as unchanged"}, lie
 
 
 def test_a_watch_that_is_never_believed_is_told(monkeypatch):
-    monkeypatch.setattr(watching, "_judged", lambda line, *, reached: False)
+    monkeypatch.setattr(watching, "_event_proof", lambda line, *, version: False)
     monkeypatch.setattr(connections, "LIES", ("nothing",))
     assert reasons(one_watch, count=12, seed=7) == {"an honest watch was told as False"}
 

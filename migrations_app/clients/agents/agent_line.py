@@ -49,7 +49,7 @@ class AgentLine:
             raise errors.Unreachable("the client is closed", code="closed")
         self.require_agent()
         nonce = secrets.token_hex(16)
-        self._mailbox.post(_asked(call, nonce=nonce, seconds=patience))
+        self._mailbox.post(_agent_call(call, nonce=nonce, seconds=patience))
         with ExitStack() as unless_answered:
             unless_answered.callback(self._mailbox.drop, nonce)
             first = self.piece(nonce, 0)
@@ -73,7 +73,7 @@ class AgentLine:
     def piece(self, nonce: str, index: int) -> AgentPiece:
         """The next piece of an answer, within the deadline of this thread."""
         while True:
-            agent_piece = self._mailbox.piece(nonce, index, seconds=current_deadline().patience())
+            agent_piece = self._mailbox.piece(nonce, index, seconds=current_deadline().seconds_left())
             if agent_piece is not None:
                 return agent_piece
             self.require_agent()
@@ -111,7 +111,7 @@ class _AnswerBody(io.RawIOBase):
         count = min(len(into), len(self._left))
         into[:count] = self._left[:count]
         self._left = self._left[count:]
-        current_deadline().took(count)
+        current_deadline().add_bytes(count)
         return count
 
     def close(self) -> None:
@@ -120,9 +120,9 @@ class _AnswerBody(io.RawIOBase):
         super().close()
 
 
-def _asked(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
+def _agent_call(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
     body = call.body
-    left = round(max(0.1, min(seconds, call.ends - time.monotonic())), 3)
+    seconds_left = round(max(0.1, min(seconds, call.ends - time.monotonic())), 3)
     return AgentCall(
         nonce=nonce,
         method=call.method,
@@ -133,8 +133,8 @@ def _asked(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
         content_type=call.headers.get("Content-Type", ""),
         user_agent=call.headers.get("User-Agent", ""),
         body=body if body is None or isinstance(body, bytes) else msgspec.json.encode(body),
-        seconds=left,
-        until=time.time() + left,
+        seconds=seconds_left,
+        until=time.time() + seconds_left,
     )
 
 

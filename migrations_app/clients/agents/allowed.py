@@ -83,8 +83,8 @@ class AllowedCalls:
         """Why the call is not sent, in words; empty if it is."""
         try:
             target = _target(check_path(call.path))
-        except InvalidResponse as wrong:
-            return wrong.message
+        except InvalidResponse as error:
+            return error.message
         by_helm = bool(self.helm_in) and (target.plural in ("", _SCHEMAS) or target.namespace == self.helm_in)
         if why := _malformed(call, by_helm=by_helm):
             return why
@@ -145,8 +145,8 @@ def _malformed(call: AgentCall, *, by_helm: bool) -> str:
     names = {name for name, _ in call.query}
     if len(names) < len(call.query):
         return "a parameter is given twice"
-    asked = _ASKED | _BY_HELM if by_helm else _ASKED
-    if beyond := sorted(names - (asked if call.method == "GET" else _WITH_CHANGE)):
+    allowed_query = _ASKED | _BY_HELM if by_helm else _ASKED
+    if beyond := sorted(names - (allowed_query if call.method == "GET" else _WITH_CHANGE)):
         return f"the parameter {beyond[0][:40]} is not passed on"
     if dict(call.query).get("force", "false") != "false":
         return "fields of others are never taken by force"

@@ -73,7 +73,7 @@ class Agent:
         self._target = target
         self._allowed = allowed
         self._version = version
-        self._told = told
+        self._report = told
         self._alive = alive
         self._limits = limits
         self._stop = threading.Event()
@@ -89,7 +89,7 @@ class Agent:
         """Serves until `stop`. Raises Unauthorized for a token that is not valid, RefusedByServer for a release that
         the server does not speak to, OtherCluster if the API server changed, and InvalidResponse for a redirect.
         """
-        pause, said = FIRST_PAUSE, ""
+        pause, last_message = FIRST_PAUSE, ""
         with ThreadPoolExecutor(MOST_CALLS, thread_name_prefix="call") as pool:
             while not self._stop.is_set():
                 self._target.require_same()
@@ -98,22 +98,22 @@ class Agent:
                         self._dial()
                     self._poll(pool)
                     self._alive.touch(CONNECTED)
-                    pause, said = FIRST_PAUSE, ""
-                except ReadError as wrong:
-                    if isinstance(wrong, Unauthorized) or wrong.code in _FOR_GOOD:
+                    pause, last_message = FIRST_PAUSE, ""
+                except ReadError as error:
+                    if isinstance(error, Unauthorized) or error.code in _FOR_GOOD:
                         raise
-                    if wrong.code == SESSION_OVER:
+                    if error.code == SESSION_OVER:
                         self._server.session = ""
                     self._alive.touch(NOT_CONNECTED)
-                    said = self._told_once(wrong.message, said)
+                    last_message = self._report_once(error.message, last_message)
                     self._stop.wait(_JITTER.uniform(pause / 2, pause))
                     pause = min(2 * pause, LONGEST_PAUSE)
         with suppress(ReadError):
             self._server.tell("bye")
 
-    def _told_once(self, message: str, said: str) -> str:
-        if message != said:
-            self._told(message)
+    def _report_once(self, message: str, last_message: str) -> str:
+        if message != last_message:
+            self._report(message)
         return message
 
     def _dial(self) -> None:
@@ -126,10 +126,10 @@ class Agent:
             helm_in=self._allowed.helm_in,
         )
         self._server.session = self._server.ask("hello", hello, kind=AgentWelcome).session
-        self._told(f"connected to {self._server.name}, for the API server {self._target.url}")
+        self._report(f"connected to {self._server.name}, for the API server {self._target.url}")
 
     def _poll(self, pool: ThreadPoolExecutor) -> None:
-        """Polls once. A line that breaks keeps its session: the server takes the agent up again where it was."""
+        """Polls once. A line that breaks keeps its session, and the agent goes on with it."""
         room = MOST_CALLS - self._under_way
         agent_calls = self._server.ask("poll", AgentPoll(room), kind=AgentCalls)
         for call in agent_calls.calls[:room]:
@@ -152,7 +152,7 @@ class Agent:
             )
             with closing(agent_pieces) as pieces:  # in this thread, which the deadline of the call belongs to
                 for piece in pieces:
-                    if not self._delivered(piece, ends=ends):
+                    if not self._deliver(piece, ends=ends):
                         return
         finally:
             self._counted(-1)
@@ -170,12 +170,12 @@ class Agent:
             return False
         return True
 
-    def _delivered(self, piece: AgentPiece, *, ends: float) -> bool:
+    def _deliver(self, piece: AgentPiece, *, ends: float) -> bool:
         """Whether the server took the piece. One whose receipt got lost is sent again: the server takes it once.
 
         A stop does not end this: an answer that is there already, above all that to a change, is brought.
         """
-        tries = 0
+        failures = 0
         while time.monotonic() < ends:
             try:
                 self._server.tell("piece", piece)
@@ -183,8 +183,8 @@ class Agent:
                 if refused.code != "agent_wait":
                     return refused.expected == piece.index + 1
             except ReadError:
-                tries += 1
-                if tries == _PIECE_TRIES:
+                failures += 1
+                if failures == _PIECE_TRIES:
                     return False
             else:
                 return True

@@ -72,7 +72,7 @@ def redis_url(broker_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AgentMailbox:
-    """What one agent and the workers have for each other, calls and answers within one session.
+    """Calls of the workers and answers of one agent, within one session.
 
     Every method raises Unreachable without a broker.
     """
@@ -83,26 +83,26 @@ class AgentMailbox:
     session: str = ""
 
     def hear(self, session: str, *, seconds: float) -> None:
-        """Notes that the agent of that session was heard of; forgotten after `seconds`."""
-        self._asked("SET", self._key("heard"), session, "PX", int(seconds * 1000))
+        """Notes a sign of the agent of that session; it expires after `seconds`."""
+        self._command("SET", self._key("heard"), session, "PX", int(seconds * 1000))
 
     def heard(self) -> str:
-        """The session that was heard of; empty if none was."""
-        found = self._asked("GET", self._key("heard"))
-        return found.decode() if isinstance(found, bytes) else ""
+        """The session of the last sign that has not expired; empty if there is none."""
+        session = self._command("GET", self._key("heard"))
+        return session.decode() if isinstance(session, bytes) else ""
 
     def silence(self) -> None:
         """Forgets the session and every call that waits."""
-        self._asked("DEL", self._key("heard"), self._key("calls"))
+        self._command("DEL", self._key("heard"), self._key("calls"))
 
     def post(self, call: AgentCall) -> None:
         """Leaves the call for the agent. Raises Unreachable if too many wait."""
         lasts = int((call.seconds + LEFT_OVER) * 1000)
         text = self.keys.seal(packed(call), owner=self.agent, field=f"call:{self.session}")
-        self._asked("SET", self._key(f"call:{call.nonce}"), "0", "PX", lasts)
-        # The nonce stands in clear beside it, so that calls that nobody waits for are passed over.
-        waiting = self._asked("RPUSH", self._key("calls"), call.nonce.encode() + b":" + text)
-        self._asked("PEXPIRE", self._key("calls"), lasts)
+        self._command("SET", self._key(f"call:{call.nonce}"), "0", "PX", lasts)
+        # The nonce is not encrypted, so that calls without a waiting worker are skipped.
+        waiting = self._command("RPUSH", self._key("calls"), call.nonce.encode() + b":" + text)
+        self._command("PEXPIRE", self._key("calls"), lasts)
         if isinstance(waiting, int) and waiting > MOST_WAITING:
             self.drop(call.nonce)
             raise Unreachable("the cluster's agent is busy with other requests", code="agent_busy")
@@ -112,69 +112,69 @@ class AgentMailbox:
         agent_calls: list[AgentCall] = []
         ends = time.monotonic() + seconds
         while len(agent_calls) < most:
-            left = 0.0 if agent_calls else ends - time.monotonic()
-            item = self._next(left)
+            seconds_left = 0.0 if agent_calls else ends - time.monotonic()
+            item = self._next(seconds_left)
             if item is None:
-                if agent_calls or left <= 0:
+                if agent_calls or seconds_left <= 0:
                     break
                 continue
             nonce, _, text = item.partition(b":")
-            left = self._left(nonce.decode("ascii", "replace"))
-            if left > 0 and (call := self._opened(text, nonce)):
-                agent_calls.append(msgspec.structs.replace(call, seconds=min(call.seconds, left)))
+            seconds_left = self._seconds_left(nonce.decode("ascii", "replace"))
+            if seconds_left > 0 and (call := self._opened(text, nonce)):
+                agent_calls.append(msgspec.structs.replace(call, seconds=min(call.seconds, seconds_left)))
         return tuple(agent_calls)
 
-    def _left(self, nonce: str) -> float:
-        """Seconds of the call's time that are left by the broker's clock; none if nobody waits for it."""
-        found = self._asked("PTTL", self._key(f"call:{nonce}"))
-        return round(found / 1000 - LEFT_OVER, 3) if isinstance(found, int) else 0.0
+    def _seconds_left(self, nonce: str) -> float:
+        """Seconds left to the call by the broker's clock; 0 if no worker waits for it."""
+        milliseconds = self._command("PTTL", self._key(f"call:{nonce}"))
+        return round(milliseconds / 1000 - LEFT_OVER, 3) if isinstance(milliseconds, int) else 0.0
 
     def awaits(self, nonce: str) -> bool:
-        """Whether somebody still waits for the answer to that call."""
-        return bool(self._asked("EXISTS", self._key(f"call:{nonce}")))
+        """Whether a worker still waits for the answer to that call."""
+        return bool(self._command("EXISTS", self._key(f"call:{nonce}")))
 
     def put(self, piece: AgentPiece) -> Taken:
         """Leaves a piece of an answer for the worker; each index is taken once, in order."""
         text = self.keys.seal(packed(piece), owner=self.agent, field=f"{piece.nonce}:{piece.index}")
         names = self._key(f"call:{piece.nonce}"), self._key(f"answer:{piece.nonce}")
-        code = self._asked("EVAL", _TAKE_PIECE, 2, *names, str(piece.index), str(MOST_PIECES), text)
+        code = self._command("EVAL", _TAKE_PIECE, 2, *names, str(piece.index), str(MOST_PIECES), text)
         return _OUTCOMES[code] if isinstance(code, int) else "unknown"
 
     def expected(self, nonce: str) -> int:
-        """The index of the next piece of that answer; -1 for a call that nobody waits for."""
-        found = self._asked("GET", self._key(f"call:{nonce}"))
-        return int(found) if isinstance(found, bytes) else -1
+        """The index of the next piece of that answer; -1 for a call without a waiting worker."""
+        index = self._command("GET", self._key(f"call:{nonce}"))
+        return int(index) if isinstance(index, bytes) else -1
 
     def piece(self, nonce: str, index: int, *, seconds: float) -> AgentPiece | None:
         """The piece of that index; None if it has not come after `seconds`, or after half a second."""
-        found = self._asked("BLPOP", self._key(f"answer:{nonce}"), max(0.01, min(seconds, _SLICE)))
-        if not isinstance(found, list | tuple):
+        reply = self._command("BLPOP", self._key(f"answer:{nonce}"), max(0.01, min(seconds, _SLICE)))
+        if not isinstance(reply, list | tuple):
             return None
         try:
-            text = self.keys.open(bytes(found[1]), owner=self.agent, field=f"{nonce}:{index}")
+            text = self.keys.open(bytes(reply[1]), owner=self.agent, field=f"{nonce}:{index}")
         except InvalidSetting:
             raise Unreachable("what the broker holds was not written by karpdash", code="agent_forged") from None
         return unpacked(text, AgentPiece)
 
     def drop(self, nonce: str) -> None:
-        """Nobody waits for that call any more."""
-        self._asked("DEL", self._key(f"call:{nonce}"), self._key(f"answer:{nonce}"))
+        """Removes a call that no worker waits for any more."""
+        self._command("DEL", self._key(f"call:{nonce}"), self._key(f"answer:{nonce}"))
 
     def _next(self, seconds: float) -> bytes | None:
         if seconds <= 0:
-            found = self._asked("LPOP", self._key("calls"))
-            return found if isinstance(found, bytes) else None
-        both = self._asked("BLPOP", self._key("calls"), max(0.01, min(seconds, 5.0)))
-        return bytes(both[1]) if isinstance(both, list | tuple) else None
+            item = self._command("LPOP", self._key("calls"))
+            return item if isinstance(item, bytes) else None
+        reply = self._command("BLPOP", self._key("calls"), max(0.01, min(seconds, 5.0)))
+        return bytes(reply[1]) if isinstance(reply, list | tuple) else None
 
     def _opened(self, text: bytes, nonce: bytes) -> AgentCall | None:
-        """None for what karpdash did not write, and for a call that is over."""
+        """The call; None for text that karpdash did not write, and for a call that is over."""
         try:
             call = unpacked(self.keys.open(text, owner=self.agent, field=f"call:{self.session}"), AgentCall)
         except InvalidSetting:
             log.warning("a call for an agent was dropped: it was not written by karpdash", extra={"agent": self.agent})
             return None
-        # A call that somebody with access to the broker kept, and put there again, is over.
+        # A call that was copied and put into the broker again is over.
         late = round(time.time() - call.until)
         if call.nonce.encode() == nonce and late < CLOCKS_DIFFER:
             return call
@@ -182,11 +182,11 @@ class AgentMailbox:
         return None
 
     def _key(self, name: str) -> str:
-        """Calls and answers lie apart for each session: another agent finds none of them."""
+        """Keys differ by session, so that no other agent finds its calls and answers."""
         session = "" if name == "heard" else f"{self.session}:"
         return f"karpdash:agent:{self.agent}:{session}{name}"
 
-    def _asked(self, *words: str | bytes | float) -> object:
+    def _command(self, *words: str | bytes | float) -> object:
         seconds = _SHORT_SECONDS if words[0] in _SHORT else _LONG_SECONDS
         try:
             return _connection(redis_url(self.broker_url), seconds).execute_command(*words)  # type: ignore[no-untyped-call]  # untyped there

@@ -55,20 +55,20 @@ def relayed(
     try:
         if changes(call) and not begin(call):
             return
-        for piece in _answered(call, target, limits=limits, ends=ends):
+        for piece in _answer_pieces(call, target, limits=limits, ends=ends):
             index = piece.index + 1
             yield piece
-    except errors.CAUGHT as wrong:
-        yield _failed(call, index, wrong=errors.from_exception(wrong).error)
-    except KarpdashError as wrong:
-        yield _failed(call, index, wrong=wrong)
+    except errors.CAUGHT as error:
+        yield _failed(call, index, error=errors.from_exception(error).error)
+    except KarpdashError as error:
+        yield _failed(call, index, error=error)
 
 
-def _failed(call: AgentCall, index: int, *, wrong: KarpdashError) -> AgentPiece:
-    return AgentPiece(nonce=call.nonce, index=index, last=True, failure=wrong.code, message=wrong.message)
+def _failed(call: AgentCall, index: int, *, error: KarpdashError) -> AgentPiece:
+    return AgentPiece(nonce=call.nonce, index=index, last=True, failure=error.code, message=error.message)
 
 
-def _answered(call: AgentCall, target: ApiTarget, *, limits: ClientLimits, ends: float) -> Iterator[AgentPiece]:
+def _answer_pieces(call: AgentCall, target: ApiTarget, *, limits: ClientLimits, ends: float) -> Iterator[AgentPiece]:
     line, token = target.line()
     headers = {"Accept": call.accept, "Accept-Encoding": call.encoding, "User-Agent": call.user_agent}
     if call.content_type:
@@ -76,12 +76,14 @@ def _answered(call: AgentCall, target: ApiTarget, *, limits: ClientLimits, ends:
     if token:
         headers["Authorization"] = f"Bearer {token.reveal()}"
     request = api_request(_VERBS[call.method], call.path)
-    asked = ApiCall(method=call.method, request=request, query=call.query, headers=headers, body=_body(call), ends=ends)
-    pace = ResponseDeadline(limits, ends=ends)
-    with with_deadline(pace):
-        response = line.answer(asked, patience=pace.patience())
+    api_call = ApiCall(
+        method=call.method, request=request, query=call.query, headers=headers, body=_body(call), ends=ends
+    )
+    deadline = ResponseDeadline(limits, ends=ends)
+    with with_deadline(deadline):
+        response = line.answer(api_call, patience=deadline.seconds_left())
         try:
-            pace.begin_body()
+            deadline.begin_body()
             yield from _pieces(call, response, most=limits.page_bytes)
         finally:
             response.close()

@@ -78,13 +78,13 @@ class ServerLink:
         """Host and port of the server."""
         return self._place.name
 
-    def ask(self, what: str, message: msgspec.Struct, *, kind: type[M]) -> M:
+    def ask(self, path: str, message: msgspec.Struct, *, kind: type[M]) -> M:
         """The server's answer to one message, which must be of that kind."""
-        return unpacked(self._sent(what, as_sent(message)), kind)
+        return unpacked(self._send(path, as_sent(message)), kind)
 
-    def tell(self, what: str, message: msgspec.Struct | None = None, *, seconds: float = READ_SECONDS) -> None:
+    def tell(self, path: str, message: msgspec.Struct | None = None, *, seconds: float = READ_SECONDS) -> None:
         """Sends one message whose answer holds nothing; it is waited for that many seconds."""
-        self._sent(what, as_sent(message) if message is not None else b"", seconds=seconds)
+        self._send(path, as_sent(message) if message is not None else b"", seconds=seconds)
 
     def close(self) -> None:
         """Closes the connections now; the pool manager alone leaves that to the garbage collector."""
@@ -93,14 +93,14 @@ class ServerLink:
             self._pool.pools[key].close()
         self._pool.clear()
 
-    def _sent(self, what: str, body: bytes, *, seconds: float = READ_SECONDS) -> bytes:
+    def _send(self, path: str, body: bytes, *, seconds: float = READ_SECONDS) -> bytes:
         headers = {"Authorization": f"Bearer {self._token.reveal()}", "Content-Type": MEDIA, "Accept": MEDIA}
         if self.session:
             headers[SESSION_HEADER] = self.session
         try:
             answer = self._pool.request(
                 "POST",
-                f"{self._place.base}{ROOT}{what}",
+                f"{self._place.base}{ROOT}{path}",
                 body=body,
                 headers=headers,
                 timeout=urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=seconds),
@@ -108,39 +108,39 @@ class ServerLink:
                 preload_content=False,
                 decode_content=False,
             )
-            found = answer.read(MOST_ANSWER + 1)
+            content = answer.read(MOST_ANSWER + 1)
             answer.release_conn()
-        except urllib3.exceptions.HTTPError as wrong:
-            raise self._failure(wrong) from None
-        if len(found) > MOST_ANSWER:
+        except urllib3.exceptions.HTTPError as error:
+            raise self._failure(error) from None
+        if len(content) > MOST_ANSWER:
             raise InvalidResponse(f"{self.name}: the answer is larger than any of karpdash")
         if not 200 <= answer.status < 300:
-            raise self._refusal(answer, found)
-        return found
+            raise self._refusal(answer, content)
+        return content
 
     def _refusal(self, answer: urllib3.BaseHTTPResponse, body: bytes) -> ReadError:
         if 300 <= answer.status < 400:
-            there = clean(answer.headers.get("Location", "another address"), longest=200)
-            words = f"{self.name}: the server sends on to {there}; give the URL that answers itself"
+            location = clean(answer.headers.get("Location", "another address"), longest=200)
+            words = f"{self.name}: the server sends on to {location}; give the URL that answers itself"
             return InvalidResponse(words, code="redirected")
         try:
-            told = unpacked(body, AgentRefusal)
+            refusal = unpacked(body, AgentRefusal)
         except InvalidResponse:
             return ServerFailed(f"{self.name}: HTTP {answer.status}, and not by karpdash")
-        words = f"{self.name}: {clean(told.message)}"
+        words = f"{self.name}: {clean(refusal.message)}"
         if answer.status == 401:
-            return Unauthorized(words, code=clean(told.code, longest=40))
-        refused = RefusedByServer(words, code=clean(told.code, longest=40))
-        refused.expected = told.expected
+            return Unauthorized(words, code=clean(refusal.code, longest=40))
+        refused = RefusedByServer(words, code=clean(refusal.code, longest=40))
+        refused.expected = refusal.expected
         return refused
 
-    def _failure(self, wrong: urllib3.exceptions.HTTPError) -> ReadError:
-        reason = wrong.__cause__ or wrong.__context__ or wrong
-        if isinstance(wrong, urllib3.exceptions.SSLError) or isinstance(reason, ssl.SSLError):
+    def _failure(self, error: urllib3.exceptions.HTTPError) -> ReadError:
+        reason = error.__cause__ or error.__context__ or error
+        if isinstance(error, urllib3.exceptions.SSLError) or isinstance(reason, ssl.SSLError):
             return TlsRefused(f"{self.name}: the server's certificate is not accepted: {clean(str(reason))}")
-        if isinstance(wrong, urllib3.exceptions.ProxyError):
+        if isinstance(error, urllib3.exceptions.ProxyError):
             return Unreachable(f"{self.name}: the proxy does not pass it on: {clean(str(reason))}", code="proxy")
-        if isinstance(wrong, urllib3.exceptions.TimeoutError):
+        if isinstance(error, urllib3.exceptions.TimeoutError):
             return TimedOut(f"{self.name}: no answer in time")
         return Unreachable(f"{self.name}: the connection failed")
 
@@ -151,10 +151,10 @@ _PLAIN = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+(/[A-Za-z0-9._~/-]*)?")
 
 def checked_url(url: str) -> str:
     """The URL of a server as agents dial it. Raises InvalidInput for one that no agent would dial."""
-    found = _place(url).base
-    if not _PLAIN.fullmatch(found):
+    base = _place(url).base
+    if not _PLAIN.fullmatch(base):
         raise InvalidInput(f"{clean(url, longest=60)!r} is no plain URL", where="--server")
-    return found
+    return base
 
 
 def checked_proxy(url: str) -> str:
@@ -168,10 +168,10 @@ def _place(url: str) -> _ServerAddress:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        whole = parts.scheme in ("http", "https") and host and (parts.port or 1)
+        complete = parts.scheme in ("http", "https") and host and (parts.port or 1)
     except ValueError:
-        whole, host = None, ""
-    if not whole or parts.username or parts.query or parts.fragment:
+        complete, host = None, ""
+    if not complete or parts.username or parts.query or parts.fragment:
         raise InvalidInput(
             f"{clean(url, longest=60)!r} is no URL such as https://karpdash.example.com", where="--server"
         )
@@ -220,5 +220,5 @@ def _proxy(host: str) -> str:
     """The proxy of the environment for that host; empty without one."""
     if urllib.request.proxy_bypass_environment(host):  # type: ignore[attr-defined]  # missing in the stubs
         return ""
-    found = urllib.request.getproxies_environment()
-    return str(found.get("https") or found.get("all") or "")
+    proxies = urllib.request.getproxies_environment()
+    return str(proxies.get("https") or proxies.get("all") or "")

@@ -28,30 +28,30 @@ Answer = dict[str, Any]
 SAMPLES = 3
 
 
-def eks_cluster(found: Answer) -> EksCluster:
+def eks_cluster(document: Answer) -> EksCluster:
     return EksCluster(
-        name=found["name"],
-        arn=found["arn"],
-        status=found.get("status", ""),
-        version=found.get("version", ""),
-        platform_version=found.get("platformVersion", ""),
-        endpoint=found.get("endpoint", ""),
-        ca_data=found.get("certificateAuthority", {}).get("data", ""),
-        issuer=found.get("identity", {}).get("oidc", {}).get("issuer", ""),
-        authentication_mode=found.get("accessConfig", {}).get("authenticationMode", ""),
-        auto_mode=bool(found.get("computeConfig", {}).get("enabled", False)),
-        vpc=str(found.get("resourcesVpcConfig", {}).get("vpcId", "")),
+        name=document["name"],
+        arn=document["arn"],
+        status=document.get("status", ""),
+        version=document.get("version", ""),
+        platform_version=document.get("platformVersion", ""),
+        endpoint=document.get("endpoint", ""),
+        ca_data=document.get("certificateAuthority", {}).get("data", ""),
+        issuer=document.get("identity", {}).get("oidc", {}).get("issuer", ""),
+        authentication_mode=document.get("accessConfig", {}).get("authenticationMode", ""),
+        auto_mode=bool(document.get("computeConfig", {}).get("enabled", False)),
+        vpc=str(document.get("resourcesVpcConfig", {}).get("vpcId", "")),
     )
 
 
-def role(found: Answer) -> Role:
+def role(document: Answer) -> Role:
     return Role(
-        name=found["RoleName"],
-        arn=found["Arn"],
-        path=found.get("Path", "/"),
-        trust=text_of(found.get("AssumeRolePolicyDocument", {})),
-        boundary_arn=found.get("PermissionsBoundary", {}).get("PermissionsBoundaryArn", ""),
-        max_session_seconds=found.get("MaxSessionDuration", 3600),
+        name=document["RoleName"],
+        arn=document["Arn"],
+        path=document.get("Path", "/"),
+        trust=text_of(document.get("AssumeRolePolicyDocument", {})),
+        boundary_arn=document.get("PermissionsBoundary", {}).get("PermissionsBoundaryArn", ""),
+        max_session_seconds=document.get("MaxSessionDuration", 3600),
     )
 
 
@@ -67,9 +67,9 @@ def managed_policy(policy: Answer, version: Answer) -> PolicyDocument:
     )
 
 
-def inline_policy(found: Answer) -> PolicyDocument:
-    text = text_of(found["PolicyDocument"])
-    return PolicyDocument(name=found["PolicyName"], kind="inline", text=text, size=_size(text))
+def inline_policy(document: Answer) -> PolicyDocument:
+    text = text_of(document["PolicyDocument"])
+    return PolicyDocument(name=document["PolicyName"], kind="inline", text=text, size=_size(text))
 
 
 def text_of(document: object) -> str:
@@ -84,54 +84,54 @@ def _size(text: str) -> int:
         return len("".join(text.split()))
 
 
-def instance_profile(found: Answer) -> InstanceProfile:
-    arns = tuple(one["Arn"] for one in found.get("Roles", ()))
-    return InstanceProfile(name=found["InstanceProfileName"], exists=True, arn=found["Arn"], role_arns=arns)
+def instance_profile(document: Answer) -> InstanceProfile:
+    arns = tuple(role_document["Arn"] for role_document in document.get("Roles", ()))
+    return InstanceProfile(name=document["InstanceProfileName"], exists=True, arn=document["Arn"], role_arns=arns)
 
 
-def oidc_provider(arn: str, found: Answer) -> OidcProvider:
-    return OidcProvider(arn=arn, url=found.get("Url", ""), client_ids=tuple(found.get("ClientIDList", ())))
+def oidc_provider(arn: str, document: Answer) -> OidcProvider:
+    return OidcProvider(arn=arn, url=document.get("Url", ""), client_ids=tuple(document.get("ClientIDList", ())))
 
 
-def association(found: Answer) -> Association:
+def association(document: Answer) -> Association:
     return Association(
-        id=found["associationId"],
-        namespace=found["namespace"],
-        service_account=found["serviceAccount"],
-        role_arn=found.get("roleArn", ""),
-        target_role_arn=found.get("targetRoleArn", ""),
+        id=document["associationId"],
+        namespace=document["namespace"],
+        service_account=document["serviceAccount"],
+        role_arn=document.get("roleArn", ""),
+        target_role_arn=document.get("targetRoleArn", ""),
     )
 
 
-def access_entry(found: Answer) -> AccessEntry:
+def access_entry(document: Answer) -> AccessEntry:
     return AccessEntry(
-        principal_arn=found["principalArn"],
-        type=found.get("type", ""),
-        groups=tuple(found.get("kubernetesGroups", ())),
-        username=found.get("username", ""),
+        principal_arn=document["principalArn"],
+        type=document.get("type", ""),
+        groups=tuple(document.get("kubernetesGroups", ())),
+        username=document.get("username", ""),
     )
 
 
-def queue(name: str, found: Answer) -> Queue:
-    retention = str(found.get("MessageRetentionPeriod", ""))
+def queue(name: str, document: Answer) -> Queue:
+    retention = str(document.get("MessageRetentionPeriod", ""))
     return Queue(
         name=name,
         exists=True,
-        arn=found["QueueArn"],
-        policy=found.get("Policy", ""),
+        arn=document["QueueArn"],
+        policy=document.get("Policy", ""),
         retention_seconds=int(retention) if retention.isdigit() else None,
-        kms_key=found.get("KmsMasterKeyId", ""),
-        managed_encryption=found.get("SqsManagedSseEnabled") == "true",
+        kms_key=document.get("KmsMasterKeyId", ""),
+        managed_encryption=document.get("SqsManagedSseEnabled") == "true",
     )
 
 
-def reply(found: Answer) -> Reply:
-    boundary = found.get("PermissionsBoundaryDecisionDetail", {}).get("AllowedByPermissionsBoundary", True)
-    organization = found.get("OrganizationsDecisionDetail", {}).get("AllowedByOrganizations", True)
+def reply(document: Answer) -> Reply:
+    boundary = document.get("PermissionsBoundaryDecisionDetail", {}).get("AllowedByPermissionsBoundary", True)
+    organization = document.get("OrganizationsDecisionDetail", {}).get("AllowedByOrganizations", True)
     return Reply(
-        action=found["EvalActionName"],
-        decision=found["EvalDecision"],
-        missing=tuple(sorted(found.get("MissingContextValues", ()))),
+        action=document["EvalActionName"],
+        decision=document["EvalDecision"],
+        missing=tuple(sorted(document.get("MissingContextValues", ()))),
         by_boundary=not boundary,
         by_organization=not organization,
     )
@@ -143,11 +143,13 @@ def tagged_instances(instances: Iterable[Answer]) -> tuple[TaggedInstances, ...]
     """
     counts: Counter[tuple[tuple[str, str], ...]] = Counter()
     samples: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
-    for one in instances:
-        tags = tuple(sorted((tag["Key"], tag.get("Value", "")) for tag in one.get("Tags", ()) if telling(tag["Key"])))
+    for instance in instances:
+        tags = tuple(
+            sorted((tag["Key"], tag.get("Value", "")) for tag in instance.get("Tags", ()) if telling(tag["Key"]))
+        )
         counts[tags] += 1
         if len(samples[tags]) < SAMPLES:
-            samples[tags].append(one["InstanceId"])
+            samples[tags].append(instance["InstanceId"])
     return tuple(
         TaggedInstances(tags=tags, count=count, samples=tuple(samples[tags])) for tags, count in counts.most_common()
     )

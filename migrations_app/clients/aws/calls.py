@@ -27,32 +27,32 @@ class AwsCalls:
         self._lock = threading.Lock()
         self._clients: dict[str, Any] = {}
 
-    def get(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T:  # noqa: ANN401 - parameters of any call
+    def get(self, right: AwsPermission, read: Callable[[Answer], T], **parameters: Any) -> T:  # noqa: ANN401 - parameters of any call
         """The result of `read` on the response. Raises ReadError, including NotServed if AWS has no such object."""
         call = getattr(self._client(right), _method(right))
         try:
-            return read(call(**given))
+            return read(call(**parameters))
         except (KeyError, TypeError, AttributeError):
             raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            raise errors.from_exception(wrong, right) from None
+        except errors.CAUGHT as error:
+            raise errors.from_exception(error, right) from None
 
-    def find(self, right: AwsPermission, read: Callable[[Answer], T], **given: Any) -> T | None:  # noqa: ANN401 - as above
+    def find(self, right: AwsPermission, read: Callable[[Answer], T], **parameters: Any) -> T | None:  # noqa: ANN401 - as above
         """Same as `get`, but returns None if AWS has no such object."""
         call = getattr(self._client(right), _method(right))
         try:
-            return read(call(**given))
+            return read(call(**parameters))
         except (KeyError, TypeError, AttributeError):
             raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            if errors.is_absent(wrong):
+        except errors.CAUGHT as error:
+            if errors.is_absent(error):
                 return None
-            raise errors.from_exception(wrong, right) from None
+            raise errors.from_exception(error, right) from None
 
-    def pages(self, right: AwsPermission, read: Callable[[Answer], list[T]], **given: Any) -> Iterator[T]:  # noqa: ANN401 - as above
+    def pages(self, right: AwsPermission, read: Callable[[Answer], list[T]], **parameters: Any) -> Iterator[T]:  # noqa: ANN401 - as above
         """All rows of a paginated list. Raises TooLarge if the list exceeds the page limit, and ReadError."""
         paginator = self._client(right).get_paginator(_method(right))
-        pages = iter(paginator.paginate(**given))
+        pages = iter(paginator.paginate(**parameters))
         for _ in range(self._limits.pages):
             rows = self._page(right, pages, read=read)
             if rows is None:
@@ -75,8 +75,8 @@ class AwsCalls:
             return None if page is None else read(page)
         except (KeyError, TypeError, AttributeError):
             raise _garbled(right) from None
-        except errors.CAUGHT as wrong:
-            raise errors.from_exception(wrong, right) from None
+        except errors.CAUGHT as error:
+            raise errors.from_exception(error, right) from None
 
     def _client(self, right: AwsPermission) -> Any:  # noqa: ANN401 - stubs of most services are not installed
         self._check_time(right)

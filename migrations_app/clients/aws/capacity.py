@@ -38,13 +38,15 @@ class CapacityReads:
     def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
         quotas = self._calls.pages(
             rights.LIST_QUOTAS,
-            lambda page: [quota for one in page["Quotas"] if (quota := answers.listed_quota(one))],
+            lambda page: [quota for document in page["Quotas"] if (quota := answers.listed_quota(document))],
             ServiceCode="ec2",
             PaginationConfig={"PageSize": _QUOTAS_A_PAGE},
         )
-        listed = tuple({listed_quota.quota.code: listed_quota for listed_quota in quotas}.values())
-        used = self._used([listed_quota for listed_quota in listed if listed_quota.dimensions])
-        return tuple(replace(listed_quota.quota, **used.get(listed_quota.quota.code, {})) for listed_quota in listed)
+        unique_quotas = tuple({listed_quota.quota.code: listed_quota for listed_quota in quotas}.values())
+        used = self._used([listed_quota for listed_quota in unique_quotas if listed_quota.dimensions])
+        return tuple(
+            replace(listed_quota.quota, **used.get(listed_quota.quota.code, {})) for listed_quota in unique_quotas
+        )
 
     def _used(self, measured: list[ListedQuota]) -> dict[str, dict[str, Any]]:
         """By code what was measured last; without the codes of which AWS published nothing."""
@@ -52,7 +54,7 @@ class CapacityReads:
             return {}
         codes = {f"q{number}": listed_quota.quota.code for number, listed_quota in enumerate(measured)}
         ends = datetime.now(UTC)
-        found = self._calls.pages(
+        results = self._calls.pages(
             rights.GET_USAGE,
             lambda page: [
                 row
@@ -65,7 +67,7 @@ class CapacityReads:
             ScanBy="TimestampDescending",
         )
         newest: dict[str, dict[str, Any]] = {}
-        for name, used, at in found:
+        for name, used, at in results:
             if name in codes:
                 newest.setdefault(codes[name], {"used": used, "measured_at": at})
         return newest

@@ -33,53 +33,53 @@ class ListedQuota(NamedTuple):
     dimensions: tuple[tuple[str, str], ...] = ()
 
 
-def tagged_subnet(found: Answer, keys: Collection[str]) -> TaggedSubnet:
+def tagged_subnet(document: Answer, keys: Collection[str]) -> TaggedSubnet:
     subnet = Subnet(
-        id=_name(found["SubnetId"]),
-        zone=_name(found["AvailabilityZone"]),
-        size=_size(found.get("CidrBlock")),
-        free=_number(found["AvailableIpAddressCount"]),
-        ipv6_only=found.get("Ipv6Native") is True,
+        id=_name(document["SubnetId"]),
+        zone=_name(document["AvailabilityZone"]),
+        size=_size(document.get("CidrBlock")),
+        free=_number(document["AvailableIpAddressCount"]),
+        ipv6_only=document.get("Ipv6Native") is True,
     )
-    tags = {str(tag["Key"]): str(tag.get("Value", "")) for tag in found.get("Tags", ()) if tag["Key"] in keys}
+    tags = {str(tag["Key"]): str(tag.get("Value", "")) for tag in document.get("Tags", ()) if tag["Key"] in keys}
     return TaggedSubnet(subnet=subnet, tags=tuple(sorted(tags.items())))
 
 
-def listed_quota(found: Answer) -> ListedQuota | None:
+def listed_quota(document: Answer) -> ListedQuota | None:
     """None for a quota that the tables do not know."""
-    code = str(found["QuotaCode"])
+    code = str(document["QuotaCode"])
     if quota_row(code) is None:
         return None
-    quota = VcpuQuota(code=code, limit=_number(found["Value"]))
-    metric = found.get("UsageMetric") or {}
+    quota = VcpuQuota(code=code, limit=_number(document["Value"]))
+    metric = document.get("UsageMetric") or {}
     dimensions = {str(key): str(value) for key, value in (metric.get("MetricDimensions") or {}).items()}
-    named = metric.get("MetricNamespace") == USAGE and metric.get("MetricName") == COUNT
-    if not named or dimensions.keys() != _DIMENSIONS or not all(map(_NAME.fullmatch, dimensions.values())):
+    is_vcpu_count = metric.get("MetricNamespace") == USAGE and metric.get("MetricName") == COUNT
+    if not is_vcpu_count or dimensions.keys() != _DIMENSIONS or not all(map(_NAME.fullmatch, dimensions.values())):
         return ListedQuota(quota)
     return ListedQuota(quota, tuple(sorted(dimensions.items())))
 
 
-def measurement(found: Answer) -> tuple[str, int, str] | None:
+def measurement(document: Answer) -> tuple[str, int, str] | None:
     """Id of the query, newest value and its time (RFC 3339); None where nothing was measured, or it failed."""
-    pairs = list(zip(found.get("Timestamps", ()), found.get("Values", ()), strict=True))
-    if not pairs or found.get("StatusCode") not in ("Complete", "PartialData"):
+    pairs = list(zip(document.get("Timestamps", ()), document.get("Values", ()), strict=True))
+    if not pairs or document.get("StatusCode") not in ("Complete", "PartialData"):
         return None
     at, value = max(pairs, key=lambda pair: _moment(pair[0]))
-    return str(found["Id"]), math.ceil(_finite(value)), _moment(at).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return str(document["Id"]), math.ceil(_finite(value)), _moment(at).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def reservation(found: Answer) -> CapacityReservation:
+def reservation(document: Answer) -> CapacityReservation:
     return CapacityReservation(
-        id=_name(found["CapacityReservationId"]),
-        instance_type=_name(found["InstanceType"]),
-        zone=_name(found["AvailabilityZone"]),
-        total=_number(found["TotalInstanceCount"]),
-        free=_number(found["AvailableInstanceCount"]),
+        id=_name(document["CapacityReservationId"]),
+        instance_type=_name(document["InstanceType"]),
+        zone=_name(document["AvailabilityZone"]),
+        total=_number(document["TotalInstanceCount"]),
+        free=_number(document["AvailableInstanceCount"]),
     )
 
 
-def offering(found: Answer) -> InstanceOffering:
-    return InstanceOffering(instance_type=_name(found["InstanceType"]), zone=_name(found["Location"]))
+def offering(document: Answer) -> InstanceOffering:
+    return InstanceOffering(instance_type=_name(document["InstanceType"]), zone=_name(document["Location"]))
 
 
 def _size(block: object) -> int:
@@ -87,24 +87,24 @@ def _size(block: object) -> int:
     return IPv4Network(str(block)).num_addresses if block else 0
 
 
-def _name(found: object) -> str:
-    if not isinstance(found, str) or not _NAME.fullmatch(found):
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ValueError("not a name of EC2")
-    return found
+    return value
 
 
-def _number(found: object) -> int:
+def _number(value: object) -> int:
     """The number, rounded down."""
-    return math.floor(_finite(found))
+    return math.floor(_finite(value))
 
 
-def _finite(found: object) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= _MOST:
+def _finite(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
         raise ValueError("not a count")
-    return found
+    return value
 
 
-def _moment(found: object) -> datetime:
-    if not isinstance(found, datetime):
+def _moment(value: object) -> datetime:
+    if not isinstance(value, datetime):
         raise TypeError("not a time")
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)

@@ -46,19 +46,21 @@ class LiveAws(CapacityReads):
         return self._place
 
     def caller(self) -> Caller:
-        return self._calls.get(rights.WHO_AM_I, lambda found: Caller(account=found["Account"], arn=found["Arn"]))
+        return self._calls.get(
+            rights.WHO_AM_I, lambda response: Caller(account=response["Account"], arn=response["Arn"])
+        )
 
     def cluster(self) -> EksCluster | None:
         return self._calls.find(
-            rights.DESCRIBE_CLUSTER, lambda found: answers.eks_cluster(found["cluster"]), name=self._place.cluster
+            rights.DESCRIBE_CLUSTER, lambda response: answers.eks_cluster(response["cluster"]), name=self._place.cluster
         )
 
     def role(self, name: str) -> Role | None:
-        return self._calls.find(rights.GET_ROLE, lambda found: answers.role(found["Role"]), RoleName=name)
+        return self._calls.find(rights.GET_ROLE, lambda response: answers.role(response["Role"]), RoleName=name)
 
     def attached_policies(self, role: str) -> tuple[AttachedPolicy, ...]:
-        found = self._calls.pages(rights.LIST_ATTACHED, lambda page: page["AttachedPolicies"], RoleName=role)
-        return tuple(AttachedPolicy(name=one["PolicyName"], arn=one["PolicyArn"]) for one in found)
+        policies = self._calls.pages(rights.LIST_ATTACHED, lambda page: page["AttachedPolicies"], RoleName=role)
+        return tuple(AttachedPolicy(name=policy["PolicyName"], arn=policy["PolicyArn"]) for policy in policies)
 
     def inline_names(self, role: str) -> tuple[str, ...]:
         return tuple(self._calls.pages(rights.LIST_INLINE, lambda page: page["PolicyNames"], RoleName=role))
@@ -67,12 +69,12 @@ class LiveAws(CapacityReads):
         return self._calls.find(rights.GET_INLINE, answers.inline_policy, RoleName=role, PolicyName=name)
 
     def managed_policy(self, arn: str) -> PolicyDocument | None:
-        policy: Answer | None = self._calls.find(rights.GET_POLICY, lambda found: found["Policy"], PolicyArn=arn)
+        policy: Answer | None = self._calls.find(rights.GET_POLICY, lambda response: response["Policy"], PolicyArn=arn)
         if policy is None:
             return None
         return self._calls.find(
             rights.GET_VERSION,
-            lambda found: answers.managed_policy(policy, found["PolicyVersion"]),
+            lambda response: answers.managed_policy(policy, response["PolicyVersion"]),
             PolicyArn=arn,
             VersionId=policy.get("DefaultVersionId", "v1"),
         )
@@ -80,30 +82,30 @@ class LiveAws(CapacityReads):
     def instance_profile(self, name: str) -> InstanceProfile | None:
         return self._calls.find(
             rights.GET_PROFILE,
-            lambda found: answers.instance_profile(found["InstanceProfile"]),
+            lambda response: answers.instance_profile(response["InstanceProfile"]),
             InstanceProfileName=name,
         )
 
     def oidc_provider(self, arn: str) -> OidcProvider | None:
         return self._calls.find(
-            rights.GET_PROVIDER, lambda found: answers.oidc_provider(arn, found), OpenIDConnectProviderArn=arn
+            rights.GET_PROVIDER, lambda response: answers.oidc_provider(arn, response), OpenIDConnectProviderArn=arn
         )
 
     def associations(self, *, namespace: str, service_account: str) -> tuple[Association, ...]:
-        listed = self._calls.pages(
+        identities = self._calls.pages(
             rights.LIST_ASSOCIATIONS,
             lambda page: [association["associationId"] for association in page["associations"]],
             clusterName=self._place.cluster,
             namespace=namespace,
             serviceAccount=service_account,
         )
-        found = (self._association(identity) for identity in listed)
-        return tuple(association for association in found if association is not None)
+        complete_identities = (self._association(identity) for identity in identities)
+        return tuple(association for association in complete_identities if association is not None)
 
     def _association(self, identity: str) -> Association | None:
         return self._calls.find(
             rights.DESCRIBE_ASSOCIATION,
-            lambda found: answers.association(found["association"]),
+            lambda response: answers.association(response["association"]),
             clusterName=self._place.cluster,
             associationId=identity,
         )
@@ -111,7 +113,7 @@ class LiveAws(CapacityReads):
     def addon_status(self, name: str) -> str | None:
         return self._calls.find(
             rights.DESCRIBE_ADDON,
-            lambda found: str(found["addon"].get("status", "")),
+            lambda response: str(response["addon"].get("status", "")),
             clusterName=self._place.cluster,
             addonName=name,
         )
@@ -119,7 +121,7 @@ class LiveAws(CapacityReads):
     def access_entry(self, principal_arn: str) -> AccessEntry | None:
         return self._calls.find(
             rights.DESCRIBE_ENTRY,
-            lambda found: answers.access_entry(found["accessEntry"]),
+            lambda response: answers.access_entry(response["accessEntry"]),
             clusterName=self._place.cluster,
             principalArn=principal_arn,
         )
@@ -127,30 +129,30 @@ class LiveAws(CapacityReads):
     def queue(self, name: str, *, account: str) -> Queue | None:
         owner = {"QueueOwnerAWSAccountId": account} if account else {}
         url: str | None = self._calls.find(
-            rights.GET_QUEUE_URL, lambda found: str(found["QueueUrl"]), QueueName=name, **owner
+            rights.GET_QUEUE_URL, lambda response: str(response["QueueUrl"]), QueueName=name, **owner
         )
         if url is None:
             return None
         return self._calls.find(
             rights.GET_QUEUE,
-            lambda found: answers.queue(name, found["Attributes"]),
+            lambda response: answers.queue(name, response["Attributes"]),
             QueueUrl=url,
             AttributeNames=_QUEUE_FACTS,
         )
 
     def tagged_instances(self) -> tuple[TaggedInstances, ...]:
-        wanted = [
+        filters = [
             _filter(f"tag:kubernetes.io/cluster/{self._place.cluster}", ["owned"]),
             _filter("tag-key", [labels.NODEPOOL, labels.PROVISIONER_NAME]),
             _filter("instance-state-name", _STATES),
         ]
-        found = self._calls.pages(
+        instances = self._calls.pages(
             rights.DESCRIBE_INSTANCES,
-            lambda page: [one for group in page["Reservations"] for one in group["Instances"]],
-            Filters=wanted,
+            lambda page: [instance for group in page["Reservations"] for instance in group["Instances"]],
+            Filters=filters,
             PaginationConfig={"PageSize": _PAGE},
         )
-        return answers.tagged_instances(found)
+        return answers.tagged_instances(instances)
 
     def simulated(self, role_arn: str, question: Question) -> tuple[Reply, ...]:
         replies = self._calls.pages(

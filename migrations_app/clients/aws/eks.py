@@ -54,8 +54,8 @@ def eks_connection(api: AwsApi, entry: ClusterAccountAccess) -> Connection:
     )
 
 
-def _check(eks_cluster: EksCluster, wanted: AwsPlace) -> None:
-    if read_place(eks_cluster.arn) != wanted:
+def _check(eks_cluster: EksCluster, place: AwsPlace) -> None:
+    if read_place(eks_cluster.arn) != place:
         raise InvalidInput(
             "AWS answered with another cluster than was asked for", code="wrong_cluster", where="cluster"
         )

@@ -78,30 +78,30 @@ _DENIALS = (
 )
 
 
-def is_absent(wrong: BaseException) -> bool:
+def is_absent(error: BaseException) -> bool:
     """Whether the error says that the requested object does not exist."""
-    return isinstance(wrong, b.ClientError) and _code(wrong) in ABSENT
+    return isinstance(error, b.ClientError) and _code(error) in ABSENT
 
 
-def from_exception(wrong: BaseException, right: AwsPermission) -> errors.ReadError:
+def from_exception(error: BaseException, right: AwsPermission) -> errors.ReadError:
     """The ReadError for any exception in CAUGHT that was raised by the call `right`."""
-    if isinstance(wrong, b.ClientError):
-        return _from_answer(wrong, right)
-    if isinstance(wrong, b.NoCredentialsError | b.PartialCredentialsError | b.CredentialRetrievalError):
+    if isinstance(error, b.ClientError):
+        return _from_answer(error, right)
+    if isinstance(error, b.NoCredentialsError | b.PartialCredentialsError | b.CredentialRetrievalError):
         return errors.Unauthorized("karpdash has no AWS credentials for this", code="no_identity")
-    if isinstance(wrong, b.SSLError):
+    if isinstance(error, b.SSLError):
         return errors.TlsRefused(f"{right.action}: the certificate of AWS is not one that is trusted here")
-    if isinstance(wrong, b.ConnectTimeoutError | b.ReadTimeoutError | TimeoutError):
+    if isinstance(error, b.ConnectTimeoutError | b.ReadTimeoutError | TimeoutError):
         return errors.TimedOut(f"{right.action} was not answered in time")
-    if isinstance(wrong, b.ParamValidationError | b.InvalidRegionError | b.UnknownRegionError):
+    if isinstance(error, b.ParamValidationError | b.InvalidRegionError | b.UnknownRegionError):
         return errors.InvalidResponse(f"{right.action} cannot be asked about such a name", code="bad_name")
-    if isinstance(wrong, b.ConnectionError | b.HTTPClientError | OSError):
+    if isinstance(error, b.ConnectionError | b.HTTPClientError | OSError):
         return errors.Unreachable(f"no connection to AWS for {right.action}")
     return errors.InvalidResponse(f"the answer to {right.action} is not what AWS promises")
 
 
-def _from_answer(wrong: b.ClientError, right: AwsPermission) -> errors.ReadError:
-    code, text, status = _code(wrong), _message(wrong), _status(wrong)
+def _from_answer(error: b.ClientError, right: AwsPermission) -> errors.ReadError:
+    code, text, status = _code(error), _message(error), _status(error)
     if code in _THROTTLED or status == 429:
         return errors.ServerFailed(f"AWS throttles {right.action}", code="throttled")
     if code in _FORBIDDEN:
@@ -124,24 +124,24 @@ def _refused(right: AwsPermission, text: str) -> str:
     """A message with the action that AWS names, since a call may be refused because of another action than its own."""
     if right.operation == "AssumeRole":
         return "AssumeRole denied: by the role's trust policy, its external ID, or the policy of karpdash"
-    named = re.search(r"perform: ([a-z0-9-]{2,40}:[A-Za-z0-9]{2,80})", text)
+    action_match = re.search(r"perform: ([a-z0-9-]{2,40}:[A-Za-z0-9]{2,80})", text)
     why = next((words for sign, words in _DENIALS if sign in text), "no policy of karpdash's role allows it")
-    return f"may not {named[1] if named else right.action}: {why}"
+    return f"may not {action_match[1] if action_match else right.action}: {why}"
 
 
-def _error(wrong: b.ClientError) -> dict[str, Any]:
-    found: object = wrong.response.get("Error")
-    return found if isinstance(found, dict) else {}
+def _error(error: b.ClientError) -> dict[str, Any]:
+    document: object = error.response.get("Error")
+    return document if isinstance(document, dict) else {}
 
 
-def _code(wrong: b.ClientError) -> str:
-    return str(_error(wrong).get("Code", ""))
+def _code(error: b.ClientError) -> str:
+    return str(_error(error).get("Code", ""))
 
 
-def _message(wrong: b.ClientError) -> str:
-    return clean(str(_error(wrong).get("Message") or ""))
+def _message(error: b.ClientError) -> str:
+    return clean(str(_error(error).get("Message") or ""))
 
 
-def _status(wrong: b.ClientError) -> int:
-    found = wrong.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return found if isinstance(found, int) else 0
+def _status(error: b.ClientError) -> int:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status if isinstance(status, int) else 0

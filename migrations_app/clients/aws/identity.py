@@ -32,8 +32,8 @@ def own_principal(own: OwnIdentity, *, region: str, limits: AwsLimits = DEFAULT)
     client = made_client(session, "sts", own=own, config=config)
     try:
         return principal_of(client.get_caller_identity()["Arn"])
-    except errors.CAUGHT as wrong:
-        raise errors.from_exception(wrong, WHO_AM_I) from None
+    except errors.CAUGHT as error:
+        raise errors.from_exception(error, WHO_AM_I) from None
     except (KeyError, TypeError):
         raise InvalidResponse("AWS did not say who karpdash is to it") from None
 
@@ -60,8 +60,8 @@ def prove_guarded(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsL
     if checked(entry) is None:
         return
     AwsSession(entry, own, limits=limits, purpose="register").keys()
-    for given in ({}, {"ExternalId": new_external_id()}):
-        if _opens(entry, own, limits=limits, given=given):
+    for condition in ({}, {"ExternalId": new_external_id()}):
+        if _can_assume(entry, own, limits=limits, condition=condition):
             raise InvalidInput(
                 "the role can be taken without the external id: add the condition sts:ExternalId to its trust policy",
                 code="role_unguarded",
@@ -69,17 +69,17 @@ def prove_guarded(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsL
             )
 
 
-def _opens(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits, given: dict[str, str]) -> bool:
+def _can_assume(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits, condition: dict[str, str]) -> bool:
     config = client_config(limits, "register")
     session = session_of(_keys_that_assume(entry, own, limits=limits), entry.region)
     client = made_client(session, "sts", own=own, config=config)
     try:
         client.assume_role(
-            RoleArn=entry.role_arn, RoleSessionName=entry.session_name, DurationSeconds=SHORTEST, **given
+            RoleArn=entry.role_arn, RoleSessionName=entry.session_name, DurationSeconds=SHORTEST, **condition
         )
-    except errors.CAUGHT as wrong:
-        read_error = errors.from_exception(wrong, ASSUME)
-        if isinstance(wrong, ClientError) and isinstance(read_error, Forbidden):
+    except errors.CAUGHT as error:
+        read_error = errors.from_exception(error, ASSUME)
+        if isinstance(error, ClientError) and isinstance(read_error, Forbidden):
             return False
         raise read_error from None
     return True

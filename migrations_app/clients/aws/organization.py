@@ -35,7 +35,9 @@ def _calls(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: AwsLimits) 
         yield calls
 
 
-def _account(found: dict[str, str]) -> OrganizationAccount:
+def _account(document: dict[str, str]) -> OrganizationAccount:
     # State replaces Status, which AWS announced to take away; either may be missing.
-    state = found.get("State") or found.get("Status") or ""
-    return OrganizationAccount(id=str(found["Id"]), name=clean(str(found.get("Name", "")))[:LONGEST_NAME], state=state)
+    state = document.get("State") or document.get("Status") or ""
+    return OrganizationAccount(
+        id=str(document["Id"]), name=clean(str(document.get("Name", "")))[:LONGEST_NAME], state=state
+    )

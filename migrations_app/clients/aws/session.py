@@ -84,7 +84,7 @@ class AwsSession:
         self._now = now
         self._purpose = purpose or entry.action
         self._lock = threading.Lock()
-        self._held: _CachedSession | None = None
+        self._cached: _CachedSession | None = None
 
     @property
     def region(self) -> str:
@@ -98,14 +98,14 @@ class AwsSession:
     def keys(self) -> AwsCredentials:
         """Credentials that are valid for at least another 20 minutes, if AWS issues them for that long."""
         with self._lock:
-            return self._holding().keys
+            return self._current_session().keys
 
     def client(self, service: str) -> Any:  # noqa: ANN401 - stubs of most services are not installed
         """A client of that service with the current credentials. Creating one takes about 40 ms and opens no
         connection.
         """
         with self._lock:  # clients are thread-safe, creating them is not
-            return made_client(self._holding().session, service, own=self._own, config=self.config)
+            return made_client(self._current_session().session, service, own=self._own, config=self.config)
 
     @property
     def config(self) -> Config:
@@ -114,24 +114,24 @@ class AwsSession:
     def close(self) -> None:
         """Drops the credentials."""
         with self._lock:
-            self._held = None
+            self._cached = None
 
-    def _holding(self) -> _CachedSession:
-        held = self._held
-        if held is None or (held.ends is not None and self._now() >= held.ends - RENEW_BEFORE):
-            held = self._held = self._entered()
-        return held
+    def _current_session(self) -> _CachedSession:
+        cached = self._cached
+        if cached is None or (cached.ends is not None and self._now() >= cached.ends - RENEW_BEFORE):
+            cached = self._cached = self._new_session()
+        return cached
 
-    def _entered(self) -> _CachedSession:
+    def _new_session(self) -> _CachedSession:
         if self._entry.keys is not None:
             return _CachedSession(self._entry.keys, None, session_of(self._entry.keys, self.region))
         own = own_keys(self._own, region=self.region, config=self.config)
         if self._entry.via:
-            own = self._taken(own, self._entry.via).keys
-        return self._taken(own, self._entry.role_arn)
+            own = self._assume(own, self._entry.via).keys
+        return self._assume(own, self._entry.role_arn)
 
-    def _taken(self, own: AwsCredentials, role_arn: str) -> _CachedSession:
-        asked = {
+    def _assume(self, own: AwsCredentials, role_arn: str) -> _CachedSession:
+        parameters = {
             "RoleArn": role_arn,
             "RoleSessionName": self._entry.session_name,
             "ExternalId": self._entry.external_id,
@@ -139,16 +139,16 @@ class AwsSession:
         }
         client = made_client(session_of(own, self.region), "sts", own=self._own, config=self.config)
         try:
-            answer = client.assume_role(**asked)
-            found = answer["Credentials"]
+            answer = client.assume_role(**parameters)
+            credentials = answer["Credentials"]
             keys = AwsCredentials(
-                access_key_id=found["AccessKeyId"],
-                secret=Secret(found["SecretAccessKey"]),
-                token=Secret(found["SessionToken"]),
+                access_key_id=credentials["AccessKeyId"],
+                secret=Secret(credentials["SecretAccessKey"]),
+                token=Secret(credentials["SessionToken"]),
             )
-            return _CachedSession(keys, found["Expiration"], session_of(keys, self.region))
-        except errors.CAUGHT as wrong:
-            raise errors.from_exception(wrong, ASSUME) from None
+            return _CachedSession(keys, credentials["Expiration"], session_of(keys, self.region))
+        except errors.CAUGHT as error:
+            raise errors.from_exception(error, ASSUME) from None
         except (KeyError, TypeError):
             raise Unauthorized("AWS gave no credentials for the role") from None
 
@@ -204,10 +204,10 @@ def _ambient(region: str, config: Config) -> AwsCredentials | None:
     try:
         resolver: Any = core.get_component("credential_provider")
         resolver.providers = [provider for provider in resolver.providers if provider.METHOD in AMBIENT]
-        found: Any = core.get_credentials()
-        frozen = found.get_frozen_credentials() if found else None
-    except errors.CAUGHT as wrong:
-        raise errors.from_exception(wrong, WHO_AM_I) from None
+        credentials: Any = core.get_credentials()
+        frozen = credentials.get_frozen_credentials() if credentials else None
+    except errors.CAUGHT as error:
+        raise errors.from_exception(error, WHO_AM_I) from None
     if frozen is None:
         return None
     return AwsCredentials(

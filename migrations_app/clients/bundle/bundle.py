@@ -40,8 +40,8 @@ class RequestedPart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     def covers(self, resource: Resource) -> bool:
         """Whether this list contains the answer to a request for `resource`."""
         return (self.group, self.plural) == (resource.group, resource.plural) and all(
-            listed in ("", wanted)
-            for listed, wanted in (
+            part_value in ("", resource_value)
+            for part_value, resource_value in (
                 (self.namespace, resource.namespace),
                 (self.label_selector, resource.label_selector),
                 (self.field_selector, resource.field_selector),
@@ -73,9 +73,9 @@ def read_manifest(body: bytes) -> BundleManifest:
     """The decoded manifest. Raises InvalidBundle with code `bad_manifest_file`."""
     try:
         manifest = msgspec.json.decode(body, type=BundleManifest)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as wrong:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise InvalidBundle(
-            f"not a bundle's manifest: {str(wrong)[:200]}", code="bad_manifest_file", where=NAME
+            f"not a bundle's manifest: {str(error)[:200]}", code="bad_manifest_file", where=NAME
         ) from None
     if manifest.schema != SCHEMA:
         raise InvalidBundle(
@@ -87,9 +87,9 @@ def read_manifest(body: bytes) -> BundleManifest:
 def unseen(part: RequestedPart) -> ReadError:
     """The error that occurred when the bundle was made."""
     kinds = [getattr(errors, name) for name in dir(errors) if not name.startswith("_")]
-    known = {kind.code: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, ReadError)}
+    kinds_by_code = {kind.code: kind for kind in kinds if isinstance(kind, type) and issubclass(kind, ReadError)}
     detail = part.detail[:500] or "could not be read when the bundle was made"
-    return known.get(part.why, ReadError)(detail, code=part.why[:60] or "could_not_look")
+    return kinds_by_code.get(part.why, ReadError)(detail, code=part.why[:60] or "could_not_look")
 
 
 VERSION_NAME = "version.json"
@@ -139,13 +139,13 @@ class Bundle:
             if not self._version:
                 raise NotCollected(f"the bundle holds no {VERSION_NAME}")
             return self._version
-        wanted = api_request("get", path)
-        place = self._index.places.get((wanted.group, wanted.plural), {})
-        bundle = place.get((wanted.namespace, wanted.name))
+        request = api_request("get", path)
+        place = self._index.places.get((request.group, request.plural), {})
+        bundle = place.get((request.namespace, request.name))
         if bundle is not None:
             return bytes(bundle.raw)
-        self._check(Resource(wanted.group, "", wanted.plural, wanted.namespace))
-        raise NotServed(f"there is no {wanted.name} among {wanted.what}", code="absent")
+        self._check(Resource(request.group, "", request.plural, request.namespace))
+        raise NotServed(f"there is no {request.name} among {request.what}", code="absent")
 
     def served(self) -> Served:
         manifest = self._manifest
@@ -212,9 +212,9 @@ def open_bundle(source: Source, *, limits: BundleLimits | None = None) -> Bundle
     `source`: a path, the bytes of an upload, or files by name. Bytes are limited by UPLOAD, everything else by
     DIRECT.
     """
-    held = limits or (UPLOAD if isinstance(source, bytes) else DIRECT)
-    reader = _BundleReader(held)
-    for name, body in files(source, held):
+    bundle_limits = limits or (UPLOAD if isinstance(source, bytes) else DIRECT)
+    reader = _BundleReader(bundle_limits)
+    for name, body in files(source, bundle_limits):
         reader.take(name, body)
     return reader.bundle()
 

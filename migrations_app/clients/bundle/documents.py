@@ -147,15 +147,15 @@ def _in_a_row(body: bytes, name: str) -> Iterator[BundleObject | ListedKind]:
             start = end
     except RecursionError:
         refuse("nested too deep", "json_depth", where=name)
-    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        refuse(f"not JSON: {str(wrong)[:200]}", "json_syntax", where=name)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        refuse(f"not JSON: {str(error)[:200]}", "json_syntax", where=name)
 
 
 def _object(body: bytes) -> Iterator[BundleObject | ListedKind]:
     envelope = _envelopes.decode(body)
     if envelope.kind.endswith("List") and envelope.items is not None:
         return _items(envelope.items, envelope)
-    return iter([_found(msgspec.Raw(body))])
+    return iter([_bundle_object(msgspec.Raw(body))])
 
 
 def _items(
@@ -168,7 +168,7 @@ def _items(
     if kind:
         yield ListedKind(envelope.api_version.rpartition("/")[0], kind)
     for item in items:
-        bundle = _found(item)
+        bundle = _bundle_object(item)
         inner = _list_in(bundle) if depth < DEEPEST else None
         if inner is not None:
             yield from _items(inner.items or (), inner, depth=depth + 1)
@@ -187,7 +187,7 @@ def _list_in(bundle: BundleObject) -> _Envelope | None:
     return inner if inner.items is not None else None
 
 
-def _found(raw: msgspec.Raw) -> BundleObject:
+def _bundle_object(raw: msgspec.Raw) -> BundleObject:
     """The object with its kind and name. An object with invalid metadata keeps its kind; later steps report it."""
     try:
         head = _heads.decode(raw)
@@ -207,9 +207,9 @@ def _yaml(body: bytes, name: str, *, limits: BundleLimits) -> Iterator[BundleObj
         for value in read_documents(body, limits=limits.yaml, error=InvalidBundle, seal=_sealed):
             if value is not None:
                 yield from _plain(value)
-    except InvalidBundle as wrong:
-        where = ", ".join(part for part in (name, wrong.where) if part)
-        raise InvalidBundle(wrong.message, code=wrong.code, where=where) from None
+    except InvalidBundle as error:
+        where = ", ".join(part for part in (name, error.where) if part)
+        raise InvalidBundle(error.message, code=error.code, where=where) from None
 
 
 def _plain(value: Plain) -> Iterator[BundleObject | ListedKind]:
@@ -217,7 +217,7 @@ def _plain(value: Plain) -> Iterator[BundleObject | ListedKind]:
     if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list):
         api_version = value.get("apiVersion")
         return _items(items, _DocumentKind(api_version if isinstance(api_version, str) else "", kind))
-    return iter([_found(_sealed(value))])
+    return iter([_bundle_object(_sealed(value))])
 
 
 def _sealed(value: Plain) -> msgspec.Raw:

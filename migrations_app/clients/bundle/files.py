@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from migrations_app.clients.archive import ArchiveLimits, is_archive, members, refuse, wanted_name
+from migrations_app.clients.archive import ArchiveLimits, is_archive, members, refuse, safe_name
 from migrations_app.clients.kubernetes.limits import MIB
 from migrations_app.clients.local_files import READING
 from migrations_app.manifests.yaml_reader import YamlLimits
@@ -79,40 +79,40 @@ def _from_file(path: Path, limits: BundleLimits) -> Files:
             _check_size(size, limits, name=path.name)
             raw.seek(0)
             yield path.name, raw.read(limits.plain_bytes + 1)
-    except OSError as wrong:
-        refuse(f"cannot be read: {wrong.strerror}", "bundle_unreadable", where=str(path))
+    except OSError as error:
+        refuse(f"cannot be read: {error.strerror}", "bundle_unreadable", where=str(path))
 
 
 def _from_folder(folder: Path, limits: BundleLimits) -> Files:
-    left = limits.archive.total_bytes
-    for number, path in enumerate(_listed(folder)):
+    bytes_left = limits.archive.total_bytes
+    for number, path in enumerate(_expected_files(folder)):
         if number >= limits.archive.members:
             refuse(f"more than {limits.archive.members} files", "archive_members", where=str(folder))
         name = str(path.relative_to(folder))
-        body = _regular(path, min(left, limits.plain_bytes), name=name)
-        left -= len(body)
+        body = _read_regular(path, min(bytes_left, limits.plain_bytes), name=name)
+        bytes_left -= len(body)
         yield name, body
 
 
-def _listed(folder: Path) -> Iterator[Path]:
+def _expected_files(folder: Path) -> Iterator[Path]:
     """Files with expected names, sorted; symbolic links are not followed."""
     for directory, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
             path = Path(directory, name)
-            if wanted_name(str(path.relative_to(folder))) and path.is_file() and not path.is_symlink():
+            if safe_name(str(path.relative_to(folder))) and path.is_file() and not path.is_symlink():
                 yield path
 
 
-def _regular(path: Path, most: int, *, name: str) -> bytes:
+def _read_regular(path: Path, most: int, *, name: str) -> bytes:
     try:
         descriptor = os.open(path, READING)
         with os.fdopen(descriptor, "rb") as raw:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return b""
             body = raw.read(most + 1)
-    except OSError as wrong:
-        refuse(f"cannot be read: {wrong.strerror}", "bundle_unreadable", where=name)
+    except OSError as error:
+        refuse(f"cannot be read: {error.strerror}", "bundle_unreadable", where=name)
     if len(body) > most:
         refuse("the files are larger than a bundle may be", "archive_total", where=name)
     return body

@@ -39,27 +39,27 @@ class Index:
     plurals: dict[Place, str] = field(default_factory=dict)
     odd: int = 0
     repeated: int = 0
-    _again: dict[Place, dict[tuple[str, str, str], BundleObject]] = field(default_factory=dict)
-    """Objects that are held in a second API version, by namespace, name and that version."""
+    _other_versions: dict[Place, dict[tuple[str, str, str], BundleObject]] = field(default_factory=dict)
+    """Objects in a second API version, by namespace, name and that version."""
     _waiting: list[BundleObject | ListedKind] = field(default_factory=list)
 
-    def add(self, found: BundleObject | ListedKind) -> None:
+    def add(self, bundle: BundleObject | ListedKind) -> None:
         """Adds one object. Objects of custom kinds wait for `settle`, because a CRD in a later file may state their
         plural.
         """
-        if not found.kind:
+        if not bundle.kind:
             self.odd += 1
-        elif kinds.find(found.kind, group=found.group):
-            self._place(found)
+        elif kinds.find(bundle.kind, group=bundle.group):
+            self._place(bundle)
         else:
-            self._waiting.append(found)
+            self._waiting.append(bundle)
 
     def settle(self) -> None:
         """Files the waiting objects. Call once, after the last object."""
         for crd in self.crds():
             self.plurals[crd.spec.group, crd.spec.names.kind] = crd.spec.names.plural
-        for found in self._waiting:
-            self._place(found)
+        for bundle in self._waiting:
+            self._place(bundle)
         self._waiting.clear()
 
     def crds(self) -> Iterator[CRD]:
@@ -71,36 +71,38 @@ class Index:
                 continue
 
     def newest_moment(self) -> str:
-        """The newest time that the objects tell: a heartbeat of a node, or when any of them was made or asked to go.
+        """The newest time in the objects: a heartbeat of a node, or when an object was created or deleted.
 
-        Empty where none of them says.
+        Empty if there is none.
         """
-        heard = (beat for bundle in self.places.get(_NODE_PLACE, {}).values() for beat in _heartbeats(bundle))
-        made = (bundle.moment for every in self.places.values() for bundle in every.values())
-        return max((*heard, *made), default="")
+        heartbeats = (beat for bundle in self.places.get(_NODE_PLACE, {}).values() for beat in _heartbeats(bundle))
+        moments = (bundle.moment for objects in self.places.values() for bundle in objects.values())
+        return max((*heartbeats, *moments), default="")
 
     @property
     def count(self) -> int:
-        return sum(len(each) for each in self.places.values()) + len(self._waiting)
+        return sum(len(objects) for objects in self.places.values()) + len(self._waiting)
 
     def find(self, resource: Resource) -> list[msgspec.Raw]:
         """The objects that match the request: in its API version where they are held in it, else in any."""
         place = (resource.group, resource.plural)
-        again = self._again.get(place, {})
-        every = (
-            again.get((*key, resource.version), bundle) if again else bundle
+        other_versions = self._other_versions.get(place, {})
+        candidates = (
+            other_versions.get((*key, resource.version), bundle) if other_versions else bundle
             for key, bundle in self.places.get(place, {}).items()
         )
-        wanted = selector(resource)
-        home = resource.namespace
-        return [bundle.raw for bundle in every if (not home or bundle.namespace == home) and wanted(bundle)]
+        matches = selector(resource)
+        namespace = resource.namespace
+        return [
+            bundle.raw for bundle in candidates if (not namespace or bundle.namespace == namespace) and matches(bundle)
+        ]
 
     def served(self) -> list[ServedResource]:
         """The resources that the objects and CRDs show to be served."""
-        shown = {
+        by_objects = {
             ServedResource(group=group, version=version, plural=plural, kind=kind, namespaced=namespaced)
-            for (group, plural), every in self.places.items()
-            for version, kind, namespaced in {(f.version, f.kind, bool(f.namespace)) for f in every.values()}
+            for (group, plural), objects in self.places.items()
+            for version, kind, namespaced in {(f.version, f.kind, bool(f.namespace)) for f in objects.values()}
         }
         by_crd = {
             ServedResource(
@@ -113,24 +115,27 @@ class Index:
             for crd in self.crds()
             for version in crd.served
         }
-        return sorted(shown | by_crd, key=lambda each: (each.group, each.plural, each.version, each.namespaced))
+        return sorted(
+            by_objects | by_crd,
+            key=lambda resource: (resource.group, resource.plural, resource.version, resource.namespaced),
+        )
 
-    def plural(self, found: BundleObject | ListedKind) -> str:
-        row = kinds.find(found.kind, group=found.group)
-        return row.plural if row else self.plurals.get((found.group, found.kind)) or guessed_plural(found.kind)
+    def plural(self, bundle: BundleObject | ListedKind) -> str:
+        row = kinds.find(bundle.kind, group=bundle.group)
+        return row.plural if row else self.plurals.get((bundle.group, bundle.kind)) or guessed_plural(bundle.kind)
 
-    def _place(self, found: BundleObject | ListedKind) -> None:
-        place = self.places.setdefault((found.group, self.plural(found)), {})
-        if isinstance(found, ListedKind):
+    def _place(self, bundle: BundleObject | ListedKind) -> None:
+        place = self.places.setdefault((bundle.group, self.plural(bundle)), {})
+        if isinstance(bundle, ListedKind):
             return
-        key = (found.namespace, found.name or f"\0{len(place)}")
+        key = (bundle.namespace, bundle.name or f"\0{len(place)}")
         if key not in place:
-            place[key] = found
-        elif found.version == place[key].version:
+            place[key] = bundle
+        elif bundle.version == place[key].version:
             self.repeated += 1
         else:
-            again = self._again.setdefault((found.group, self.plural(found)), {})
-            again.setdefault((*key, found.version), found)
+            other_versions = self._other_versions.setdefault((bundle.group, self.plural(bundle)), {})
+            other_versions.setdefault((*key, bundle.version), bundle)
 
 
 def _heartbeats(bundle: BundleObject) -> Iterator[str]:
@@ -164,15 +169,15 @@ def selector(resource: Resource) -> Callable[[BundleObject], bool]:
     if not labels and not fields:
         return lambda _: True
 
-    def wanted(bundle: BundleObject) -> bool:
-        whole = _tree(bundle.raw)
-        given = _at(whole, "metadata.labels")
-        held = given if isinstance(given, dict) else {}
-        return all(term.fits(held.get(term.key)) for term in labels) and all(
-            term.fits(_at(whole, term.key)) for term in fields
+    def matches(bundle: BundleObject) -> bool:
+        document = _tree(bundle.raw)
+        metadata_labels = _at(document, "metadata.labels")
+        present_labels = metadata_labels if isinstance(metadata_labels, dict) else {}
+        return all(term.fits(present_labels.get(term.key)) for term in labels) and all(
+            term.fits(_at(document, term.key)) for term in fields
         )
 
-    return wanted
+    return matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +186,10 @@ class _Term:
     sign: str
     value: str
 
-    def fits(self, held: Any) -> bool:  # noqa: ANN401 - whatever stands in the object
+    def fits(self, value: Any) -> bool:  # noqa: ANN401 - any JSON
         if self.sign == "exists":
-            return held is not None
-        same = (held or "") == self.value if isinstance(held, str | None) else str(held) == self.value
+            return value is not None
+        same = (value or "") == self.value if isinstance(value, str | None) else str(value) == self.value
         return same if self.sign == "=" else not same
 
 
@@ -196,8 +201,8 @@ def _term(text: str) -> _Term:
     if "(" in text or " in " in text or text.startswith("!"):
         raise InvalidResponse("a bundle knows only simple selectors", code="bad_selector")
     for sign in ("!=", "==", "="):
-        key, found, value = text.partition(sign)
-        if found:
+        key, separator, value = text.partition(sign)
+        if separator:
             return _Term(key.strip(), "!=" if sign == "!=" else "=", value.strip())
     return _Term(text, "exists", "")
 

@@ -31,16 +31,16 @@ def redacted_object(raw: msgspec.Raw, *, group: str, plural: str) -> Doc | None:
     """The redacted object, or None if it is dropped entirely. Raises msgspec.DecodeError if it is not a JSON object."""
     special = _policy if group == kinds.GATEKEEPER_CONSTRAINT.group else _SPECIAL.get((group, plural))
     doc = msgspec.json.decode(raw, type=Doc)
-    kept = special(doc, bytes(raw)) if special else doc
-    if kept is None:
+    special_form = special(doc, bytes(raw)) if special else doc
+    if special_form is None:
         return None
-    walked: Doc = redacted(_walked(kept))
+    walked: Doc = redacted(_redacted_tree(special_form))
     sketched = _sketches(walked, doc) if (group, plural) == (kinds.CRD.group, kinds.CRD.plural) else {}
     return walked | sketched | {"metadata": _metadata(walked.get("metadata"))}
 
 
-def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
-    metadata = given if isinstance(given, dict) else {}
+def _metadata(document: Any) -> Doc:  # noqa: ANN401 - plain JSON
+    metadata = document if isinstance(document, dict) else {}
     annotations, fields = metadata.get("annotations"), metadata.get("managedFields")
     if isinstance(annotations, dict) and LAST_APPLIED in annotations:
         # Whether it was applied by hand, and in which version, is useful to know; the text itself may contain
@@ -48,9 +48,9 @@ def _metadata(given: Any) -> Doc:  # noqa: ANN401 - plain JSON
         applied = applied_version(str(annotations[LAST_APPLIED]))
         metadata = metadata | {"annotations": annotations | {LAST_APPLIED: applied}}
     if isinstance(fields, list):
-        kept = ("manager", "operation", "apiVersion", "time")
+        entry_keys = ("manager", "operation", "apiVersion", "time")
         entries = [
-            {key: entry[key] for key in kept if key in entry} | _conversion_owned(entry)
+            {key: entry[key] for key in entry_keys if key in entry} | _conversion_owned(entry)
             for entry in fields
             if isinstance(entry, dict)
         ]
@@ -70,58 +70,68 @@ def _sketches(walked: Doc, doc: Doc) -> Doc:
     versions, schemas = spec.get("versions"), _schemas(doc)
     if not isinstance(versions, list):
         return {}
-    drawn = [_drawn(version, name, schemas=schemas) if isinstance(version, dict) else version for version in versions]
+    drawn = [
+        _pruned_version(version, name, schemas=schemas) if isinstance(version, dict) else version
+        for version in versions
+    ]
     return {"spec": spec | {"versions": drawn}}
 
 
-def _drawn(version: Doc, crd: str, *, schemas: dict[str, Doc]) -> Doc:
-    named = str(version.get("name"))
-    found = schemas.get(named, {})
-    # One without properties, which takes any field, tells nothing about fields: a live scan does not count it as seen.
-    told = found.get("properties")
-    return version | {"schema": {"openAPIV3Schema": pruned(found, paths_of(crd, named))}} if told else version
+def _pruned_version(version: Doc, crd: str, *, schemas: dict[str, Doc]) -> Doc:
+    version_name = str(version.get("name"))
+    schema = schemas.get(version_name, {})
+    # A schema without properties takes any field; a live scan does not count it as read.
+    properties = schema.get("properties")
+    return (
+        version | {"schema": {"openAPIV3Schema": pruned(schema, paths_of(crd, version_name))}}
+        if properties
+        else version
+    )
 
 
 def _schemas(doc: Doc) -> dict[str, Doc]:
     versions = _inner(doc, "spec").get("versions")
-    found = [version for version in versions if isinstance(version, dict)] if isinstance(versions, list) else []
-    return {str(one.get("name")): _inner(_inner(one, "schema"), "openAPIV3Schema") for one in found}
+    version_maps = [version for version in versions if isinstance(version, dict)] if isinstance(versions, list) else []
+    return {
+        str(version_map.get("name")): _inner(_inner(version_map, "schema"), "openAPIV3Schema")
+        for version_map in version_maps
+    }
 
 
-def _walked(value: Any) -> Any:  # noqa: ANN401 - plain JSON
+def _redacted_tree(value: Any) -> Any:  # noqa: ANN401 - plain JSON
     if isinstance(value, list):
-        return [_walked(each) for each in value]
+        return [_redacted_tree(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {key: _entry(key, each) for key, each in value.items() if key not in _DROPPED}
+    return {key: _entry(key, item) for key, item in value.items() if key not in _DROPPED}
 
 
 def _entry(key: str, value: Any) -> Any:  # noqa: ANN401 - plain JSON
     if key in _CONTAINERS and isinstance(value, list):
-        return [_container(each) for each in value if isinstance(each, dict)]
+        return [_container(item) for item in value if isinstance(item, dict)]
     if key == "volumes" and isinstance(value, list):
-        return [kept for each in value if isinstance(each, dict) and (kept := _volume(each))]
+        return [volume for item in value if isinstance(item, dict) and (volume := _volume(item))]
     if key == "userData":
         return sketch(value) if isinstance(value, str) else REMOVED
-    return _walked(value)
+    return _redacted_tree(value)
 
 
 def _volume(volume: Doc) -> Doc:
-    found: Doc = {kind: {} for kind in _MOVED if volume.get(kind) is not None}
-    return {"emptyDir": {"medium": "Memory"}} if _inner(volume, "emptyDir").get("medium") == "Memory" else found
+    kept_kinds: Doc = {kind: {} for kind in _MOVED if volume.get(kind) is not None}
+    return {"emptyDir": {"medium": "Memory"}} if _inner(volume, "emptyDir").get("medium") == "Memory" else kept_kinds
 
 
 def _container(container: Doc) -> Doc:
-    kept: Doc = {key: container[key] for key in ("name", "image") if key in container}
-    given = _inner(container, "resources")
-    if given:
-        kept["resources"] = {name: _inner(given, name) for name in ("requests", "limits") if name in given}
+    result: Doc = {key: container[key] for key in ("name", "image") if key in container}
+    resources = _inner(container, "resources")
+    if resources:
+        result["resources"] = {name: _inner(resources, name) for name in ("requests", "limits") if name in resources}
     if "karpenter" not in str(container.get("image")):
-        return kept
+        return result
     args = container.get("args")
     if isinstance(args, list):
-        kept["args"] = list(_arguments(args))
-    return kept | {"env": kept_env(container.get("env"))}
+        result["args"] = list(_arguments(args))
+    return result | {"env": kept_env(container.get("env"))}
 
 
 def _arguments(args: list[Any]) -> Iterator[Any]:
@@ -136,36 +146,38 @@ def _arguments(args: list[Any]) -> Iterator[Any]:
 
 def _pod(doc: Doc, _: bytes) -> Doc:
     status = _inner(doc, "status")
-    kept: Doc = {"phase": status["phase"]} if status.get("phase") is not None else {}
+    pod_status: Doc = {"phase": status["phase"]} if status.get("phase") is not None else {}
     if "karpenter" in str(_inner(_inner(doc, "metadata"), "labels").get("app.kubernetes.io/name")):
-        kept |= {"containerStatuses": _fared(status.get("containerStatuses"))}
-    return doc | {"status": kept} if "status" in doc else doc
+        pod_status |= {"containerStatuses": _container_statuses(status.get("containerStatuses"))}
+    return doc | {"status": pod_status} if "status" in doc else doc
 
 
-def _fared(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSON
+def _container_statuses(statuses: Any) -> list[Doc]:  # noqa: ANN401 - plain JSON
     """Restart counts of the containers and why they terminated."""
-    found = [status for status in statuses if isinstance(status, dict)] if isinstance(statuses, list) else []
+    status_maps = [status for status in statuses if isinstance(status, dict)] if isinstance(statuses, list) else []
     return [
         {
-            "name": one.get("name"),
-            "restartCount": one.get("restartCount"),
-            "lastState": {"terminated": {"reason": _inner(_inner(one, "lastState"), "terminated").get("reason")}},
+            "name": status_map.get("name"),
+            "restartCount": status_map.get("restartCount"),
+            "lastState": {
+                "terminated": {"reason": _inner(_inner(status_map, "lastState"), "terminated").get("reason")}
+            },
         }
-        for one in found
+        for status_map in status_maps
     ]
 
 
 def _node(doc: Doc, _: bytes) -> Doc:
     status = _inner(doc, "status")
-    kept = {key: status[key] for key in ("conditions", "nodeInfo", "allocatable", "capacity") if key in status}
-    return doc | {"status": kept} if "status" in doc else doc
+    node_status = {key: status[key] for key in ("conditions", "nodeInfo", "allocatable", "capacity") if key in status}
+    return doc | {"status": node_status} if "status" in doc else doc
 
 
 def _config_map(doc: Doc, raw: bytes) -> Doc | None:
     if DASHBOARD_LABEL in _inner(_inner(doc, "metadata"), "labels"):
         return _dashboards(doc, raw)
-    kept = _inner(doc, "metadata").get("name") in KEPT_CONFIG_MAPS
-    return {key: value for key, value in doc.items() if key != "binaryData"} if kept else None
+    is_kept = _inner(doc, "metadata").get("name") in KEPT_CONFIG_MAPS
+    return {key: value for key, value in doc.items() if key != "binaryData"} if is_kept else None
 
 
 def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
@@ -179,8 +191,8 @@ def _dashboards(doc: Doc, raw: bytes) -> Doc | None:
         name, _, title = query.path.removeprefix("data[").partition("]")
         files.setdefault(name, []).append({"title": title.removeprefix(": "), "expr": query.text})
     data = {name: msgspec.json.encode(queries).decode() for name, queries in files.items()}
-    kept = {key: doc[key] for key in ("apiVersion", "kind", "metadata") if key in doc}
-    return kept | {"data": data} if data else None
+    head = {key: doc[key] for key in ("apiVersion", "kind", "metadata") if key in doc}
+    return head | {"data": data} if data else None
 
 
 def _prometheus_rule(doc: Doc, raw: bytes) -> Doc | None:
@@ -188,27 +200,33 @@ def _prometheus_rule(doc: Doc, raw: bytes) -> Doc | None:
     if _WORD not in raw:
         return None
     groups = _inner(doc, "spec").get("groups")
-    found = [_rule_group(group) for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
-    kept = [group for group in found if group["rules"]]
-    return {key: value for key, value in doc.items() if key != "status"} | {"spec": {"groups": kept}} if kept else None
+    rule_groups = (
+        [_rule_group(group) for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
+    )
+    karpenter_groups = [group for group in rule_groups if group["rules"]]
+    return (
+        {key: value for key, value in doc.items() if key != "status"} | {"spec": {"groups": karpenter_groups}}
+        if karpenter_groups
+        else None
+    )
 
 
 def _rule_group(group: Doc) -> Doc:
     rules = group.get("rules")
-    kept = [
+    kept_rules = [
         {key: rule[key] for key in ("alert", "record", "expr") if key in rule}
         for rule in (rules if isinstance(rules, list) else ())
         if isinstance(rule, dict) and names_in(str(rule.get("expr")))
     ]
-    return {"name": group.get("name"), "rules": kept}
+    return {"name": group.get("name"), "rules": kept_rules}
 
 
 def _secret(doc: Doc, raw: bytes) -> Doc | None:
     release = read_release(raw)
     if not isinstance(release, HelmRelease):
         return None
-    kept = {key: doc[key] for key in ("apiVersion", "kind", "metadata", "type") if key in doc}
-    return kept | {"data": {"release": packed(release)}}
+    head = {key: doc[key] for key in ("apiVersion", "kind", "metadata", "type") if key in doc}
+    return head | {"data": {"release": packed(release)}}
 
 
 def _flux_release(doc: Doc, raw: bytes) -> Doc | None:
@@ -228,16 +246,16 @@ def _monitor(doc: Doc, raw: bytes) -> Doc | None:
     if _WORD not in raw:
         return None
     spec = _inner(doc, "spec")
-    kept: Doc = {key: spec[key] for key in ("selector", "namespaceSelector") if key in spec}
+    monitor_spec: Doc = {key: spec[key] for key in ("selector", "namespaceSelector") if key in spec}
     for key in ("endpoints", "podMetricsEndpoints"):
         if isinstance(spec.get(key), list):
-            kept[key] = [_endpoint(one) for one in spec[key] if isinstance(one, dict)]
-    return doc | {"spec": kept}
+            monitor_spec[key] = [_endpoint(endpoint) for endpoint in spec[key] if isinstance(endpoint, dict)]
+    return doc | {"spec": monitor_spec}
 
 
-def _endpoint(given: Doc) -> Doc:
-    kept = ("port", "targetPort", "portNumber", "relabelings", "metricRelabelings")
-    return {key: given[key] for key in kept if key in given}
+def _endpoint(endpoint: Doc) -> Doc:
+    allowed_keys = ("port", "targetPort", "portNumber", "relabelings", "metricRelabelings")
+    return {key: endpoint[key] for key in allowed_keys if key in endpoint}
 
 
 def _namespace(doc: Doc, _: bytes) -> Doc:
@@ -247,9 +265,9 @@ def _namespace(doc: Doc, _: bytes) -> Doc:
 def _volume_of_cluster(doc: Doc, _: bytes) -> Doc:
     """What a PersistentVolume asks of nodes, and the namespace and name of its claim."""
     spec, claim = _inner(doc, "spec"), _inner(_inner(doc, "spec"), "claimRef")
-    kept = {"nodeAffinity": spec["nodeAffinity"]} if "nodeAffinity" in spec else {}
-    named = {key: claim[key] for key in ("namespace", "name") if key in claim}
-    return _namespace(doc, b"") | {"spec": kept | ({"claimRef": named} if named else {})}
+    volume_spec = {"nodeAffinity": spec["nodeAffinity"]} if "nodeAffinity" in spec else {}
+    claim_name = {key: claim[key] for key in ("namespace", "name") if key in claim}
+    return _namespace(doc, b"") | {"spec": volume_spec | ({"claimRef": claim_name} if claim_name else {})}
 
 
 def _flux_source(doc: Doc, _: bytes) -> Doc:
@@ -277,23 +295,23 @@ def _argo_application(doc: Doc, raw: bytes) -> Doc | None:
 
 def _argo_status(status: Doc) -> Doc:
     """Sync and health status only; the rest repeats every manifest that the Application delivers."""
-    kept = {key: _inner(status, key).get("status") for key in ("sync", "health") if key in status}
-    return {key: {"status": value} for key, value in kept.items()}
+    statuses = {key: _inner(status, key).get("status") for key in ("sync", "health") if key in status}
+    return {key: {"status": value} for key, value in statuses.items()}
 
 
 def _argo_source(source: Any) -> Any:  # noqa: ANN401 - plain JSON
     helm = _inner(source, "helm") if isinstance(source, dict) else {}
     if not helm:
         return source
-    kept: Doc = {key: helm[key] for key in ("releaseName", "valueFiles", "version", "skipCrds") if key in helm}
+    helm_source: Doc = {key: helm[key] for key in ("releaseName", "valueFiles", "version", "skipCrds") if key in helm}
     if "valuesObject" in helm:
-        kept["valuesObject"] = kept_values(helm["valuesObject"])
-    return source | {"helm": kept}
+        helm_source["valuesObject"] = kept_values(helm["valuesObject"])
+    return source | {"helm": helm_source}
 
 
 def _inner(doc: Doc, key: str) -> Doc:
-    found = doc.get(key)
-    return found if isinstance(found, dict) else {}
+    value = doc.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 _SPECIAL: dict[tuple[str, str], Callable[[Doc, bytes], Doc | None]] = {

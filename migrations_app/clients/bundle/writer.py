@@ -45,14 +45,14 @@ class _ListWriter:
 
     def _take(self, raw: msgspec.Raw) -> None:
         try:
-            kept = redacted_object(raw, group=self.resource.group, plural=self.resource.plural)
+            redacted = redacted_object(raw, group=self.resource.group, plural=self.resource.plural)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             self.broken += 1
             return
-        if kept is None:
+        if redacted is None:
             return
         self.count += 1
-        self._waiting.append(msgspec.json.encode(kept))
+        self._waiting.append(msgspec.json.encode(redacted))
         self._size += len(self._waiting[-1])
         if self._size >= _CHUNK:
             self.flush()
@@ -90,20 +90,20 @@ class Recording:
         if self._is_covered(resource):
             yield from self._api.pages(resource)
             return
-        kept = _ListWriter(resource)
-        ended = _part(kept, why="timeout", detail="the list was not read to its end")
+        list_writer = _ListWriter(resource)
+        part = _part(list_writer, why="timeout", detail="the list was not read to its end")
         try:
             for page in self._api.pages(resource):
-                kept.take(page)
+                list_writer.take(page)
                 yield page
-            kept.flush()
-            ended = _part(kept)
+            list_writer.flush()
+            part = _part(list_writer)
         except ReadError as reason:
-            ended = _part(kept, why=reason.code, detail=reason.message)
+            part = _part(list_writer, why=reason.code, detail=reason.message)
             raise
         finally:
             with self._lock:
-                self._lists[resource] = ended, kept
+                self._lists[resource] = part, list_writer
 
     def clock(self) -> Clock:
         return self._api.clock()
@@ -125,15 +125,15 @@ class Recording:
             _add(archive, bundle.NAME, body=msgspec.json.format(msgspec.json.encode(manifest), indent=1))
             if self._version:
                 _add(archive, VERSION_NAME, body=self._version)
-            for number, (part, kept) in enumerate(self._lists.values()):
+            for number, (part, list_writer) in enumerate(self._lists.values()):
                 if part.seen:
-                    _add_list(archive, number, kept=kept)
+                    _add_list(archive, number, list_writer=list_writer)
         return manifest
 
     def _is_covered(self, resource: Resource) -> bool:
         with self._lock:
-            kept = [part for part, _ in self._lists.values() if part.seen and part.covers(resource)]
-            return any(part.version == resource.version for part in kept)
+            covering = [part for part, _ in self._lists.values() if part.seen and part.covers(resource)]
+            return any(part.version == resource.version for part in covering)
 
 
 def write_bundle(
@@ -161,8 +161,8 @@ def _record(recording: Recording, resource: Resource) -> None:
             return
 
 
-def _part(kept: _ListWriter, *, why: str = "", detail: str = "") -> RequestedPart:
-    resource = kept.resource
+def _part(list_writer: _ListWriter, *, why: str = "", detail: str = "") -> RequestedPart:
+    resource = list_writer.resource
     return RequestedPart(
         group=resource.group,
         plural=resource.plural,
@@ -173,15 +173,17 @@ def _part(kept: _ListWriter, *, why: str = "", detail: str = "") -> RequestedPar
         seen=not why,
         why=why,
         detail=detail[:500],
-        count=kept.count,
+        count=list_writer.count,
     )
 
 
-def _add_list(archive: tarfile.TarFile, number: int, *, kept: _ListWriter) -> None:
-    group = f".{kept.resource.group}" if kept.resource.group else ""
-    for chunk, packed in enumerate(kept.chunks):
+def _add_list(archive: tarfile.TarFile, number: int, *, list_writer: _ListWriter) -> None:
+    group = f".{list_writer.resource.group}" if list_writer.resource.group else ""
+    for chunk, packed in enumerate(list_writer.chunks):
         _add(
-            archive, f"objects/{number:03}-{kept.resource.plural}{group}-{chunk:04}.json", body=zlib.decompress(packed)
+            archive,
+            f"objects/{number:03}-{list_writer.resource.plural}{group}-{chunk:04}.json",
+            body=zlib.decompress(packed),
         )
 
 

@@ -63,8 +63,10 @@ def _installation_token(base: str, credential: HostCredential, *, reach: Outboun
     try:
         return field(server.post(f"/app/installations/{credential.installation}/access_tokens", {}), "token")
     except (Unauthorized, Forbidden, NotServed, Conflict):
-        told = "GitHub refuses the app: its key is wrong or was taken away, or the installation ended or is suspended"
-        raise Unauthorized(told, code="app_refused") from None
+        message = (
+            "GitHub refuses the app: its key is wrong or was taken away, or the installation ended or is suspended"
+        )
+        raise Unauthorized(message, code="app_refused") from None
 
 
 def _bearer(token: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """A project on GitLab.
 
 Source: the published description of GitLab's REST API (version 4): repository, commits, branches, merge_requests.
-Branch and commit are made by one request, so that a branch never stands there without its change.
+Branch and commit are made by one request, so that no branch exists without its change.
 """
 
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ class GitLabProject:
 
     def __init__(self, server: HostServer, path: str) -> None:
         self._server = server
-        self._at = f"/projects/{quote(path, safe='')}"
+        self._root = f"/projects/{quote(path, safe='')}"
 
     def head(self, branch: str) -> BranchHead:
-        told = self._server.get(self._at)
-        if (level := _level(told)) is not None and level < DEVELOPER:
+        project = self._server.get(self._root)
+        if (level := _level(project)) is not None and level < DEVELOPER:
             raise Forbidden("the credential may read the project and not write to it", code="read_only")
-        name = branch or field(told, "default_branch")
+        name = branch or field(project, "default_branch")
         commit = self.branch_commit(name)
         if not commit:
             raise NotServed(f"the project has no branch {name}", code="no_branch")
@@ -37,40 +37,40 @@ class GitLabProject:
 
     def files(self, commit: str, place: str) -> Mapping[str, str]:
         if place:
-            one = self._server.find(f"{self._at}/repository/files/{quote(place, safe='')}", {"ref": commit})
-            if one is not None:
-                return {place: field(one, "blob_id")}
-        found: dict[str, str] = {}
+            file = self._server.find(f"{self._root}/repository/files/{quote(place, safe='')}", {"ref": commit})
+            if file is not None:
+                return {place: field(file, "blob_id")}
+        content_ids: dict[str, str] = {}
         for page in range(1, PAGES + 1):
             query = {"ref": commit, "recursive": "true", "per_page": str(PAGE), "page": str(page)}
             query |= {"path": place} if place else {}
-            told = self._server.find(f"{self._at}/repository/tree", query)
-            if told is None:
+            document = self._server.find(f"{self._root}/repository/tree", query)
+            if document is None:
                 break
-            entries = rows(told)
-            found |= {field(entry, "path"): field(entry, "id") for entry in entries if entry.get("mode") == PLAIN}
+            entries = rows(document)
+            content_ids |= {field(entry, "path"): field(entry, "id") for entry in entries if entry.get("mode") == PLAIN}
             if len(entries) < PAGE:
                 break
         else:
             raise TooLarge("the folder holds too many files to look through: name the file")
-        if not found:
+        if not content_ids:
             raise NotServed(f"the project has no file or folder {place}", code="no_path")
-        return found
+        return content_ids
 
     def text(self, content: str) -> str:
-        answer = self._server.answer("GET", f"{self._at}/repository/blobs/{quote(content)}/raw")
+        answer = self._server.answer("GET", f"{self._root}/repository/blobs/{quote(content)}/raw")
         try:
             return answer.body.decode()
         except UnicodeDecodeError:
             raise InvalidResponse("the file is no UTF-8 text") from None
 
     def branch_commit(self, branch: str) -> str:
-        told = self._server.find(f"{self._at}/repository/branches/{quote(branch, safe='')}")
-        return "" if told is None else field(told, "commit", "id")
+        document = self._server.find(f"{self._root}/repository/branches/{quote(branch, safe='')}")
+        return "" if document is None else field(document, "commit", "id")
 
     def open_request(self, branch: str, base: str) -> HostRequest | None:
         query = {"state": "opened", "source_branch": branch, "target_branch": base}
-        requests = (_request(row) for row in rows(self._server.get(f"{self._at}/merge_requests", query)))
+        requests = (_request(row) for row in rows(self._server.get(f"{self._root}/merge_requests", query)))
         return next(requests, None)
 
     def make_branch(self, order: BranchOrder) -> str:
@@ -80,7 +80,7 @@ class GitLabProject:
         ]
         body = {"branch": order.branch, "start_sha": order.commit, "commit_message": order.message, "actions": actions}
         try:
-            return field(self._server.post(f"{self._at}/repository/commits", body), "id")
+            return field(self._server.post(f"{self._root}/repository/commits", body), "id")
         except Conflict:
             if self.branch_commit(order.branch):
                 raise Conflict(f"the branch {order.branch} is there already", code="branch_exists") from None
@@ -93,34 +93,36 @@ class GitLabProject:
             "title": order.title,
             "description": order.body,
         }
-        return _request(self._server.post(f"{self._at}/merge_requests", body))
+        return _request(self._server.post(f"{self._root}/merge_requests", body))
 
     def drop_branch(self, branch: str) -> None:
         self._server.extend()
-        self._server.answer("DELETE", f"{self._at}/repository/branches/{quote(branch, safe='')}")
+        self._server.answer("DELETE", f"{self._root}/repository/branches/{quote(branch, safe='')}")
 
     def request(self, number: int) -> HostRequest:
-        return _request(decoded(self._server.answer("GET", f"{self._at}/merge_requests/{number}")))
+        return _request(decoded(self._server.answer("GET", f"{self._root}/merge_requests/{number}")))
 
 
-def _level(told: Any) -> int | None:  # noqa: ANN401 - JSON of strangers
+def _level(project: Any) -> int | None:  # noqa: ANN401 - JSON of strangers
     """The access level of the credential, by the project or by its group; None where the answer says none."""
-    rights = told.get("permissions") if isinstance(told, Mapping) else None
+    rights = project.get("permissions") if isinstance(project, Mapping) else None
     if not isinstance(rights, Mapping):
         return None
     levels = [
-        one["access_level"]
-        for one in (rights.get("project_access"), rights.get("group_access"))
-        if isinstance(one, Mapping) and isinstance(one.get("access_level"), int)
+        access["access_level"]
+        for access in (rights.get("project_access"), rights.get("group_access"))
+        if isinstance(access, Mapping) and isinstance(access.get("access_level"), int)
     ]
     return max(levels, default=None)
 
 
-def _request(told: Any) -> HostRequest:  # noqa: ANN401 - JSON of strangers
-    number = told.get("iid") if isinstance(told, Mapping) else None
+def _request(merge_request: Any) -> HostRequest:  # noqa: ANN401 - JSON of strangers
+    number = merge_request.get("iid") if isinstance(merge_request, Mapping) else None
     if not isinstance(number, int):
         raise InvalidResponse("the host's answer has no number of a merge request")
     states: dict[str, RequestStatus] = {"opened": "open", "locked": "open", "merged": "merged"}
     return HostRequest(
-        number=number, status=states.get(str(told.get("state")), "closed"), commit=str(told.get("sha") or "")
+        number=number,
+        status=states.get(str(merge_request.get("state")), "closed"),
+        commit=str(merge_request.get("sha") or ""),
     )

@@ -1,4 +1,4 @@
-"""What both hosts do for us, and the values that go in and come out."""
+"""The interface that both hosts implement, and its values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

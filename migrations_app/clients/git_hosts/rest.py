@@ -21,9 +21,9 @@ from migrations_app.errors import (
 )
 
 SECONDS = 25.0
-"""For everything that one page asks a host, together."""
+"""All requests of one page to a host together."""
 SECONDS_TO_TIDY = 10.0
-"""For what is done after a failure."""
+"""For the clean-up after a failure."""
 MOST_BYTES: Final = 8 * 1024 * 1024
 
 
@@ -47,20 +47,20 @@ class HostServer:
         return decoded(self.answer("GET", path, query=query))
 
     def find(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - whatever JSON the host sends
-        """The same, and None for what is not there."""
+        """The same, and None for status 404."""
         answer = self.exchange("GET", path, query=query)
-        return None if answer.status == 404 else decoded(_good(answer))
+        return None if answer.status == 404 else decoded(_checked(answer))
 
     def answer(self, method: str, path: str, *, query: Mapping[str, str] | None = None) -> HttpAnswer:
         """An answer with a status of 200 to 299. Raises as `get`."""
-        return _good(self.exchange(method, path, query=query))
+        return _checked(self.exchange(method, path, query=query))
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever JSON the host sends
         """The JSON of the answer to a write. Raises as `get`, and Conflict `refused_by_host` with the host's reason."""
         answer = self.exchange("POST", path, body=body)
         if answer.status in (400, 405, 409, 422):
             raise Conflict(f"the host refuses it: {reason_of(answer)}", code="refused_by_host")
-        return decoded(_good(answer))
+        return decoded(_checked(answer))
 
     def exchange(
         self,
@@ -70,58 +70,58 @@ class HostServer:
         query: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> HttpAnswer:
-        """Whatever the server answers. Raises ReadError where it does not."""
+        """The answer, of any status. Raises ReadError if there is none."""
         bounds = CallBounds(
             server="git host", reach=self._reach, ends=self._ends, most=MOST_BYTES, any_status=True,
             resolver=self._resolver,
         )  # fmt: skip
         url = f"{self._base}{path}" + (f"?{urlencode(query)}" if query else "")
-        sent = None if body is None else msgspec.json.encode(body)
-        headers = self._headers | ({} if sent is None else {"Content-Type": "application/json"})
-        return send(method, url, bounds=bounds, headers=headers, body=sent)
+        content = None if body is None else msgspec.json.encode(body)
+        headers = self._headers | ({} if content is None else {"Content-Type": "application/json"})
+        return send(method, url, bounds=bounds, headers=headers, body=content)
 
 
-def _good(answer: HttpAnswer) -> HttpAnswer:
+def _checked(answer: HttpAnswer) -> HttpAnswer:
     if not 200 <= answer.status < 300:
         raise _refusal(answer)
     return answer
 
 
 def _refusal(answer: HttpAnswer) -> ReadError:
-    status, why = answer.status, reason_of(answer)
+    status, reason = answer.status, reason_of(answer)
     if 300 <= status < 400:
-        told = "the host redirects: the repository was moved or renamed; register its new address"
-        return ServerFailed(told, code="redirected")
+        message = "the host redirects: the repository was moved or renamed; register its new address"
+        return ServerFailed(message, code="redirected")
     if status == 401:
-        return Unauthorized(f"the host refuses the credential: wrong, expired or revoked ({why})")
+        return Unauthorized(f"the host refuses the credential: wrong, expired or revoked ({reason})")
     if status == 429 or (status == 403 and answer.headers.get("x-ratelimit-remaining") == "0"):
         return ServerFailed("the host answers no more requests for a while; try again later", code="rate_limited")
     if status == 403:
-        return Forbidden(f"the credential lacks a right on the repository ({why})")
+        return Forbidden(f"the credential lacks a right on the repository ({reason})")
     if status == 404:
         return NotServed("it is not there, or the credential may not see it")
-    return ServerFailed(f"the host answered {status} ({why})")
+    return ServerFailed(f"the host answered {status} ({reason})")
 
 
 def reason_of(answer: HttpAnswer) -> str:
     """What the host says about a refusal, on one line and cut; its status where it says nothing."""
     try:
-        told = msgspec.json.decode(answer.body)
+        document = msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        told = None
-    found = list(_texts(told))
-    return clean("; ".join(dict.fromkeys(found))) if found else f"status {answer.status}"
+        document = None
+    texts = list(_texts(document))
+    return clean("; ".join(dict.fromkeys(texts))) if texts else f"status {answer.status}"
 
 
-def _texts(told: Any) -> list[str]:  # noqa: ANN401 - JSON of strangers
+def _texts(document: Any) -> list[str]:  # noqa: ANN401 - any JSON
     """GitHub: message, and errors with a message each. GitLab: message or error, a text, a list or a map of lists."""
-    if isinstance(told, str):
-        return [told]
-    if isinstance(told, Sequence):
-        return [text for one in told[:5] for text in _texts(one)]
-    if isinstance(told, Mapping):
-        known = [told[name] for name in ("message", "error", "errors") if name in told]
-        return [text for one in (known or list(told.values())[:5]) for text in _texts(one)]
+    if isinstance(document, str):
+        return [document]
+    if isinstance(document, Sequence):
+        return [text for part in document[:5] for text in _texts(part)]
+    if isinstance(document, Mapping):
+        parts = [document[name] for name in ("message", "error", "errors") if name in document]
+        return [text for part in (parts or list(document.values())[:5]) for text in _texts(part)]
     return []
 
 
@@ -133,17 +133,17 @@ def decoded(answer: HttpAnswer) -> Any:  # noqa: ANN401 - whatever JSON the host
         raise InvalidResponse("the host's answer is no JSON") from None
 
 
-def field(told: Any, *names: str) -> str:  # noqa: ANN401 - JSON of strangers
+def field(document: Any, *names: str) -> str:  # noqa: ANN401 - any JSON
     """A text inside the answer. Raises InvalidResponse."""
     for name in names:
-        told = told.get(name) if isinstance(told, Mapping) else None
-    if not isinstance(told, str) or not told:
+        document = document.get(name) if isinstance(document, Mapping) else None
+    if not isinstance(document, str) or not document:
         raise InvalidResponse(f"the host's answer has no {'.'.join(names)}")
-    return told
+    return document
 
 
-def rows(told: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401 - JSON of strangers
+def rows(document: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401 - any JSON
     """A list of objects. Raises InvalidResponse."""
-    if not isinstance(told, list) or not all(isinstance(one, Mapping) for one in told):
+    if not isinstance(document, list) or not all(isinstance(item, Mapping) for item in document):
         raise InvalidResponse("the host's answer is no list of objects")
-    return told
+    return document

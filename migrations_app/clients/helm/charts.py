@@ -25,7 +25,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import msgspec
 
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
-from migrations_app.clients.archive import ArchiveLimits, members, wanted_name
+from migrations_app.clients.archive import ArchiveLimits, members, safe_name
 from migrations_app.clients.http import CallBounds, HttpAnswer, send
 from migrations_app.clients.kubernetes.connection import Server, parse_host, parse_server
 from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
@@ -55,8 +55,8 @@ def from_archive(raw: bytes) -> dict[str, bytes]:
     if len(raw) > MOST_BYTES:
         raise InvalidInput("the packed chart is larger than a chart may be", code="chart_too_large")
     # The first path segment is the chart's own folder.
-    found = ((name.partition("/")[2], body) for name, body in members(io.BytesIO(raw), ARCHIVE))
-    return _kept(found)
+    files = ((name.partition("/")[2], body) for name, body in members(io.BytesIO(raw), ARCHIVE))
+    return _kept_files(files)
 
 
 def from_folder(charts: Path, name: str) -> dict[str, bytes]:
@@ -71,7 +71,7 @@ def from_folder(charts: Path, name: str) -> dict[str, bytes]:
     if kind == "file":
         return from_archive(_read(place, MOST_BYTES))
     if kind == "folder":
-        return _kept(_files(place))
+        return _kept_files(_files(place))
     raise InvalidInput(f"there is no chart {name} in the folder charts", where="source", code="no_chart")
 
 
@@ -94,7 +94,7 @@ def _kind(place: Path) -> str:
 
 def _files(chart: Path) -> Iterator[tuple[str, bytes]]:
     total = 0
-    for path in [chart / CHART, *_listed(chart / "crds")]:
+    for path in [chart / CHART, *_crd_files(chart / "crds")]:
         if _kind(path) != "file":
             continue
         body = _read(path, ARCHIVE.member_bytes)
@@ -104,10 +104,10 @@ def _files(chart: Path) -> Iterator[tuple[str, bytes]]:
         yield str(path.relative_to(chart)), body
 
 
-def _listed(folder: Path) -> list[Path]:
+def _crd_files(folder: Path) -> list[Path]:
     if _kind(folder) != "folder":
         return []
-    paths = sorted(path for path in folder.iterdir() if wanted_name(path.name))
+    paths = sorted(path for path in folder.iterdir() if safe_name(path.name))
     if len(paths) > ARCHIVE.members:
         raise InvalidInput("the chart has more files than a chart may have", code="chart_too_large")
     return paths
@@ -125,32 +125,32 @@ def _read(path: Path, most: int) -> bytes:
     return body
 
 
-def _kept(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+def _kept_files(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
+    documents: dict[str, bytes] = {}
     templates = False
     for name, body in files:
         templates = templates or name.startswith("templates/")
         if not _DIRECT.fullmatch(name):
             continue
-        if name in found:
+        if name in documents:
             raise InvalidInput(f"{name} is in the chart twice", where="source", code="strange_chart")
-        found[name] = _documents(name, body)
-    if CHART not in found:
+        documents[name] = _documents(name, body)
+    if CHART not in documents:
         raise InvalidInput("this is no chart: it has no Chart.yaml", where="source", code="strange_chart")
-    if len(found) == 1:
+    if len(documents) == 1:
         words = "the chart has no folder crds" + (
             ": its CRDs are templates, which only Helm fills in; take the chart karpenter" if templates else ""
         )
         raise InvalidInput(words, where="source", code="chart_without_crds")
-    return found
+    return documents
 
 
 def _documents(name: str, body: bytes) -> bytes:
     try:
-        read = [read_document for read_document in read_documents(body, limits=YAML) if read_document is not None]
-    except InvalidInput as wrong:
-        raise InvalidInput(f"{name}: {wrong.message}", where=wrong.where, code=wrong.code) from None
-    return msgspec.json.encode(read[0] if name == CHART and len(read) == 1 else read)
+        documents = [document for document in read_documents(body, limits=YAML) if document is not None]
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error.message}", where=error.where, code=error.code) from None
+    return msgspec.json.encode(documents[0] if name == CHART and len(documents) == 1 else documents)
 
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -232,7 +232,7 @@ class _Pull:
         if http_answer.status == 401 and not self.token:
             self.token = self._fetch_token(http_answer.headers.get("WWW-Authenticate", ""))
             http_answer = self._get(url, most=MANIFEST_BYTES, accept=MANIFEST, token=self.token)
-        body = self._good(http_answer, f"{self.name}:{tag}")
+        body = self._checked_body(http_answer, f"{self.name}:{tag}")
         stated_digest = http_answer.headers.get("Docker-Content-Digest", "")
         if _DIGEST.fullmatch(stated_digest) and stated_digest != f"sha256:{hashlib.sha256(body).hexdigest()}":
             raise InvalidResponse("the registry's manifest is not what its digest says", code="digest")
@@ -244,8 +244,8 @@ class _Pull:
             at_home = _origin(url) == _origin(self._root)
             http_answer = self._get(url, most=most, token=self.token if at_home else "")
             if http_answer.status not in (301, 302, 303, 307, 308):
-                return self._good(http_answer, self.name)
-            url = _joined(url, http_answer.headers.get("Location", ""))
+                return self._checked_body(http_answer, self.name)
+            url = _redirect_target(url, http_answer.headers.get("Location", ""))
         raise InvalidResponse("the registry redirects without end", code="redirected")
 
     @property
@@ -258,30 +258,30 @@ class _Pull:
         parameters = dict(_PARAMETER.findall(rest))
         if kind.lower() != "bearer" or not parameters.get("realm"):
             raise Unauthorized("the registry gives nothing to strangers", code="unauthorized")
-        asked = {"scope": f"repository:{self.name}:pull"} | (
+        query = {"scope": f"repository:{self.name}:pull"} | (
             {"service": parameters["service"]} if "service" in parameters else {}
         )
-        url = parameters["realm"] + ("&" if "?" in parameters["realm"] else "?") + urlencode(asked)
-        body = self._good(self._get(url, most=TOKEN_BYTES), "a token")
-        found = _decoded(body, _Token)
-        token = found.token or found.access_token
+        url = parameters["realm"] + ("&" if "?" in parameters["realm"] else "?") + urlencode(query)
+        body = self._checked_body(self._get(url, most=TOKEN_BYTES), "a token")
+        token_answer = _decoded(body, _Token)
+        token = token_answer.token or token_answer.access_token
         if not re.fullmatch(r"[!-~]{1,16384}", token, re.ASCII):
             raise InvalidResponse("the registry's token cannot be used")
         return token
 
-    def _good(self, http_answer: HttpAnswer, what: str) -> bytes:
+    def _checked_body(self, http_answer: HttpAnswer, subject: str) -> bytes:
         if http_answer.status == 200:
             return http_answer.body
         if http_answer.status in (401, 403):
-            raise Unauthorized(f"the registry does not give {what} to strangers")
+            raise Unauthorized(f"the registry does not give {subject} to strangers")
         if http_answer.status == 404:
-            raise NotServed(f"the registry has no {what}", code="absent")
+            raise NotServed(f"the registry has no {subject}", code="absent")
         if 300 <= http_answer.status < 400:
             raise InvalidResponse("the registry redirects where that is not followed", code="redirected")
-        raise ServerFailed(f"the registry answers HTTP {http_answer.status} for {what}")
+        raise ServerFailed(f"the registry answers HTTP {http_answer.status} for {subject}")
 
     def _get(self, url: str, *, most: int, accept: str = "*/*", token: str = "") -> HttpAnswer:
-        server, path = _taken_apart(url)
+        server, path = _split_url(url)
         headers = {"Accept": accept, "User-Agent": f"{agent()} chart"}
         bounds = CallBounds(
             server=f"chart registry {server.host}",
@@ -295,21 +295,21 @@ class _Pull:
         return send("GET", f"https://{server.authority}{path}", bounds=bounds, headers=headers)
 
 
-def _taken_apart(url: str) -> tuple[Server, str]:
+def _split_url(url: str) -> tuple[Server, str]:
     """The server, and the path with its query. Raises InvalidResponse for anything but a plain https URL."""
     try:
         parts = urlsplit(url if _URL.fullmatch(url) else "")
-        host, port, named = parts.hostname or "", parts.port or 443, parts.username is not None
-        if parts.scheme != "https" or not host or named:
+        host, port, has_user = parts.hostname or "", parts.port or 443, parts.username is not None
+        if parts.scheme != "https" or not host or has_user:
             raise InvalidResponse("the registry names an address that is no https URL", code="not_https")
-        found = parse_host(f"[{host}]" if ":" in host else host, where="registry")
+        parsed_host = parse_host(f"[{host}]" if ":" in host else host, where="registry")
     except (ValueError, InvalidKubeconfig):
         raise InvalidResponse("the registry names an address that cannot be used", code="bad_address") from None
     path = parts.path or "/"
-    return Server(found, port), f"{path}?{parts.query}" if parts.query else path
+    return Server(parsed_host, port), f"{path}?{parts.query}" if parts.query else path
 
 
-def _joined(url: str, location: str) -> str:
+def _redirect_target(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError:
@@ -317,14 +317,14 @@ def _joined(url: str, location: str) -> str:
 
 
 def _origin(url: str) -> Server:
-    return _taken_apart(url)[0]
+    return _split_url(url)[0]
 
 
 def _layer(manifest: bytes) -> _Layer:
     """The layer that contains the chart."""
-    found = _decoded(manifest, _Manifest)
-    layers = [layer for layer in found.layers if layer.media_type == LAYER]
-    if found.schema_version != 2 or len(layers) != 1 or not _DIGEST.fullmatch(layers[0].digest):
+    document = _decoded(manifest, _Manifest)
+    layers = [layer for layer in document.layers if layer.media_type == LAYER]
+    if document.schema_version != 2 or len(layers) != 1 or not _DIGEST.fullmatch(layers[0].digest):
         raise InvalidResponse("the registry's manifest is not that of a Helm chart", code="strange_manifest")
     if not 0 < layers[0].size <= MOST_BYTES:
         raise InvalidResponse("the registry's chart is larger than a chart may be", code="chart_too_large")
@@ -347,5 +347,5 @@ def read_registry(text: str) -> Server:
         raise InvalidInput("an address such as oci://registry.example/karpenter is wanted", code="bad_registry")
     try:
         return parse_server("https://" + text.removeprefix(SCHEME), where="registry")
-    except InvalidKubeconfig as wrong:
-        raise InvalidInput(wrong.message, code="bad_registry") from None
+    except InvalidKubeconfig as error:
+        raise InvalidInput(error.message, code="bad_registry") from None

@@ -36,7 +36,7 @@ class HelmTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelmInput:
-    """What a run is given: the packed chart and the values; both empty for a rollback."""
+    """The packed chart and the values of a run; both empty for a rollback."""
 
     chart: bytes = b""
     values: Mapping[str, Any] | None = None
@@ -44,7 +44,7 @@ class HelmInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGuards:
-    """What holds a real run: `permit` raises before a change that may not be sent, `stop` ends the run, `reached` is
+    """What limits a real run: `permit` raises before a change that may not be sent, `stop` ends the run, `reached` is
     called at named points, and `marks` are the annotations of the record.
     """
 
@@ -63,63 +63,63 @@ class RealRun:
     refused: str
 
 
-def play_dry(tool: HelmTool, asked: HelmRun, *, transport: Transport, given: HelmInput) -> tuple[HelmEnd, DryRules]:
-    """Lets helm do all of it while each change is sent as a dry run; hooks are left out, since nothing would run them.
+def play_dry(tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput) -> tuple[HelmEnd, DryRules]:
+    """Runs helm with each change sent as a dry run; hooks are left out, since nothing would run them.
 
-    How it ended, and what was seen: the changes with their answers, and the record of the new revision.
+    Returns how it ended, and the rules with the changes, their answers and the record of the new revision.
     """
     rules = DryRules()
-    end = _run(tool, asked, transport=transport, given=given, rules=rules, purpose="helm dry-run", hooks=False)
+    end = _run(tool, helm_run, transport=transport, inputs=given, rules=rules, purpose="helm dry-run", hooks=False)
     return end, rules
 
 
 def carry_out(
-    tool: HelmTool, asked: HelmRun, *, transport: Transport, given: HelmInput, guards: RunGuards, purpose: str
+    tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput, guards: RunGuards, purpose: str
 ) -> RealRun:
-    """Lets helm do it once; only what the plan names passes."""
+    """Runs helm once; only requests that the plan names pass."""
     rules = PlannedRules(
-        requests=asked.requests,
-        record=asked.makes.path,
-        former=asked.former.path,
+        requests=helm_run.requests,
+        record=helm_run.makes.path,
+        former=helm_run.former.path,
         marks=guards.marks,
         permit=guards.permit,
         reached=guards.reached,
     )
     end = _run(
-        tool, asked, transport=transport, given=given, rules=rules, purpose=purpose, hooks=True, stop=guards.stop
+        tool, helm_run, transport=transport, inputs=given, rules=rules, purpose=purpose, hooks=True, stop=guards.stop
     )
     return RealRun(end=end, sent=tuple(rules.sent), refused=rules.refused)
 
 
 def _run(
     tool: HelmTool,
-    asked: HelmRun,
+    helm_run: HelmRun,
     *,
     transport: Transport,
-    given: HelmInput,
+    inputs: HelmInput,
     rules: RelayRules,
     purpose: str,
     hooks: bool,
     stop: Callable[[], bool] = lambda: False,
 ) -> HelmEnd:
-    refuse_odd_name(asked.release)
-    refuse_odd_name(asked.namespace)
+    refuse_odd_name(helm_run.release)
+    refuse_odd_name(helm_run.namespace)
     with private_folder() as folder, ClusterRelay(transport, rules, purpose=purpose).serving() as relay:
         write_kubeconfig(folder, relay.url)
-        if given.chart:
-            write_private(folder / CHART_FILE, given.chart)
-        values = msgspec.json.encode(dict(given.values or {}))
-        words = (*words_of(asked), f"--timeout={tool.seconds}s", *(() if hooks else ("--no-hooks",)))
+        if inputs.chart:
+            write_private(folder / CHART_FILE, inputs.chart)
+        values = msgspec.json.encode(dict(inputs.values or {}))
+        words = (*words_of(helm_run), f"--timeout={tool.seconds}s", *(() if hooks else ("--no-hooks",)))
         seconds = tool.seconds + SPARE_SECONDS
         end = run(tool.program, words, folder=folder, stdin=values, seconds=seconds, stop=stop)
         return HelmEnd(end.code, end.words.replace(relay.url, "the cluster"))
 
 
-def words_of(asked: HelmRun) -> Iterator[str]:
+def words_of(helm_run: HelmRun) -> Iterator[str]:
     """The words after `helm`; the values come by standard input."""
-    if asked.do == "rollback":
-        yield from ("rollback", asked.release, str(asked.to))
+    if helm_run.do == "rollback":
+        yield from ("rollback", helm_run.release, str(helm_run.to))
     else:
-        yield from ("upgrade", asked.release, CHART_FILE, "--reset-values", "--values=-", "--skip-crds")
+        yield from ("upgrade", helm_run.release, CHART_FILE, "--reset-values", "--values=-", "--skip-crds")
         yield from ("--disable-openapi-validation",)
-    yield from (f"--namespace={asked.namespace}", "--history-max=0")
+    yield from (f"--namespace={helm_run.namespace}", "--history-max=0")

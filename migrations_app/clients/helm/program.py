@@ -1,4 +1,4 @@
-"""Runs a real helm in a place of its own: no credential, no plugin, no setting of this machine, a time limit.
+"""Runs a real helm in isolation: no credential, no plugin, no setting of this machine, a time limit.
 
 The kubeconfig names a relay on loopback (`relay.py`) and nothing else. The values go in by standard input, so that no
 file ever holds them. Output is cleaned and redacted, and the whole process group is killed when the run has to end.
@@ -32,8 +32,8 @@ VERSION_SECONDS = 20.0
 POLL_SECONDS = 0.25
 MOST_OUTPUT = 64 * 1024
 MOST_MEMORY = 2 * 1024**3
-"""Bytes that helm may write to: a record of a hostile cluster unpacks to as much as it likes (T06)."""
-MOST_TOLD = 1500
+"""Limit in bytes: a record of a hostile cluster may unpack to any size (T06)."""
+MAX_SHOWN_OUTPUT = 1500
 _VERSION = re.compile(r"v(\d{1,3})\.(\d{1,3})\.\d{1,3}")
 _LEFT_SECONDS = 24 * 3600
 
@@ -52,10 +52,10 @@ class HelmEnd:
 
 def find_helm(setting: str, *, where: str = "KARPDASH_HELM") -> Path:
     """The program that the setting names, or the one on the path. Raises InvalidSetting with the reason."""
-    found = setting or shutil.which("helm")
-    if not found:
+    program = setting or shutil.which("helm")
+    if not program:
         raise InvalidSetting("no helm is found on the path of the worker", where=where, code="helm_missing")
-    path = Path(found)
+    path = Path(program)
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -93,13 +93,13 @@ def private_folder() -> Iterator[Path]:
 
 
 def _sweep(top: Path) -> None:
-    for left in top.glob(f"{PREFIX}*"):
+    for folder in top.glob(f"{PREFIX}*"):
         try:
-            stat_result = left.lstat()
+            stat_result = folder.lstat()
         except OSError:
             continue
         if stat_result.st_uid == os.getuid() and time.time() - stat_result.st_mtime > _LEFT_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_kubeconfig(folder: Path, url: str) -> None:
@@ -123,7 +123,7 @@ def write_private(path: Path, body: bytes) -> None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """All that helm sees of its surroundings: folders below its own one, and no variable of this process."""
+    """The whole environment of helm: folders below its own, and no variable of this process."""
     homes = {
         f"HELM_{name}": str(folder / name.lower()) for name in ("CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "PLUGINS")
     }
@@ -159,24 +159,24 @@ def run(
         start_new_session=True,
         close_fds=True,
     )
-    _bound(child)
-    kept = bytearray()
+    _limit_memory(child)
+    output = bytearray()
     threads = [
         threading.Thread(target=_feed, args=(child.stdin, stdin), daemon=True),
-        threading.Thread(target=_drain, args=(child.stdout, kept), daemon=True),
+        threading.Thread(target=_drain, args=(child.stdout, output), daemon=True),
     ]
     for thread in threads:
         thread.start()
     try:
-        code = _awaited(child, until=time.monotonic() + seconds, stop=stop)
+        code = _wait(child, until=time.monotonic() + seconds, stop=stop)
     finally:
         kill_group(child)
     for thread in threads:
         thread.join(timeout=5)
-    return HelmEnd(code, told(bytes(kept)))
+    return HelmEnd(code, output_end(bytes(output)))
 
 
-def _bound(child: "subprocess.Popen[bytes]") -> None:
+def _limit_memory(child: "subprocess.Popen[bytes]") -> None:
     """Limits the memory of the program and of what it starts, and lets none of them write a core file."""
     with suppress(ProcessLookupError):
         resource.prlimit(child.pid, resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
@@ -190,12 +190,12 @@ def kill_group(child: "subprocess.Popen[bytes]") -> None:
     child.wait()
 
 
-def told(output: bytes) -> str:
+def output_end(output: bytes) -> str:
     """The end of the output without control characters and secrets."""
-    return clean(output.decode("utf-8", "replace")[-MOST_TOLD:], longest=MOST_TOLD)
+    return clean(output.decode("utf-8", "replace")[-MAX_SHOWN_OUTPUT:], longest=MAX_SHOWN_OUTPUT)
 
 
-def _awaited(child: "subprocess.Popen[bytes]", *, until: float, stop: Callable[[], bool]) -> int | None:
+def _wait(child: "subprocess.Popen[bytes]", *, until: float, stop: Callable[[], bool]) -> int | None:
     while time.monotonic() < until and not stop():
         try:
             return child.wait(timeout=POLL_SECONDS)
@@ -214,14 +214,14 @@ def _feed(pipe: IO[bytes] | None, body: bytes) -> None:
         return
 
 
-def _drain(pipe: IO[bytes] | None, kept: bytearray) -> None:
+def _drain(pipe: IO[bytes] | None, output: bytearray) -> None:
     """Keeps the last MOST_OUTPUT bytes."""
     if pipe is None:
         return
     with pipe:
         while piece := pipe.read1(8192) if hasattr(pipe, "read1") else pipe.read(8192):
-            kept += piece
-            del kept[:-MOST_OUTPUT]
+            output += piece
+            del output[:-MOST_OUTPUT]
 
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,51}[a-z0-9])?", re.ASCII)

@@ -64,31 +64,35 @@ class ReleaseRecord(msgspec.Struct, frozen=True):
 
     @property
     def pending(self) -> bool:
-        """Whether helm was at it when the record was written last, and may be still."""
+        """Whether helm was working on it when the record was last written, and may still be."""
         return self.status in PENDING
 
     @property
     def values(self) -> dict[str, Any]:
-        """What was given to the chart."""
+        """The values that were passed to the chart."""
         return self.config or {}
 
     def objects(self) -> dict[str, dict[str, Any]]:
         """The objects of the manifest by `Kind namespace/name`. Raises InvalidResponse for one that is no YAML."""
-        return dict(_named(self.manifest, self.namespace))
+        return dict(_objects_by_name(self.manifest, self.namespace))
 
     def hook_objects(self, events: Iterable[str]) -> dict[str, dict[str, Any]]:
         """The objects of the hooks that run at one of these events."""
-        wanted = set(events)
-        ours = [hook for hook in self.hooks or () if wanted & set(hook.events or ())]
-        return {name: tree for record_hook in ours for name, tree in _named(record_hook.manifest, self.namespace)}
+        event_set = set(events)
+        matching_hooks = [hook for hook in self.hooks or () if event_set & set(hook.events or ())]
+        return {
+            name: tree
+            for record_hook in matching_hooks
+            for name, tree in _objects_by_name(record_hook.manifest, self.namespace)
+        }
 
 
 def read_record(secret: dict[str, Any]) -> ReleaseRecord:
     """The record in a Secret. Raises InvalidResponse (code `odd_record`)."""
     try:
         return msgspec.json.decode(decoded_release(secret), type=ReleaseRecord)
-    except (ValueError, msgspec.DecodeError, RecursionError) as wrong:
-        raise InvalidResponse(f"a record of the release cannot be read: {wrong}"[:200], code="odd_record") from None
+    except (ValueError, msgspec.DecodeError, RecursionError) as error:
+        raise InvalidResponse(f"a record of the release cannot be read: {error}"[:200], code="odd_record") from None
 
 
 def values_digest(values: dict[str, Any]) -> str:
@@ -96,14 +100,14 @@ def values_digest(values: dict[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode(values, order="sorted")).hexdigest()
 
 
-def _named(text: str, namespace: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _objects_by_name(text: str, namespace: str) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
-        found = list(read_documents(text.encode(), limits=MANIFEST))
-    except InvalidInput as wrong:
+        documents = list(read_documents(text.encode(), limits=MANIFEST))
+    except InvalidInput as error:
         raise InvalidResponse(
-            f"the manifest of the release cannot be read: {wrong.message}", code="odd_record"
+            f"the manifest of the release cannot be read: {error.message}", code="odd_record"
         ) from None
-    for tree in found:
+    for tree in documents:
         if isinstance(tree, dict):
             metadata = tree.get("metadata") or {}
             home = metadata.get("namespace") or namespace
@@ -127,14 +131,14 @@ def settled_run(read: dict[str, Any], *, own: Mapping[str, str], late: bool) -> 
         return SettledRun("not_applied", "changed", "somebody else has made this revision") if late else None
     try:
         record = read_record(read)
-    except InvalidResponse as wrong:
-        return SettledRun("changed_by_other", wrong.code, wrong.message) if late else None
+    except InvalidResponse as error:
+        return SettledRun("changed_by_other", error.code, error.message) if late else None
     if record.status == DEPLOYED:
         return None
     where = f"release {record.namespace}/{record.name} revision {record.revision}"
-    back = "take the controller back, or mend it by hand"
+    advice = "take the controller back, or mend it by hand"
     if record.pending:
-        words = f"helm was stopped in the middle: {where} is {record.status}; {back}"
+        words = f"helm was stopped in the middle: {where} is {record.status}; {advice}"
         return SettledRun("changed_by_other", "release_pending", words) if late else None
-    message = f"{where} is {record.status}: {record.info.description[:500]}; {back}"
+    message = f"{where} is {record.status}: {record.info.description[:500]}; {advice}"
     return SettledRun("changed_by_other", "release_failed", message)

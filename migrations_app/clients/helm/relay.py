@@ -29,7 +29,7 @@ WATCH_SECONDS = "3"
 """How long one watch lasts: its answer is passed on when it ends, and helm watches again."""
 LONGEST_IDLE = 120.0
 MOST_CONNECTIONS = 64
-"""At once; helm keeps a few open. More come only from a stranger on this machine, and are closed unread."""
+"""At the same time; helm keeps a few open. Others, from other programs of this machine, are closed unread."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _JSON = "application/json"
 _SCHEMA = re.compile(r"application/com\.github\.proto-openapi\.spec\.v[23]@v1\.0\+protobuf", re.ASCII)
@@ -61,10 +61,10 @@ class ClusterRelay:
     def __init__(self, transport: Transport, rules: RelayRules, *, purpose: str) -> None:
         self._transport, self._rules, self._purpose = transport, rules, purpose
         self._lock = threading.Lock()
-        self._over = False
+        self._is_over = False
         self._secret = secrets.token_urlsafe(32)
         self._server = _RelayServer(self._handler())
-        looks = {"poll_interval": 0.05}  # seconds until it sees that it is to end
+        looks = {"poll_interval": 0.05}  # seconds until it notices a shutdown
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs=looks, name="helm-relay", daemon=True)
 
     @property
@@ -81,37 +81,37 @@ class ClusterRelay:
         try:
             yield self
         finally:
-            self._over = True
+            self._is_over = True
             self._server.shutdown()
             with self._lock:
                 self._server.server_close()
 
-    def answer(self, asked: RelayedRequest) -> RelayAnswer:
+    def answer(self, request: RelayedRequest) -> RelayAnswer:
         """The answer to one request. Changes go one at a time; a watch does not wait for them."""
-        if not asked.changes:
-            return self._answered(asked)
+        if not request.changes:
+            return self._decide(request)
         with self._lock:
-            return self._answered(asked)
+            return self._decide(request)
 
-    def _answered(self, asked: RelayedRequest) -> RelayAnswer:
-        if self._over:
+    def _decide(self, request: RelayedRequest) -> RelayAnswer:
+        if self._is_over:
             return refusal(410, reason="Gone", message="karpdash: the run is over")
-        decision = self._rules.before(asked)
-        return decision if isinstance(decision, RelayAnswer) else self._rules.after(asked, self._sent(decision))
+        decision = self._rules.before(request)
+        return decision if isinstance(decision, RelayAnswer) else self._rules.after(request, self._forward(decision))
 
-    def _sent(self, asked: RelayedRequest) -> RelayAnswer:
+    def _forward(self, request: RelayedRequest) -> RelayAnswer:
         try:
             answer = self._transport.forward(
-                asked.method,
-                asked.path,
-                query=asked.query,
-                body=asked.body,
-                content_type=asked.content_type,
+                request.method,
+                request.path,
+                query=request.query,
+                body=request.body,
+                content_type=request.content_type,
                 purpose=self._purpose,
-                accept=asked.accept,
+                accept=request.accept,
             )
-        except KarpdashError as silence:
-            return refusal(504, reason="Timeout", message=f"karpdash: {silence.message}")
+        except KarpdashError as error:
+            return refusal(504, reason="Timeout", message=f"karpdash: {error.message}")
         return RelayAnswer(answer.status, answer.body, answer.audit_id)
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
@@ -121,11 +121,11 @@ class ClusterRelay:
             protocol_version = "HTTP/1.1"
             timeout = LONGEST_IDLE
             disable_nagle_algorithm = True
-            """A body is sent at once: behind its head it would wait 40 ms for helm's word that it has that."""
+            """A body is sent at once: otherwise it waits 40 ms until helm has acknowledged the head."""
 
             def take(self) -> None:
-                asked = _read(self, prefix)
-                answer = asked if isinstance(asked, RelayAnswer) else relay.answer(asked)
+                request = _read(self, prefix)
+                answer = request if isinstance(request, RelayAnswer) else relay.answer(request)
                 body = answer.body if isinstance(answer.body, bytes) else msgspec.json.encode(answer.body)
                 self.send_response(answer.status)
                 self.send_header("Content-Type", _JSON)
@@ -141,17 +141,17 @@ class ClusterRelay:
         return _RelayedCall
 
 
-def _read(given: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayAnswer:
-    """The request without the relay's own path; an answer for one that is refused. Nothing is read of a stranger's."""
-    if not secrets.compare_digest(given.path[: len(prefix)].encode("utf-8", "replace"), prefix.encode()):
-        given.close_connection = True
+def _read(handler: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayAnswer:
+    """The request without the relay's own path; an answer for a refused one, whose body is not read."""
+    if not secrets.compare_digest(handler.path[: len(prefix)].encode("utf-8", "replace"), prefix.encode()):
+        handler.close_connection = True
         return refusal(404, reason="NotFound", message="karpdash: no such place")
-    length = given.headers.get("Content-Length") or "0"
-    if not length.isdecimal() or int(length) > MOST_BODY or given.headers.get("Transfer-Encoding"):
-        given.close_connection = True
+    length = handler.headers.get("Content-Length") or "0"
+    if not length.isdecimal() or int(length) > MOST_BODY or handler.headers.get("Transfer-Encoding"):
+        handler.close_connection = True
         return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than it may be")
-    raw = given.rfile.read(int(length))
-    parts = urlsplit(given.path.removeprefix(prefix[:-1]))
+    raw = handler.rfile.read(int(length))
+    parts = urlsplit(handler.path.removeprefix(prefix[:-1]))
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     if query.get("watch") in ("true", "1"):
         query["timeoutSeconds"] = WATCH_SECONDS
@@ -161,12 +161,12 @@ def _read(given: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | RelayA
     except (InvalidResponse, msgspec.DecodeError, RecursionError, ValueError):
         return refusal(400, reason="BadRequest", message="karpdash: the request cannot be read")
     return RelayedRequest(
-        method=given.command,
+        method=handler.command,
         path=parts.path,
         query=tuple(query.items()),
         body=body,
-        content_type=given.headers.get("Content-Type") or _JSON,
-        accept=_accepted(given.headers.get("Accept") or "", parts.path),
+        content_type=handler.headers.get("Content-Type") or _JSON,
+        accept=_accepted(handler.headers.get("Accept") or "", parts.path),
     )
 
 

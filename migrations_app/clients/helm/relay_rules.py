@@ -15,7 +15,7 @@ import msgspec
 
 from migrations_app.actions.helm.request import HelmRequest
 from migrations_app.clients.helm.releases import TYPE
-from migrations_app.clients.kubernetes.writer import dried
+from migrations_app.clients.kubernetes.writer import as_dry_run
 from migrations_app.errors import KarpdashError
 
 Body = dict[str, Any]
@@ -85,12 +85,12 @@ class RelayedChange:
 
 
 class RelayRules(Protocol):
-    """What happens to a request before it is sent, and what is kept of it afterwards."""
+    """What happens to a request before it is sent and after its answer."""
 
-    def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
+    def before(self, request: RelayedRequest) -> RelayedRequest | RelayAnswer:
         """The request to send, or the answer without sending anything."""
 
-    def after(self, asked: RelayedRequest, answer: RelayAnswer, /) -> RelayAnswer:
+    def after(self, request: RelayedRequest, answer: RelayAnswer, /) -> RelayAnswer:
         """Called with the request as helm made it, and the server's answer; returns the answer for helm."""
 
 
@@ -111,7 +111,7 @@ def refused(message: str) -> RelayAnswer:
 class DryRules:
     """Every change is sent as a dry run and kept. The record, which is never stored, is answered from memory.
 
-    A change that RBAC forbids is noted, and helm is told that it was done: so all missing rules are known at once.
+    A change that RBAC forbids is noted and answered to helm as done, so that all missing rules are known at once.
     """
 
     changes: list[RelayedChange] = field(default_factory=list)
@@ -122,33 +122,33 @@ class DryRules:
     denied: list[RelayedRequest] = field(default_factory=list)
     _records: dict[str, Any] = field(default_factory=dict)
 
-    def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
-        kept = self._records.get(asked.object_path)
-        if not asked.changes:
-            return RelayAnswer(200, kept) if kept is not None else asked
+    def before(self, request: RelayedRequest) -> RelayedRequest | RelayAnswer:
+        stored_record = self._records.get(request.object_path)
+        if not request.changes:
+            return RelayAnswer(200, stored_record) if stored_record is not None else request
         if len(self.changes) >= MOST_REQUESTS:
             return refused(f"karpdash: more than {MOST_REQUESTS} changes")
-        if kept is not None:
-            self._records[asked.object_path] = self.record = asked.body
-            return RelayAnswer(200, asked.body)
-        body, query = dried(asked.method, asked.body or {}, query=list(asked.query))
-        return _replaced(asked, body=body, query=tuple(query))
+        if stored_record is not None:
+            self._records[request.object_path] = self.record = request.body
+            return RelayAnswer(200, request.body)
+        body, query = as_dry_run(request.method, request.body or {}, query=list(request.query))
+        return _replaced(request, body=body, query=tuple(query))
 
-    def after(self, asked: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
+    def after(self, request: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
         if answer.status == 403:
-            self.denied.append(asked)
-        if not asked.changes:
+            self.denied.append(request)
+        if not request.changes:
             if answer.status == 200 and len(self.reads) < MOST_REQUESTS:
-                self.reads[asked.path] = answer.body
+                self.reads[request.path] = answer.body
             return answer
         result = answer
         if answer.status == 403:
-            result = RelayAnswer(200, self.reads.get(asked.path, asked.body))
-        if asked.is_record:
-            if asked.method == "POST":
-                self._records[asked.object_path] = self.record = asked.body
+            result = RelayAnswer(200, self.reads.get(request.path, request.body))
+        if request.is_record:
+            if request.method == "POST":
+                self._records[request.object_path] = self.record = request.body
         else:
-            self.changes.append(RelayedChange(asked, answer))
+            self.changes.append(RelayedChange(request, answer))
         return result
 
 
@@ -168,36 +168,40 @@ class PlannedRules:
     refused: str = ""
     _used: set[HelmRequest] = field(default_factory=set)
 
-    def before(self, asked: RelayedRequest) -> RelayedRequest | RelayAnswer:
-        if not asked.changes:
-            return asked
+    def before(self, request: RelayedRequest) -> RelayedRequest | RelayAnswer:
+        if not request.changes:
+            return request
         # After a refusal helm may still write into its record that it failed, and nothing else.
-        if not self._is_planned(asked) or (self.refused and not asked.is_record):
-            self.refused = self.refused or f"{asked.method} {asked.object_path} is not in the plan"
+        if not self._is_planned(request) or (self.refused and not request.is_record):
+            self.refused = self.refused or f"{request.method} {request.object_path} is not in the plan"
             return refused(f"karpdash: {self.refused}")
         try:
             self.permit()
         except KarpdashError as stop:
             self.refused = stop.message
             return refused(f"karpdash: {self.refused}")
-        self.reached("helm_before_record" if asked.is_record else "helm_before_object")
-        return _replaced(asked, body=_marked(asked.body, self.marks)) if asked.object_path == self.record else asked
+        self.reached("helm_before_record" if request.is_record else "helm_before_object")
+        return (
+            _replaced(request, body=_marked(request.body, self.marks))
+            if request.object_path == self.record
+            else request
+        )
 
-    def after(self, asked: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
-        if asked.changes:
-            self.sent.append(RelayedChange(asked, answer))
-            self.reached("helm_after_record" if asked.is_record else "helm_after_object")
+    def after(self, request: RelayedRequest, answer: RelayAnswer) -> RelayAnswer:
+        if request.changes:
+            self.sent.append(RelayedChange(request, answer))
+            self.reached("helm_after_record" if request.is_record else "helm_after_object")
         return answer
 
-    def _is_planned(self, asked: RelayedRequest) -> bool:
-        if asked.is_record:
+    def _is_planned(self, request: RelayedRequest) -> bool:
+        if request.is_record:
             writes = {self.record: ("POST", "PUT"), self.former: ("PUT",)}
-            return asked.method in writes.get(asked.object_path, ())
+            return request.method in writes.get(request.object_path, ())
         helm_request = next(
             (
-                request
-                for request in self.requests
-                if request.allows(asked.method, asked.object_path, digest=asked.digest)
+                planned_request
+                for planned_request in self.requests
+                if planned_request.allows(request.method, request.object_path, digest=request.digest)
             ),
             None,
         )
@@ -212,5 +216,10 @@ def _marked(body: Any, marks: Mapping[str, str]) -> Any:  # noqa: ANN401 - plain
     return body | {"metadata": metadata | {"annotations": (metadata.get("annotations") or {}) | dict(marks)}}
 
 
-def _replaced(asked: RelayedRequest, *, body: Any, query: tuple[tuple[str, str], ...] | None = None) -> RelayedRequest:  # noqa: ANN401 - plain JSON
-    return dataclasses.replace(asked, query=asked.query if query is None else query, body=body)
+def _replaced(
+    request: RelayedRequest,
+    *,
+    body: Any,  # noqa: ANN401 - plain JSON
+    query: tuple[tuple[str, str], ...] | None = None,
+) -> RelayedRequest:
+    return dataclasses.replace(request, query=request.query if query is None else query, body=body)

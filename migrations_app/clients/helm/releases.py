@@ -110,8 +110,8 @@ def read_release(body: bytes, *, home: str = "") -> HelmRelease | UnparsableObje
         return None
     try:
         return _release(_unpacked(_payload(record)), record.metadata)
-    except _OddError as wrong:
-        return _quarantined(record.metadata, "$.data.release", why=str(wrong))
+    except _OddError as error:
+        return _quarantined(record.metadata, "$.data.release", why=str(error))
 
 
 def decoded_release(secret: dict[str, Any]) -> bytes:
@@ -119,8 +119,8 @@ def decoded_release(secret: dict[str, Any]) -> bytes:
     try:
         record = msgspec.convert(secret, type=_Record)
         return _unpacked(_payload(record))
-    except (_OddError, msgspec.ValidationError) as wrong:
-        raise ValueError(str(wrong)) from None
+    except (_OddError, msgspec.ValidationError) as error:
+        raise ValueError(str(error)) from None
 
 
 def packed(release: HelmRelease) -> str:
@@ -129,7 +129,7 @@ def packed(release: HelmRelease) -> str:
         f"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: {crd}\n"
         for crd in release.crds
     ]
-    documents += ["apiVersion: {}\nkind: {}\n".format(*each.split(" ", 1)) for each in release.packaged]
+    documents += ["apiVersion: {}\nkind: {}\n".format(*object_kind.split(" ", 1)) for object_kind in release.packaged]
     record = _Release(
         name=release.name,
         namespace=release.namespace,
@@ -167,8 +167,8 @@ def _name(document: str) -> list[str]:
     below = document.partition("\nmetadata:")[2].split("\n")[1:]
     indent = len(below[0]) - len(below[0].lstrip()) if below else 0
     block = takewhile(lambda line: not line or line[0] in " \t", below)
-    named = (_NAME.match(line) for line in block if len(line) - len(line.lstrip()) == indent)
-    return [match[1] for match in named if match][:1]
+    name_matches = (_NAME.match(line) for line in block if len(line) - len(line.lstrip()) == indent)
+    return [match[1] for match in name_matches if match][:1]
 
 
 def _payload(record: _Record) -> bytes:

@@ -125,8 +125,8 @@ ENV_NAMES = frozenset(
 
 def kept_env(entries: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
     """The names of all variables; the values of known settings only."""
-    found = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    return [_kept_variable(entry) for entry in found if isinstance(entry.get("name"), str)]
+    variables = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return [_kept_variable(entry) for entry in variables if isinstance(entry.get("name"), str)]
 
 
 def _kept_variable(entry: dict[str, Any]) -> dict[str, Any]:
@@ -140,35 +140,40 @@ def kept_values(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
     """The values that upgrade checks read. Of all others only the name is kept, since the fact that they are set may
     matter.
     """
-    known = {key: kept for key, value in _items(values) if (kept := _kept(key, value)) is not None}
-    return known | _named(values, known)
+    kept_by_key = {
+        key: value_kept for key, value in _items(values) if (value_kept := _kept_value(key, value)) is not None
+    }
+    return kept_by_key | _unknown_names(values, kept_by_key)
 
 
-def _kept(key: str, value: Any) -> Any:  # noqa: ANN401 - as above
+def _kept_value(key: str, value: Any) -> Any:  # noqa: ANN401 - as above
     if key in _WHOLE_BRANCHES or key in _PLAIN_KEYS:
         return redacted(value)
     return _controller(value) if key == "controller" else None
 
 
 def _controller(values: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
-    known = {key: redacted(value) for key, value in _items(values) if key in _CONTROLLER_KEYS}
-    given = dict(_items(values))
-    if given.get("env") is not None:
-        known["env"] = kept_env(given["env"])
-    if given.get("sidecarContainer"):
-        known["sidecarContainer"] = _sidecars(given["sidecarContainer"])
-    return known | _named(values, known)
+    kept_by_key = {key: redacted(value) for key, value in _items(values) if key in _CONTROLLER_KEYS}
+    controller_values = dict(_items(values))
+    if controller_values.get("env") is not None:
+        kept_by_key["env"] = kept_env(controller_values["env"])
+    if controller_values.get("sidecarContainer"):
+        kept_by_key["sidecarContainer"] = _sidecars(controller_values["sidecarContainer"])
+    return kept_by_key | _unknown_names(values, kept_by_key)
 
 
-def _sidecars(given: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
+def _sidecars(sidecars: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - as above
     """The names of the sidecars, and whether they have their own security context."""
-    found = given if isinstance(given, list) else [given]
-    own = [one for one in found if isinstance(one, dict)]
-    return [{"name": redacted(one.get("name"))} | ({_CONTEXT: {}} if one.get(_CONTEXT) else {}) for one in own]
+    sidecar_list = sidecars if isinstance(sidecars, list) else [sidecars]
+    sidecar_maps = [sidecar for sidecar in sidecar_list if isinstance(sidecar, dict)]
+    return [
+        {"name": redacted(sidecar.get("name"))} | ({_CONTEXT: {}} if sidecar.get(_CONTEXT) else {})
+        for sidecar in sidecar_maps
+    ]
 
 
-def _named(values: Any, known: Mapping[str, Any]) -> dict[str, str]:  # noqa: ANN401 - as above
-    others = [key for key, value in _items(values) if key not in known and value not in (None, "", {}, [])]
+def _unknown_names(values: Any, kept_by_key: Mapping[str, Any]) -> dict[str, str]:  # noqa: ANN401 - as above
+    others = [key for key, value in _items(values) if key not in kept_by_key and value not in (None, "", {}, [])]
     return dict.fromkeys((key[:LONGEST_NAME] for key in others[:MOST_UNKNOWN]), REMOVED)
 
 

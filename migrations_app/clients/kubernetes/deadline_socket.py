@@ -41,60 +41,60 @@ class ResponseDeadline:
         self._started = time.monotonic()
         self._received = 0
 
-    def patience(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds that the next read may take. Raises TimeoutError if none are left."""
         until = self._ends
         if self._started is not None:
             until = min(until, self._started + self._slow_start + self._received / self._rate)
-        left = until - time.monotonic()
-        if left <= 0:
+        seconds = until - time.monotonic()
+        if seconds <= 0:
             raise TimeoutError("the answer was too slow")
-        return left
+        return seconds
 
-    def took(self, count: int) -> None:
+    def add_bytes(self, count: int) -> None:
         self._received += count
         self._left -= count
         if self._left < 0:
             raise TooLarge("the answer is larger than a page may be")
 
 
-_pace: ContextVar[ResponseDeadline | None] = ContextVar("pace", default=None)
+_deadline: ContextVar[ResponseDeadline | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
-def with_deadline(pace: ResponseDeadline) -> Iterator[ResponseDeadline]:
+def with_deadline(deadline: ResponseDeadline) -> Iterator[ResponseDeadline]:
     """Applies the deadline to every DeadlineSocket read by this thread until the block ends."""
-    token = _pace.set(pace)
+    token = _deadline.set(deadline)
     try:
-        yield pace
+        yield deadline
     finally:
-        _pace.reset(token)
+        _deadline.reset(token)
 
 
 def current_deadline() -> ResponseDeadline:
     """The deadline of this thread. Raises LookupError outside of `with_deadline`."""
-    pace = _pace.get()
-    if pace is None:
+    deadline = _deadline.get()
+    if deadline is None:
         raise LookupError("no deadline is set")
-    return pace
+    return deadline
 
 
 class DeadlineSocket(ssl.SSLSocket):
     """A TLS socket whose reads respect the deadline set for their thread."""
 
-    def sendall(self, *args: Any, **named: Any) -> None:  # noqa: ANN401 - the parameters are those of ssl
-        # It would be taken for the answer to what is sent now.
+    def sendall(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - the parameters are those of ssl
+        # Bytes that came unasked would be taken for the answer to this request.
         if self.pending():
             raise ConnectionResetError("the server said more than was asked")
-        super().sendall(*args, **named)
+        super().sendall(*args, **kwargs)
 
-    def recv_into(self, *args: Any, **named: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
-        pace = _pace.get()
-        if pace is None:
-            return super().recv_into(*args, **named)
-        self.settimeout(pace.patience())
-        count = super().recv_into(*args, **named)
-        pace.took(count)
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:  # noqa: ANN401 - the parameters are those of ssl
+        deadline = _deadline.get()
+        if deadline is None:
+            return super().recv_into(*args, **kwargs)
+        self.settimeout(deadline.seconds_left())
+        count = super().recv_into(*args, **kwargs)
+        deadline.add_bytes(count)
         return count
 
 

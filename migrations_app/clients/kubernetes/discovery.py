@@ -80,26 +80,28 @@ def served(ask: DiscoveryRequest) -> Served:
     else:
         for group, version in _group_versions(groups):
             try:
-                resources += _asked_one_by_one(ask, group, version=version)
+                resources += _resources_of_version(ask, group, version=version)
             except ReadError as reason:
                 failed[f"{group}/{version}" if group else version] = reason.code
     return Served(tuple(resources), failed)
 
 
 def _group_versions(groups: _Groups) -> list[tuple[str, str]]:
-    every = [(group.name, each.version) for group in groups.groups or () for each in group.versions]
-    if len(every) > MOST_GROUP_VERSIONS:
+    group_versions = [(group.name, version.version) for group in groups.groups or () for version in group.versions]
+    if len(group_versions) > MOST_GROUP_VERSIONS:
         raise InvalidResponse("the server names more API groups than there can be")
-    return [("", "v1"), *every]
+    return [("", "v1"), *group_versions]
 
 
-def _asked_one_by_one(ask: DiscoveryRequest, group: str, *, version: str) -> list[ServedResource]:
+def _resources_of_version(ask: DiscoveryRequest, group: str, *, version: str) -> list[ServedResource]:
     path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-    listed = _decode(bytes(ask(path, "application/json")), _ResourceList)
+    resource_list = _decode(bytes(ask(path, "application/json")), _ResourceList)
     return [
-        ServedResource(group=group, version=version, plural=each.name, kind=each.kind, namespaced=each.namespaced)
-        for each in listed.resources or ()
-        if "list" in each.verbs and "/" not in each.name
+        ServedResource(
+            group=group, version=version, plural=resource.name, kind=resource.kind, namespaced=resource.namespaced
+        )
+        for resource in resource_list.resources or ()
+        if "list" in resource.verbs and "/" not in resource.name
     ]
 
 
@@ -108,14 +110,14 @@ def _from_discovery(group: _ApiGroup, failed: dict[str, str]) -> Iterator[Served
     for version in group.versions:
         if version.freshness == "Stale":
             failed[f"{name}/{version.version}" if name else version.version] = "server_failed"
-        for each in version.resources or ():
-            if "list" in each.verbs:
+        for resource in version.resources or ():
+            if "list" in resource.verbs:
                 yield ServedResource(
                     group=name,
                     version=version.version,
-                    plural=each.resource,
-                    kind=each.response_kind.kind if each.response_kind else "",
-                    namespaced=each.scope == "Namespaced",
+                    plural=resource.resource,
+                    kind=resource.response_kind.kind if resource.response_kind else "",
+                    namespaced=resource.scope == "Namespaced",
                 )
 
 

@@ -78,8 +78,8 @@ def _status(body: bytes) -> _ErrorStatus:
         return msgspec.json.decode(body, type=_ErrorStatus)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         # The body was truncated or is not a Status object: its message is near the beginning.
-        cut = _MESSAGE.search(body)
-        return _ErrorStatus(_unescaped(cut[1])) if cut else _ErrorStatus()
+        match = _MESSAGE.search(body)
+        return _ErrorStatus(_unescaped(match[1])) if match else _ErrorStatus()
 
 
 def _unescaped(text: bytes) -> str:
@@ -115,36 +115,38 @@ def pause(headers: Mapping[str, str]) -> float | None:
     return float(text) if text.isascii() and text.isdigit() and len(text) <= 4 else None
 
 
-def from_exception(wrong: BaseException) -> HttpFailure:
+def from_exception(error: BaseException) -> HttpFailure:
     """The failure for any exception in CAUGHT."""
-    tls = _within(wrong, ssl.SSLError)
-    if isinstance(tls, ssl.SSLError) and not isinstance(tls, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return HttpFailure(_tls(tls))
-    if isinstance(wrong, u.NewConnectionError):  # in urllib3 this is a subclass of the timeout errors too
+    tls_error = _find_cause(error, ssl.SSLError)
+    if isinstance(tls_error, ssl.SSLError) and not isinstance(tls_error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return HttpFailure(_tls(tls_error))
+    if isinstance(error, u.NewConnectionError):  # in urllib3 this is a subclass of the timeout errors too
         return HttpFailure(errors.Unreachable("nothing accepts connections at the server's address"), again=True)
-    if isinstance(wrong, u.ConnectTimeoutError):
+    if isinstance(error, u.ConnectTimeoutError):
         return HttpFailure(errors.TimedOut("the server did not answer the connection in time"), elsewhere=True)
-    if isinstance(wrong, u.TimeoutError | TimeoutError) or _within(wrong, TimeoutError):
+    if isinstance(error, u.TimeoutError | TimeoutError) or _find_cause(error, TimeoutError):
         return HttpFailure(errors.TimedOut("the server's answer did not arrive in time"))
-    if _garbled(wrong):
+    if _is_not_http(error):
         return HttpFailure(errors.InvalidResponse("the server's answer is not HTTP as an API server speaks it"))
     return HttpFailure(errors.Unreachable("the connection was cut", code="cut"), again=True)
 
 
-def _within(wrong: BaseException, kind: type[BaseException]) -> BaseException | None:
+def _find_cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
     """The exception itself, its cause, its context or one of its arguments, if it is of that type; None otherwise."""
-    candidates = (wrong, wrong.__cause__, wrong.__context__, *wrong.args)
-    return next((each for each in candidates if isinstance(each, kind)), None)
+    candidates = (error, error.__cause__, error.__context__, *error.args)
+    return next((candidate for candidate in candidates if isinstance(candidate, kind)), None)
 
 
-def _garbled(wrong: BaseException) -> bool:
-    shape = _within(wrong, http.client.HTTPException)
-    if shape is not None and not isinstance(shape, http.client.IncompleteRead | http.client.RemoteDisconnected):
+def _is_not_http(error: BaseException) -> bool:
+    http_error = _find_cause(error, http.client.HTTPException)
+    if http_error is not None and not isinstance(
+        http_error, http.client.IncompleteRead | http.client.RemoteDisconnected
+    ):
         return True
     plain = isinstance(
-        wrong, ValueError | zlib.error | RecursionError | u.DecodeError | u.InvalidHeader | u.LocationValueError
+        error, ValueError | zlib.error | RecursionError | u.DecodeError | u.InvalidHeader | u.LocationValueError
     )
-    return plain and not isinstance(wrong, u.ProtocolError)
+    return plain and not isinstance(error, u.ProtocolError)
 
 
 # Values of OpenSSL's X509_V_ERR_* constants.
@@ -162,11 +164,11 @@ _TLS_CODES: Mapping[int, tuple[str, str]] = {
 }
 
 
-def _tls(wrong: ssl.SSLError) -> errors.TlsRefused:
-    if isinstance(wrong, ssl.SSLCertVerificationError):
-        code, message = _TLS_CODES.get(wrong.verify_code, ("tls_invalid", "the server's certificate is not valid"))
+def _tls(error: ssl.SSLError) -> errors.TlsRefused:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        code, message = _TLS_CODES.get(error.verify_code, ("tls_invalid", "the server's certificate is not valid"))
         return errors.TlsRefused(message, code=code)
-    reason = wrong.reason or ""
+    reason = error.reason or ""
     if "WRONG_VERSION" in reason or "HTTP_REQUEST" in reason or "RECORD_LAYER" in reason:
         return errors.TlsRefused("the server does not speak TLS", code="tls_not_spoken")
     if "PROTOCOL_VERSION" in reason or "UNSUPPORTED_PROTOCOL" in reason:

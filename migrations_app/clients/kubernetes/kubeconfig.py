@@ -75,8 +75,8 @@ def _eks_cluster(section: object) -> str | None:
     by_aws = program == "aws" and "eks" in words and "get-token" in words
     if not by_aws and program != "aws-iam-authenticator":
         return None
-    given = (after for word, after in pairwise(words) if word in _CLUSTER_FLAGS)
-    name = next(given, "")
+    cluster_names = (after for word, after in pairwise(words) if word in _CLUSTER_FLAGS)
+    name = next(cluster_names, "")
     return name if _CLUSTER_NAME.fullmatch(name) else ""
 
 
@@ -89,7 +89,7 @@ def _words(args: Any) -> list[str]:  # noqa: ANN401 - whatever stands in the fil
     return [word for word in args if isinstance(word, str)] if isinstance(args, list) else []
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """A name from the file in quotes, shortened and without control characters."""
     clean = "".join(char if char.isprintable() else "?" for char in text[:80])
     return f'"{clean}"'
@@ -109,12 +109,12 @@ def decoded(text: str, *, where: str) -> str:
 def certificates(pem: str, *, where: str) -> list[x509.Certificate]:
     """All certificates in the text, at least one. Raises InvalidKubeconfig with code `bad_certificate`."""
     try:
-        found = x509.load_pem_x509_certificates(pem.encode())
+        chain = x509.load_pem_x509_certificates(pem.encode())
     except (ValueError, UnsupportedAlgorithm, x509.InvalidVersion):
-        found = []
-    if not found or len(found) > MOST_CERTIFICATES:
+        chain = []
+    if not chain or len(chain) > MOST_CERTIFICATES:
         raise InvalidKubeconfig("no certificate could be read", code="bad_certificate", where=where)
-    return found
+    return chain
 
 
 def check_pair(certificate_pem: str, key_pem: Secret, *, where: str) -> None:
@@ -135,10 +135,10 @@ def check_pair(certificate_pem: str, key_pem: Secret, *, where: str) -> None:
 
 
 def _public(key: object) -> bytes:
-    found: bytes = key.public_bytes(  # type: ignore[attr-defined]  # every key of cryptography has it, no common type does
+    encoded: bytes = key.public_bytes(  # type: ignore[attr-defined]  # every key of cryptography has it, no common type does
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    return found
+    return encoded
 
 
 Tree = Mapping[str, Any]
@@ -162,10 +162,10 @@ _ENTRIES = 500
 def read_kubeconfig(raw: bytes, *, context: str = "") -> Connection:
     """The connection of the given context, or of the current one. Raises InvalidKubeconfig; `where` names the field."""
     config = _parse(raw)
-    name = _chosen(config, context)
+    name = _context_name(config, context)
     chosen = config.contexts[name]
-    cluster = _named(config.clusters, chosen, key="cluster", name=name)
-    user = _named(config.users, chosen, key="user", name=name)
+    cluster = _referenced(config.clusters, chosen, key="cluster", name=name)
+    user = _referenced(config.users, chosen, key="user", name=name)
     return _connection(cluster, user, context=name)
 
 
@@ -174,15 +174,15 @@ def in_cluster(mount: Path = SERVICE_ACCOUNT) -> Connection:
     mounted.
     """
     try:
-        token = _mounted(mount / "token").strip()
-        ca_pem = _mounted(mount / "ca.crt")
+        token = _read_mounted(mount / "token").strip()
+        ca_pem = _read_mounted(mount / "ca.crt")
     except (OSError, UnicodeDecodeError):
         raise InvalidKubeconfig("this process has no service account of a cluster", code="not_in_cluster") from None
     certificates(ca_pem, where="ca.crt")
     return Connection(server=IN_CLUSTER_SERVER, ca_pem=ca_pem, token=_token(token, "token"), context="in-cluster")
 
 
-def _mounted(path: Path) -> str:
+def _read_mounted(path: Path) -> str:
     with path.open("rb") as file:
         return file.read(LONGEST_FILE).decode("ascii")
 
@@ -198,10 +198,10 @@ class _Config:
 def _parse(raw: bytes) -> _Config:
     """The whole file. Every entry is checked, including those that the chosen context does not use."""
     root = _map(read_document(raw, error=InvalidKubeconfig), "")
-    _only(root, _ROOT, where="")
+    _refuse_unknown(root, _ROOT, where="")
     if root.get("apiVersion", "v1") != "v1" or root.get("kind", "Config") != "Config":
         _refuse("this is no kubeconfig: apiVersion v1 and kind Config are wanted", "not_a_kubeconfig", where="kind")
-    _only(_map(_given(root, "preferences", instead={}), "preferences"), _PREFERENCES, where="preferences")
+    _refuse_unknown(_map(_value_or(root, "preferences", instead={}), "preferences"), _PREFERENCES, where="preferences")
     return _Config(
         clusters=_entries(root, "clusters", check=_check_cluster),
         contexts=_entries(root, "contexts", check=_check_context),
@@ -211,39 +211,39 @@ def _parse(raw: bytes) -> _Config:
 
 
 def _entries(root: Tree, plural: str, *, check: Callable[[Tree, str], None]) -> dict[str, Tree]:
-    found: dict[str, Tree] = {}
-    listed = _given(root, plural, instead=[])
-    if not isinstance(listed, list) or len(listed) > _ENTRIES:
+    entries: dict[str, Tree] = {}
+    items = _value_or(root, plural, instead=[])
+    if not isinstance(items, list) or len(items) > _ENTRIES:
         _refuse(f"a list of at most {_ENTRIES} entries is wanted", "wrong_type", where=plural)
-    for number, entry in enumerate(listed):
+    for number, entry in enumerate(items):
         where = f"{plural}[{number}]"
         name, body = _entry(_map(entry, where), plural[:-1], where=where)
-        if name in found:
-            _refuse(f"the name {shown(name)} is used twice", "duplicate_name", where=where)
+        if name in entries:
+            _refuse(f"the name {quoted(name)} is used twice", "duplicate_name", where=where)
         check(body, f"{where}.{plural[:-1]}")
-        found[name] = body
-    return found
+        entries[name] = body
+    return entries
 
 
 def _entry(entry: Tree, singular: str, *, where: str) -> tuple[str, Tree]:
-    _only(entry, frozenset({"name", singular}), where=where)
+    _refuse_unknown(entry, frozenset({"name", singular}), where=where)
     name = _text(entry, "name", where=where)
     if not name or len(name) > 1024:
         _refuse("an entry needs a name", "wrong_type", where=f"{where}.name")
-    return name, _map(_given(entry, singular, instead={}), f"{where}.{singular}")
+    return name, _map(_value_or(entry, singular, instead={}), f"{where}.{singular}")
 
 
 def _check_cluster(cluster: Tree, where: str) -> None:
     if cluster.get("insecure-skip-tls-verify") is False:
         cluster = {key: value for key, value in cluster.items() if key != "insecure-skip-tls-verify"}
-    _none_of(cluster, CLUSTER_REFUSALS, where=where)
-    _only(cluster, _CLUSTER, where=where)
+    _refuse_listed(cluster, CLUSTER_REFUSALS, where=where)
+    _refuse_unknown(cluster, _CLUSTER, where=where)
     for key in ("server", "certificate-authority-data", "tls-server-name"):
         _text(cluster, key, where=where)
 
 
 def _check_context(context: Tree, where: str) -> None:
-    _only(context, _CONTEXT, where=where)
+    _refuse_unknown(context, _CONTEXT, where=where)
     for key in ("cluster", "user", "namespace"):
         _text(context, key, where=where)
 
@@ -251,27 +251,27 @@ def _check_context(context: Tree, where: str) -> None:
 def _check_user(user: Tree, where: str) -> None:
     if "exec" in user:
         raise exec_refusal(user["exec"], where)
-    _none_of(user, USER_REFUSALS, where=where)
-    _only(user, _USER, where=where)
+    _refuse_listed(user, USER_REFUSALS, where=where)
+    _refuse_unknown(user, _USER, where=where)
     for key in ("token", "client-certificate-data", "client-key-data"):
         _text(user, key, where=where)
 
 
-def _chosen(config: _Config, wanted: str) -> str:
-    name = wanted or config.current or (next(iter(config.contexts)) if len(config.contexts) == 1 else "")
+def _context_name(config: _Config, requested: str) -> str:
+    name = requested or config.current or (next(iter(config.contexts)) if len(config.contexts) == 1 else "")
     if not name:
         _refuse("the file has no current context; name one", "context_missing", where="current-context")
     if name not in config.contexts:
-        known = ", ".join(map(shown, list(config.contexts)[:10])) or "none"
-        _refuse(f"there is no context {shown(name)}; there are: {known}", "context_unknown", where="contexts")
+        names = ", ".join(map(quoted, list(config.contexts)[:10])) or "none"
+        _refuse(f"there is no context {quoted(name)}; there are: {names}", "context_unknown", where="contexts")
     return name
 
 
-def _named(entries: dict[str, Tree], context: Tree, *, key: str, name: str) -> Tree:
-    wanted = context.get(key) or ""
-    if wanted not in entries:
-        _refuse(f"context {shown(name)} names a {key} that is not in the file", f"{key}_unknown", where="contexts")
-    return entries[wanted]
+def _referenced(entries: dict[str, Tree], context: Tree, *, key: str, name: str) -> Tree:
+    entry_name = context.get(key) or ""
+    if entry_name not in entries:
+        _refuse(f"context {quoted(name)} names a {key} that is not in the file", f"{key}_unknown", where="contexts")
+    return entries[entry_name]
 
 
 def _connection(cluster: Tree, user: Tree, *, context: str) -> Connection:
@@ -314,10 +314,10 @@ def _token(text: str, where: str) -> Secret:
     return Secret(text)
 
 
-def _given(tree: Tree, key: str, *, instead: object) -> object:
+def _value_or(tree: Tree, key: str, *, instead: object) -> object:
     """The value, or `instead` if the key is missing or null."""
-    found = tree.get(key)
-    return instead if found is None else found
+    value = tree.get(key)
+    return instead if value is None else value
 
 
 def _map(value: object, where: str) -> Tree:
@@ -333,16 +333,16 @@ def _text(tree: Tree, key: str, *, where: str) -> str | None:
     return value
 
 
-def _none_of(tree: Tree, refusals: Mapping[str, tuple[str, str]], *, where: str) -> None:
+def _refuse_listed(tree: Tree, refusals: Mapping[str, tuple[str, str]], *, where: str) -> None:
     for key, (code, message) in refusals.items():
         if key in tree:
             _refuse(message, code, where=f"{where}.{key}")
 
 
-def _only(tree: Tree, known: frozenset[str], *, where: str) -> None:
-    odd = next((key for key in tree if key not in known), None)
-    if odd is not None:
-        _refuse(f"the key {shown(odd)} is not known here", "unknown_key", where=where)
+def _refuse_unknown(tree: Tree, allowed: frozenset[str], *, where: str) -> None:
+    unknown = next((key for key in tree if key not in allowed), None)
+    if unknown is not None:
+        _refuse(f"the key {quoted(unknown)} is not known here", "unknown_key", where=where)
 
 
 def _refuse(message: str, code: str, *, where: str) -> NoReturn:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Query = Sequence[tuple[str, str]]
 _IMPORTING = threading.Lock()
-"""Its modules import each other: two threads that begin with different ones would each see a half of the other's."""
+"""Its modules import each other: of two threads that begin with different ones, each would see a half of a module."""
 _CLOSED = "the client is closed"
 
 
@@ -104,8 +104,8 @@ class DirectLine:
         headers = call.headers | {"Host": self._server.authority}
         try:
             sent = pool.request(call.method, self._url(call), headers, call.body, None, timeout)  # type: ignore[no-untyped-call]  # untyped there
-        except OpenApiException as wrong:
-            raise wrong.__context__ or urllib3.exceptions.HTTPError("the client refused the request") from None
+        except OpenApiException as error:
+            raise error.__context__ or urllib3.exceptions.HTTPError("the client refused the request") from None
         response: urllib3.HTTPResponse = sent.response
         return response
 
@@ -133,7 +133,7 @@ def _end(manager: urllib3.PoolManager) -> None:
 
 
 def _client() -> "tuple[type[Configuration], type[RESTClientObject]]":
-    """The official client, imported by who first talks to a cluster: it is slow to load."""
+    """The official client, imported at the first request to a cluster: it is slow to load."""
     with _IMPORTING:
         from kubernetes.client.configuration import Configuration
         from kubernetes.client.rest import RESTClientObject

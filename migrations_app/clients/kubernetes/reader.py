@@ -78,11 +78,11 @@ class _Pagination:
             raise InvalidResponse(f"the list does not end after {self.most} pages", code="endless_list")
         if not metadata.token and (metadata.remaining or 0) > 0:
             raise InvalidResponse("the server says that more objects remain, and gives no way to them")
-        self._go_on(page.items or [])
+        self._check_edges(page.items or [])
         self.tokens.add(metadata.token)
         return metadata.token
 
-    def _go_on(self, items: list[msgspec.Raw]) -> None:
+    def _check_edges(self, items: list[msgspec.Raw]) -> None:
         """Refuses a page that begins or ends with an object at which another one began or ended."""
         edges = {hash(bytes(item)) for item in (*items[:1], *items[-1:])}
         if edges & self.edges:
@@ -134,18 +134,18 @@ class LiveApi:
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
         # The next page is read while the caller processes this one, so server and client work in parallel.
-        with _Prefetch() as ahead:
-            trail = _Pagination(self._limits.pages)
+        with _Prefetch() as prefetch:
+            pagination = _Pagination(self._limits.pages)
             body, size = self._page(resource, "", size=resource.page_size)
             while True:
                 list_page = _decoded(body, resource)
-                token = trail.follow(list_page)
+                token = pagination.follow(list_page)
                 read = partial(self._page, resource, token, size=size)
-                coming = ahead.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)
+                next_page = prefetch.begin(read, at_once=bool(token) and len(body) <= self._limits.ahead_bytes)
                 yield ListPage(list_page.items or [], list_page.metadata.resource_version, len(body), list_page.kind)
                 if not token:
                     return
-                body, size = coming()
+                body, size = next_page()
 
     def is_unchanged(self, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
         return watching.is_unchanged(self._transport, resource, since=since, count=count, seconds=seconds)
@@ -205,8 +205,8 @@ def _decoded(body: bytearray, resource: Resource) -> _ListPage:
         raise InvalidResponse(f"the list of {resource.plural} is not what an API server answers") from None
     if list_page.items is None and not list_page.kind.endswith("List"):
         raise InvalidResponse(f"the list of {resource.plural} holds no items")
-    wanted = _LIST_KINDS.get((resource.group, resource.plural), list_page.kind)
-    if list_page.kind not in (*_ANY_KIND, wanted) or list_page.api_version not in ("", resource.group_version):
+    expected = _LIST_KINDS.get((resource.group, resource.plural), list_page.kind)
+    if list_page.kind not in (*_ANY_KIND, expected) or list_page.api_version not in ("", resource.group_version):
         raise InvalidResponse(f"what the server answers is not the list of {resource.plural} that was asked for")
     return list_page
 

@@ -77,12 +77,12 @@ def read_body(response: urllib3.BaseHTTPResponse, meter: TrafficMeter) -> bytear
 
 def read_beginning(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
     """The first bytes of an error response, decompressed; empty if they cannot be decompressed."""
-    found = bytearray()
+    content = bytearray()
     for piece in _pieces(response, most):
-        found += piece[: most - len(found)]
-        if len(found) >= most:
+        content += piece[: most - len(content)]
+        if len(content) >= most:
             break
-    return bytes(found)
+    return bytes(content)
 
 
 def read_lines(response: urllib3.HTTPResponse, meter: TrafficMeter) -> Iterator[bytes]:
@@ -137,12 +137,12 @@ def _raw(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
 def _unpacked(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
     # zlib returns at most one byte beyond the limit, so a decompression bomb never expands.
     inflate = zlib.decompressobj(_GZIP)
-    left = most + 1
+    remaining = most + 1
     for packed in _raw(response):
-        piece = inflate.decompress(packed, left)
-        left -= len(piece)
+        piece = inflate.decompress(packed, remaining)
+        remaining -= len(piece)
         yield piece
-        if left <= 0:
+        if remaining <= 0:
             raise TooLarge("the answer is larger than a page may be")
         if inflate.eof and inflate.unused_data:
             break

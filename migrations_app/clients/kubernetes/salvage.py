@@ -42,15 +42,15 @@ def _items_start(body: bytes | bytearray) -> int | None:
 
 def _spans(body: bytes | bytearray, start: int) -> tuple[list[tuple[int, int]], int | None]:
     """(start and end of each item, offset of the closing bracket); the second is None if the list does not end."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     depth, first = 0, start
     for token in _TOKEN.finditer(body, start):
         sign = body[token.start()]
         if depth == 0 and sign in b",]":
             if body[first : token.start()].strip():
-                found.append((first, token.start()))
+                spans.append((first, token.start()))
             if sign == ord("]"):
-                return found, token.start()
+                return spans, token.start()
             first = token.end()
         depth += (sign in _OPEN) - (sign in _CLOSE)
-    return found, None
+    return spans, None

@@ -44,7 +44,7 @@ _JITTER = random.SystemRandom()
 _VERBS: dict[str, Verb] = {
     "GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete",
 }  # fmt: skip
-_MOST_SAID = 64 * KIB
+_MAX_REFUSAL_BYTES = 64 * KIB
 """Limit for the body of a refused change, which names the manager of each field and is longer than other errors."""
 # These libraries log requests with their headers at debug level (K17).
 for _name in ("urllib3", "kubernetes", "client"):
@@ -91,14 +91,14 @@ class Transport:
         self._ends = time.monotonic() + limits.scan_seconds
         self._line: Line = line or DirectLine(connection, reach=reach, limits=limits, resolver=resolver)
         self.ca_digest = self._line.ca_digest
-        self._token = token or _fixed(connection.token)
+        self._token = token or _fixed_source(connection.token)
         self._limits = limits
         self._agent = f"{agent()} {purpose}"
         self.meter = TrafficMeter(limits)
 
     def close(self) -> None:
         """Closes the connections and drops the credentials."""
-        self._token = _fixed(None)
+        self._token = _fixed_source(None)
         self._line.close()
 
     def get(
@@ -111,52 +111,52 @@ class Transport:
         while True:
             attempt += 1
             headers = self._headers(attempt, accept)
-            found = self._try(ApiCall(method="GET", request=request, query=query, headers=headers, ends=ends))
-            if isinstance(found, ApiResponse):
-                return found
+            result = self._try(ApiCall(method="GET", request=request, query=query, headers=headers, ends=ends))
+            if isinstance(result, ApiResponse):
+                return result
             if attempt >= (tries or self._limits.tries):
-                raise found.error from None
-            self._pause(found, attempt, ends=ends)
+                raise result.error from None
+            self._pause(result, attempt, ends=ends)
 
     def watch(self, path: str, query: Query, *, seconds: float, look: Callable[[bytes], T | None]) -> T | None:
-        """What `look` makes of the first line of the answer that tells it anything; None if the answer ends before.
+        """The first value that `look` returns for a line of the answer; None if there is none.
 
         Sent once, never retried. Raises ReadError.
         """
         ends = min(self._call_ends(), time.monotonic() + seconds)
         headers = self._headers(1, JSON) | {"Accept-Encoding": "identity"}
         call = ApiCall(method="GET", request=api_request("watch", path), query=query, headers=headers, ends=ends)
-        # A watch in which nothing happens sends nothing, so no rate is asked of it but its end.
-        pace = ResponseDeadline(replace(self._limits, slow_start_seconds=seconds), ends=ends)
-        with with_deadline(pace):
+        # A watch without events sends nothing, so it has no minimum rate, only an end.
+        deadline = ResponseDeadline(replace(self._limits, slow_start_seconds=seconds), ends=ends)
+        with with_deadline(deadline):
             try:
-                return self._looked(self._send(call, pace), call.request, look=look)
-            except errors.CAUGHT as wrong:
-                raise errors.from_exception(wrong).error from None
+                return self._first_match(self._send(call, deadline), call.request, look=look)
+            except errors.CAUGHT as error:
+                raise errors.from_exception(error).error from None
 
-    def _looked(
+    def _first_match(
         self, response: urllib3.HTTPResponse, request: ApiRequest, *, look: Callable[[bytes], T | None]
     ) -> T | None:
         self._note_date(response.headers.get("Date"))
         try:
             if response.status != 200:
-                excuse = self._excuse(response)
-                raise errors.from_status(response.status, excuse, headers=response.headers, request=request).error
-            return next((found for line in read_lines(response, self.meter) if (found := look(line)) is not None), None)
+                content = self._error_body(response)
+                raise errors.from_status(response.status, content, headers=response.headers, request=request).error
+            return next((value for line in read_lines(response, self.meter) if (value := look(line)) is not None), None)
         finally:
             response.close()
 
     def post(self, path: str, body: Mapping[str, Any]) -> ApiResponse:
         """The response to a query that is sent by POST, such as an access review. Sent once, never retried."""
         headers = self._headers(1, JSON) | {"Content-Type": JSON}
-        found = self._try(
+        result = self._try(
             ApiCall(
                 method="POST", request=api_request("create", path), headers=headers, body=body, ends=self._call_ends()
             )
         )
-        if isinstance(found, HttpFailure):
-            raise found.error from None
-        return found
+        if isinstance(result, HttpFailure):
+            raise result.error from None
+        return result
 
     def change(
         self,
@@ -173,7 +173,7 @@ class Transport:
         A response of any status is returned. Raises ReadError only if none came: then it is unknown whether the
         change happened.
         """
-        return self._once(method, path, query=query, body=body, content_type=content_type, purpose=purpose)
+        return self._send_once(method, path, query=query, body=body, content_type=content_type, purpose=purpose)
 
     def forward(
         self,
@@ -189,11 +189,11 @@ class Transport:
         """The response of any status to a request that another program made, by the same rules. Sent once, never
         retried. Raises ReadError if none came.
         """
-        return self._once(
+        return self._send_once(
             method, path, query=query, body=body, content_type=content_type, purpose=purpose, accept=accept
         )
 
-    def _once(
+    def _send_once(
         self,
         method: str,
         path: str,
@@ -213,19 +213,21 @@ class Transport:
             body=body if body is None or "json" in content_type else msgspec.json.encode(body),
             ends=self._call_ends(),
         )
-        pace = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
-        with with_deadline(pace):
+        deadline = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
+        with with_deadline(deadline):
             try:
-                return self._write_response(self._send(call, pace), pace=pace)
-            except errors.CAUGHT as wrong:
-                raise errors.from_exception(wrong).error from None
+                return self._write_response(self._send(call, deadline), deadline=deadline)
+            except errors.CAUGHT as error:
+                raise errors.from_exception(error).error from None
 
-    def _write_response(self, response: urllib3.HTTPResponse, *, pace: ResponseDeadline) -> WriteResponse:
+    def _write_response(self, response: urllib3.HTTPResponse, *, deadline: ResponseDeadline) -> WriteResponse:
         self._note_date(response.headers.get("Date"))
-        pace.begin_body()
+        deadline.begin_body()
         try:
-            good = 200 <= response.status < 300
-            body = bytes(read_body(response, self.meter)) if good else self._excuse(response, _MOST_SAID)
+            succeeded = 200 <= response.status < 300
+            body = (
+                bytes(read_body(response, self.meter)) if succeeded else self._error_body(response, _MAX_REFUSAL_BYTES)
+            )
             return WriteResponse(
                 response.status, body, response.headers.get("Audit-Id", ""), errors.pause(response.headers)
             )
@@ -251,33 +253,33 @@ class Transport:
         return headers | {"Authorization": f"Bearer {token.reveal()}"} if token else headers
 
     def _try(self, call: ApiCall) -> ApiResponse | HttpFailure:
-        pace = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
-        with with_deadline(pace):
+        deadline = ResponseDeadline(self._limits, ends=min(call.ends, time.monotonic() + self._limits.read_seconds))
+        with with_deadline(deadline):
             try:
-                return self._received(self._send(call, pace), call.request, pace=pace)
-            except errors.CAUGHT as wrong:
-                return errors.from_exception(wrong)
+                return self._api_response(self._send(call, deadline), call.request, deadline=deadline)
+            except errors.CAUGHT as error:
+                return errors.from_exception(error)
 
-    def _send(self, call: ApiCall, pace: ResponseDeadline) -> urllib3.HTTPResponse:
+    def _send(self, call: ApiCall, deadline: ResponseDeadline) -> urllib3.HTTPResponse:
         self.meter.begin()
         try:
-            response = self._line.answer(call, patience=pace.patience())
+            response = self._line.answer(call, patience=deadline.seconds_left())
         except (*errors.CAUGHT, KarpdashError):
             self.meter.note(call.request.verb, NO_ANSWER)
             raise
         self.meter.note(call.request.verb, str(response.status))
         return response
 
-    def _received(
-        self, response: urllib3.HTTPResponse, request: ApiRequest, *, pace: ResponseDeadline
+    def _api_response(
+        self, response: urllib3.HTTPResponse, request: ApiRequest, *, deadline: ResponseDeadline
     ) -> ApiResponse | HttpFailure:
         self._note_date(response.headers.get("Date"))
-        pace.begin_body()
+        deadline.begin_body()
         try:
             if 200 <= response.status < 300:
                 return ApiResponse(read_body(response, self.meter), response.headers.get("Audit-Id", ""))
-            excuse = self._excuse(response)
-            return errors.from_status(response.status, excuse, headers=response.headers, request=request)
+            content = self._error_body(response)
+            return errors.from_status(response.status, content, headers=response.headers, request=request)
         finally:
             # A connection whose body was not read to the end cannot be reused.
             if response.closed:
@@ -285,7 +287,7 @@ class Transport:
             else:
                 response.close()
 
-    def _excuse(self, response: urllib3.HTTPResponse, most: int = 0) -> bytes:
+    def _error_body(self, response: urllib3.HTTPResponse, most: int = 0) -> bytes:
         try:
             return read_beginning(response, most or self._limits.error_bytes)
         except (*errors.CAUGHT, KarpdashError):
@@ -293,25 +295,25 @@ class Transport:
 
     def _note_date(self, text: str | None) -> None:
         try:
-            found = parsedate_to_datetime(text or "").astimezone(UTC)
+            server_date = parsedate_to_datetime(text or "").astimezone(UTC)
         except (ValueError, OverflowError):
             return
-        self.meter.server_date = found.strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.meter.server_date = server_date.strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def _pause(self, fault: HttpFailure, attempt: int, *, ends: float) -> None:
+    def _pause(self, failure: HttpFailure, attempt: int, *, ends: float) -> None:
         """Waits before the next try; raises the failure's error if there must be none (K07, K08)."""
-        if not fault.again and not (fault.elsewhere and attempt < self._line.addresses):
-            raise fault.error from None
+        if not failure.again and not (failure.elsewhere and attempt < self._line.addresses):
+            raise failure.error from None
         self._line.turn()
         longest = min(self._limits.longest_pause_seconds, self._limits.first_pause_seconds * 2**attempt)
         wait = _JITTER.uniform(0, longest)
-        if fault.after is not None:
-            wait = min(fault.after, self._limits.retry_after_seconds)
+        if failure.after is not None:
+            wait = min(failure.after, self._limits.retry_after_seconds)
         if time.monotonic() + wait >= ends:
-            raise fault.error from None
+            raise failure.error from None
         time.sleep(wait)
 
 
-def _fixed(token: Secret | None) -> Callable[[], Secret]:
-    kept = token or Secret("")
-    return lambda: kept
+def _fixed_source(token: Secret | None) -> Callable[[], Secret]:
+    fixed_token = token or Secret("")
+    return lambda: fixed_token

@@ -21,7 +21,7 @@ from migrations_app.errors import InvalidResponse
 
 SLACK = 5.0
 """Seconds that the answer may take longer than the watch was asked to last."""
-NOBODY = "metadata.name=karpdash.io.nobody"
+NO_OBJECT = "metadata.name=karpdash.io.nobody"
 _NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 
 
@@ -31,7 +31,7 @@ class _ListState(msgspec.Struct, frozen=True):
     token: str = msgspec.field(default="", name="continue")
 
 
-class _Shortest(msgspec.Struct, frozen=True):
+class _FirstPage(msgspec.Struct, frozen=True):
     metadata: _ListState
     items: list[msgspec.Raw]
 
@@ -45,21 +45,21 @@ class _WatchEvent(msgspec.Struct, frozen=True):
     object: _SeenObject = _SeenObject()
 
 
-_lists = msgspec.json.Decoder(_Shortest)
+_lists = msgspec.json.Decoder(_FirstPage)
 _events = msgspec.json.Decoder(_WatchEvent)
 
 
 def is_unchanged(transport: Transport, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
-    """Whether the server proves it within so many seconds, from three on. `count` is how many objects there were.
+    """Whether the server proves it within that many seconds, at least three. `count` is how many objects there were.
 
     Raises ReadError if the server refuses or cannot be understood, which is no proof either.
     """
-    state, there = _current(transport, resource)
-    began, reached = _number(since), _number(state.resource_version)
+    state, current_count = _current(transport, resource)
+    start_version, current_version = _number(since), _number(state.resource_version)
     # Versions that went back are those of another history: etcd was put back from a backup.
-    if reached < began or there != count:
+    if current_version < start_version or current_count != count:
         return False
-    if reached == began:
+    if current_version == start_version:
         return True  # nothing at all was written since: etcd counts each write, of whatever kind
     query = {
         "watch": "1",
@@ -67,14 +67,14 @@ def is_unchanged(transport: Transport, resource: Resource, *, since: str, count:
         "allowWatchBookmarks": "true",
         "timeoutSeconds": str(seconds),
     }
-    with _hurried(transport, resource, version=state.resource_version):
-        look = partial(_judged, reached=reached)
+    with _hurrying_bookmark(transport, resource, version=state.resource_version):
+        look = partial(_event_proof, version=current_version)
         return transport.watch(resource.path, list(query.items()), seconds=seconds + SLACK, look=look) is True
 
 
 def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int | None]:
-    """The state of the list now, and how many objects it holds, if the server tells. Asked once: the list that is read
-    in place of a proof is asked for as often as any.
+    """The state of the list now, and how many objects it holds, if the server says. Sent once: the list that is read
+    if there is no proof has tries of its own.
     """
     body = transport.get(resource.path, [("limit", "1")], verb="list", tries=1).body
     try:
@@ -87,11 +87,11 @@ def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int 
 
 
 @contextmanager
-def _hurried(transport: Transport, resource: Resource, *, version: str) -> Iterator[None]:
-    """Asks beside the watch for an empty list that is not older than the version: newer servers then ask etcd how far
-    it is, where others wait for what it tells now and then. What is answered does not matter.
+def _hurrying_bookmark(transport: Transport, resource: Resource, *, version: str) -> Iterator[None]:
+    """During the watch, reads an empty list that is not older than the version: newer servers then ask etcd how far
+    it is, while others wait for its periodic progress. The answer does not matter.
     """
-    query = [("fieldSelector", NOBODY), ("resourceVersion", version), ("resourceVersionMatch", "NotOlderThan")]
+    query = [("fieldSelector", NO_OBJECT), ("resourceVersion", version), ("resourceVersionMatch", "NotOlderThan")]
     pool = ThreadPoolExecutor(1, thread_name_prefix="hurry")
     pool.submit(transport.get, resource.path, query, verb="list", tries=1)
     try:
@@ -100,15 +100,15 @@ def _hurried(transport: Transport, resource: Resource, *, version: str) -> Itera
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _judged(line: bytes, *, reached: int) -> bool | None:
-    """True for a bookmark that has come so far, None for an earlier one, False for anything else."""
+def _event_proof(line: bytes, *, version: int) -> bool | None:
+    """True for a bookmark of that version or a later one, None for an earlier one, False for anything else."""
     try:
         event = _events.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return False
     if event.type != "BOOKMARK" or not _NUMBER.fullmatch(event.object.metadata.resource_version):
         return False
-    return True if int(event.object.metadata.resource_version) >= reached else None
+    return True if int(event.object.metadata.resource_version) >= version else None
 
 
 def _number(version: str) -> int:

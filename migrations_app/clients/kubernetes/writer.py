@@ -54,8 +54,8 @@ class LiveWriter:
         self._reads = LiveApi(transport, limits)
 
     def identity(self) -> ClusterIdentity:
-        found = self.read(KUBE_SYSTEM)
-        uid = value_at(found, ("metadata", "uid"))
+        namespace = self.read(KUBE_SYSTEM)
+        uid = value_at(namespace, ("metadata", "uid"))
         if not isinstance(uid, str) or not uid:
             raise InvalidResponse("the cluster has no namespace kube-system")
         return ClusterIdentity(kube_system_uid=uid, ca=self._transport.ca_digest, endpoint=self._connection.server.url)
@@ -67,10 +67,10 @@ class LiveWriter:
             if absent.code == "absent":
                 return None
             raise
-        found = _tree(bytes(body))
-        if found is None:
+        document = _tree(bytes(body))
+        if document is None:
             raise InvalidResponse(f"{target.said} is not what an API server answers")
-        return found
+        return document
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
         return self._reads.pages(resource)
@@ -100,14 +100,14 @@ class LiveWriter:
     def _send_change(
         self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str
     ) -> WriteResult:
-        body, query = as_sent(change, tie, own=own, dry=dry)
+        body, query = request_content(change, tie, own=own, dry=dry)
         response = self._transport.change(
             change.method, change.path, query=query, body=body, content_type=change.content_type, purpose=purpose
         )
         return write_result(response)
 
 
-def as_sent(
+def request_content(
     change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The body and the query of the request. Raises InvalidInput for a deletion that is never sent."""
@@ -116,11 +116,11 @@ def as_sent(
     if change.verb == "apply":
         query.append(("force", "false"))
     if change.verb == "delete":
-        _refuse_wide(change.target)
-    return dried(change.method, body, query=query) if dry else (body, query)
+        _refuse_deletion(change.target)
+    return as_dry_run(change.method, body, query=query) if dry else (body, query)
 
 
-def dried(method: str, body: dict[str, Any], *, query: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Any]]:
+def as_dry_run(method: str, body: dict[str, Any], *, query: list[tuple[str, str]]) -> tuple[dict[str, Any], list[Any]]:
     """The same request as a dry run (K14). For DELETE the option goes into the body, because the server then ignores
     the query; for all other methods into the query, because objects have no such field.
     """
@@ -129,7 +129,7 @@ def dried(method: str, body: dict[str, Any], *, query: list[tuple[str, str]]) ->
     return body, [*query, ("dryRun", "All")]
 
 
-def _refuse_wide(target: ObjectTarget) -> None:
+def _refuse_deletion(target: ObjectTarget) -> None:
     """Raises InvalidInput unless the deletion names one object that is not a namespace (K13, T18)."""
     if target.plural in UNTOUCHABLE or not target.name:
         raise InvalidInput(f"{target.said} is never deleted", code="bad_name", where="target")
@@ -137,19 +137,19 @@ def _refuse_wide(target: ObjectTarget) -> None:
 
 def write_result(response: WriteResponse) -> WriteResult:
     """The result of a request by what the server answered."""
-    found = _tree(response.body)
+    document = _tree(response.body)
     if 200 <= response.status < 300:
         return WriteResult(
             status=response.status,
             audit_id=response.audit_id,
-            uid=_text(found, "uid"),
-            resource_version=_text(found, "resourceVersion"),
-            object=found,
+            uid=_text(document, "uid"),
+            resource_version=_text(document, "resourceVersion"),
+            object=document,
         )
     error_status = _status(response.body)
     details = error_status.details or _WriteStatusDetails()
-    kept = [cause.message for cause in details.causes or () if cause.reason == "FieldManagerConflict"]
-    managers = {name for message in kept for name in _MANAGER.findall(message)}
+    conflict_messages = [cause.message for cause in details.causes or () if cause.reason == "FieldManagerConflict"]
+    managers = {name for message in conflict_messages for name in _MANAGER.findall(message)}
     after = response.retry_after if response.retry_after is not None else details.retry_after_seconds
     return WriteResult(
         status=response.status,
@@ -161,18 +161,18 @@ def write_result(response: WriteResponse) -> WriteResult:
     )
 
 
-def _text(found: Tree | None, name: str) -> str:
+def _text(document: Tree | None, name: str) -> str:
     # A DELETE of an object without finalizers returns a Status whose details contain the uid.
-    text = value_at(found, ("metadata", name)) or value_at(found, ("details", name))
+    text = value_at(document, ("metadata", name)) or value_at(document, ("details", name))
     return text if isinstance(text, str) else ""
 
 
 def _tree(body: bytes) -> Tree | None:
     try:
-        found = msgspec.json.decode(body)
+        document = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def _status(body: bytes) -> _WriteStatus:

@@ -10,7 +10,7 @@ from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult, api_request
 from migrations_app.clients.kubernetes.transport import WriteResponse
-from migrations_app.clients.kubernetes.writer import KUBE_SYSTEM, as_sent, write_result
+from migrations_app.clients.kubernetes.writer import KUBE_SYSTEM, request_content, write_result
 from migrations_app.errors import InvalidResponse, NotServed
 from migrations_app.twin.access import ADMIN
 from migrations_app.twin.ports.reading import TwinReader, refuse
@@ -72,7 +72,7 @@ class TwinWriter:
         """There is no connection to close."""
 
     def _write(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool) -> WriteResult:
-        body, query = as_sent(change, tie, own=own, dry=dry)
+        body, query = request_content(change, tie, own=own, dry=dry)
         answer = self._twin.request(
             change.method,
             change.path,

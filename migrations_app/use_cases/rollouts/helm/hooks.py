@@ -10,7 +10,7 @@ from migrations_app.actions.helm.request import HelmDoing, HelmRequest
 from migrations_app.clients.helm.records import ReleaseRecord
 from migrations_app.clients.helm.relay_rules import RelayedRequest
 from migrations_app.clients.kubernetes.transport import Transport
-from migrations_app.clients.kubernetes.writer import dried, write_result
+from migrations_app.clients.kubernetes.writer import as_dry_run, write_result
 from migrations_app.errors import InvalidInput
 
 EVENTS: dict[HelmDoing, tuple[str, ...]] = {
@@ -33,7 +33,7 @@ def _requests(transport: Transport, tree: dict[str, Any], *, namespace: str) -> 
     home = f"/namespaces/{value_at(tree, ('metadata', 'namespace')) or namespace}" if served.namespaced else ""
     collection = f"{served.root}{home}/{served.plural}"
     asked = RelayedRequest(method="POST", path=collection, body=tree)
-    body, query = dried("POST", tree, query=[])
+    body, query = as_dry_run("POST", tree, query=[])
     told = write_result(
         transport.forward(
             "POST", collection, query=query, body=body, content_type="application/json", purpose="helm dry-run"
