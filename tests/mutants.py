@@ -1,8 +1,9 @@
 """Makes faults, one at a time, and prints those that no test notices: `python -m tests.mutants [NUMBER] [SEED]`.
 
 It copies the project, changes one operator or constant of a function of the deciding half in the copy, and runs the
-tests that import the changed module or carry its name; they have to pass without the fault. The same number and seed
-choose the same places while the code stays as it is. Nothing is changed in the working tree.
+tests that import the changed module or carry its name, then those of its layer that need no server; they have to pass
+without the fault. The same number and seed choose the same places while the code stays as it is. Nothing is changed in
+the working tree.
 """
 
 import ast
@@ -26,6 +27,7 @@ OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
     ast.Add: ast.Sub, ast.Sub: ast.Add,
 }  # fmt: skip
+WITHOUT_SERVERS = "not apiserver and not moto and not browser"
 LIMIT_SECONDS = 600
 """Tests that take longer than this with a fault have noticed it: a loop that does not end."""
 
@@ -113,8 +115,13 @@ def covering(path: str) -> list[str]:
 
 
 def noticed(folder: Path, path: str) -> bool:
-    """Whether a test fails in the copy."""
-    words = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", *covering(path))
+    """Whether a test fails in the copy: one that is near the module, or any of its layer."""
+    layer = f"tests/{Path(path).parts[1]}"
+    return _fails(folder, covering(path)) or _fails(folder, ["-m", WITHOUT_SERVERS, layer])
+
+
+def _fails(folder: Path, chosen: Sequence[str]) -> bool:
+    words = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", *chosen)
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, *words]
     try:

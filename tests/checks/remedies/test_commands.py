@@ -39,6 +39,7 @@ def test_names_are_told_once_and_cut():
     rows = [Evidence(kind="Node", name=f"n{number % 25}") for number in range(60)]
     assert names(rows).split() == [f"n{number}" for number in range(20)] + ["..."]
     assert names(rows[:2]) == "n0 n1"
+    assert names(rows[:20]).split() == [f"n{number}" for number in range(20)]
 
 
 def test_a_merge_patch():
