@@ -65,8 +65,7 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     yield from (_fence(removal, drifting=drifting) for removal in fenced)
     ordered = nodes.emptiest_first(inventory, going)
     for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenters(inventory)):
-        for removal in batch:
-            yield _roll(removal, batch=batch, drifting=len(drifting))
+        yield from (_roll(removal, batch=batch, drifting=len(drifting)) for removal in batch)
 
 
 def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
@@ -87,8 +86,7 @@ def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval
 
 
 def _refuse_unknown(names: set[str], there: set[str], *, where: str) -> None:
-    missing = sorted(names - there)
-    if missing:
+    if missing := sorted(names - there):
         raise InvalidInput(f"not among Karpenter's nodes: {nodes.name_list(missing)}", where=where, code="unknown_name")
 
 
@@ -104,11 +102,7 @@ def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
 def _to_fence(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
     """The Provisioners to taint first; otherwise they would launch the replacements as Machines again."""
     owners = {removal.owned.pool for removal in going if removal.owned.owner == nodes.ALPHA}
-    old = [
-        provisioner
-        for provisioner in scene.inventory.provisioners.items
-        if provisioner.name in owners and not provisioner.metadata.deleting
-    ]
+    old = [row for row in scene.inventory.provisioners.items if row.name in owners and not row.metadata.deleting]
     if owners:
         pools.refuse_other_release(scene)
         pools.refuse_without_successor(scene.inventory, old)
@@ -124,9 +118,8 @@ def _refuse_nowhere_to_go(inventory: Inventory) -> None:
 
 def _fence(provisioner: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
     note = drift.words(row for row in drifting if row.owned.pool == provisioner.name)
-    return pools.fence(
-        provisioner, title=f"Taint Provisioner {provisioner.name}: it launches no more nodes for these pods", note=note
-    )
+    title = f"Taint Provisioner {provisioner.name}: it launches no more nodes for these pods"
+    return pools.fence(provisioner, title=title, note=note)
 
 
 def _roll(removal: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
@@ -146,9 +139,8 @@ def _roll(removal: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     going = _going(scene.inventory, parameters)
-    listed = [
-        name for name in pools.names_given(parameters, "with_protected") if name in {removal.name for removal in going}
-    ]
+    names = {removal.name for removal in going}
+    listed = [name for name in pools.names_given(parameters, "with_protected") if name in names]
     also = (f"protected pods run on {nodes.name_list(listed)}: they may hold the drain up",) if listed else ()
     lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:

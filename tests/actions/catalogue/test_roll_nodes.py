@@ -160,6 +160,15 @@ def test_pods_that_a_drain_may_not_move_keep_their_node():  # A32
     assert len(steps_of(ACTION, a_scene(alpha(bare("one"), *marked)), with_protected=[OLD.node])) == 3
 
 
+def test_of_many_nodes_that_pods_keep_ten_are_named():  # A32
+    nodes = [Launched(pool="api", number=number, cluster="test", kubelet="v1.30.4") for number in range(13)]
+    claims = [doc for node in nodes for doc in claim(node, node_class="default", version="v1")]
+    owned = [bare(f"p{number}", node=node.node) for number, node in enumerate(nodes)]
+    cluster = a_cluster("1.3.0", kubernetes="1.31").with_docs(a_pool(name="api"), *claims, *owned)
+    words = refused(cluster, pools=["api"])[1]
+    assert (words.count("has no controller"), words.endswith("; and 3 more nodes")) == (10, True)
+
+
 def test_pods_of_other_nodes_do_not_count():
     scene = a_scene(alpha(bare("one", node="elsewhere"), *pods(kind="DaemonSet", name="agent")))
     assert len(steps_of(ACTION, scene)) == 3
