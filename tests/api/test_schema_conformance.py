@@ -39,7 +39,7 @@ from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
 from tests.builders_pull_requests import a_pull_request
 from tests.builders_rollouts import a_rollout
-from tests.use_cases.cast import person
+from tests.use_cases.people import person
 from tests.use_cases.waivers import a_wish
 
 EXAMPLES = int(os.environ.get("KARPDASH_API_EXAMPLES", "12"))

@@ -105,7 +105,7 @@ def _previewed(user: Any) -> tuple[float, int]:
     from migrations_app.use_cases.campaigns.drafts import draft_campaign
     from migrations_app.use_cases.campaigns.preview import compose_campaign, missing_previews
     from migrations_app.use_cases.campaigns.requests import CampaignRequest
-    from tests.use_cases.cast import person
+    from tests.use_cases.people import person
 
     _fill_fleet()
     wanted = CampaignRequest(name="to v1", selection=Selection(), to="1.0")

@@ -10,7 +10,7 @@ from migrations_app.queries.visibility import ALL, visibility_scope
 from migrations_app.use_cases.pull_requests.preview import PreviewRequest
 from tests.browser.barriers import WIDTHS, faults
 from tests.fakes.git_hosts import FakeGitHub
-from tests.use_cases.cast import OPERATE, person, user
+from tests.use_cases.people import OPERATE, person, user
 from tests.use_cases.pull_requests.stage import (
     CHECK,
     FILES,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.office import LONG, SETTINGS, WORD
+from tests.browser.two_people import LONG, SETTINGS, WORD
 from tests.journeys.running import Up, kill
 from tests.servers import processes
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.office import LONG, SOON, WORD, Desk, Office, office
+from tests.browser.two_people import LONG, SOON, WORD, Desk, PagesInstallation, installation
 from tests.servers.apiserver import ApiServer
 from tests.simulator.beside import ServerSimulator
 from tests.simulator.conversion import conversion_webhook
@@ -25,9 +25,9 @@ TO_V1 = "taint_and_drift"
 
 
 @pytest.fixture(scope="module")
-def staffed(opened: Browser) -> Iterator[Office]:
-    """An office with an operator, an approver, and somebody who sets the policies."""
-    with office(opened) as found:
+def staffed(opened: Browser) -> Iterator[PagesInstallation]:
+    """An installation with an operator, an approver, and somebody who sets the policies."""
+    with installation(opened) as found:
         operator = ("operate_rollout", "add_cluster", "add_scan")
         found.hire(ada=operator, cleo=("approve_rollout",), gil=("administer_policy",))
         boss = found.seated("gil")
@@ -47,7 +47,7 @@ def simulator(clean_apiserver: ApiServer) -> Iterator[ServerSimulator]:
 
 
 @pytest.fixture
-def desk(staffed: Office, clean_apiserver: ApiServer, request: pytest.FixtureRequest) -> Iterator[Desk]:
+def desk(staffed: PagesInstallation, clean_apiserver: ApiServer, request: pytest.FixtureRequest) -> Iterator[Desk]:
     """Nobody's console says anything by the end."""
     name = f"shop-{request.node.callspec.params['way'].replace('_', '-')}"
     # Nodes are rolled from a phone.
@@ -82,7 +82,7 @@ def paused_and_resumed(desk: Desk) -> None:
     page.get_by_role("button", name="Pause after this step").click()
     expect(page.locator(WORD)).to_have_text("Paused", timeout=LONG)
     expect(page.locator("#live")).to_contain_text("Counted")
-    held = desk.office.up.rows("SELECT state FROM migrations_app_rollout WHERE action = 'roll_nodes'")
+    held = desk.installation.up.rows("SELECT state FROM migrations_app_rollout WHERE action = 'roll_nodes'")
     assert (held, page.evaluate("document.documentElement.scrollWidth")) == ([("paused",)], 390)
     page.get_by_role("button", name=re.compile(r"^Resume \(step \d+ of 51\)$")).click()
     expect(page.locator(WORD)).to_have_text("Running")
@@ -94,7 +94,7 @@ def story(desk: Desk, simulator: ServerSimulator, clean_apiserver: ApiServer) ->
     server, mark = clean_apiserver, clean_apiserver.audit_mark()
     server.load_crds("alpha")
     alpha_fleet(server, FLEET)
-    told = Story(server, desk.office.up.data / "charts")
+    told = Story(server, desk.installation.up.data / "charts")
     told.controller("0.31.4")
     register(desk, server)
     yield told
@@ -102,7 +102,7 @@ def story(desk: Desk, simulator: ServerSimulator, clean_apiserver: ApiServer) ->
     assert {budget: margin for budget, margin in simulator.lowest.items() if margin < 0} == {}
     assert pods(server) == (PODS, 0)
     events = server.audit_events(mark)
-    assert {row: said for row in desk.rollouts if (said := desk.office.complaints(row, events))} == {}
+    assert {row: said for row in desk.rollouts if (said := desk.installation.complaints(row, events))} == {}
 
 
 def to_v1beta1(desk: Desk, simulator: ServerSimulator, story: Story, *, way: str) -> None:

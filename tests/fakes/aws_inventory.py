@@ -66,5 +66,7 @@ def an_inventory(**parts):
         "controller": (controller(),), "controller_accounts": (service_account(),), "ec2nodeclasses": (),
         "awsnodetemplates": (), "settings": (), "aws_auth": (), "helm_releases": (), "deliveries": (), "nodes": (),
     }  # fmt: skip
-    given = {name: part if isinstance(part, Seen | Unseen) else Seen(part) for name, part in (empty | parts).items()}
-    return Inventory(cluster="shop", taken_at="2026-11-21T00:00:00Z", **given)
+    seen_parts = {
+        name: part if isinstance(part, Seen | Unseen) else Seen(part) for name, part in (empty | parts).items()
+    }
+    return Inventory(cluster="shop", taken_at="2026-11-21T00:00:00Z", **seen_parts)

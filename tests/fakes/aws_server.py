@@ -68,13 +68,13 @@ class AwsServer:
 
     def opened(self) -> list[str | None]:
         """The external id of each try to take a role; None for a try without one."""
-        return [asked.get("ExternalId") for asked in self.asked if asked["action"] == "sts:AssumeRole"]
+        return [request.get("ExternalId") for request in self.asked if request["action"] == "sts:AssumeRole"]
 
-    def sts(self, given: dict[str, str], key: str) -> Answer:
-        action = f"sts:{given['Action']}"
-        self.asked.append(given | {"action": action})
+    def sts(self, parameters: dict[str, str], key: str) -> Answer:
+        action = f"sts:{parameters['Action']}"
+        self.asked.append(parameters | {"action": action})
         if action == "sts:AssumeRole":
-            return self._assume(given, key)
+            return self._assume(parameters, key)
         arn = self.own_arn if key == OWN_KEY else self.sessions.get(key, "")
         if not arn:
             return _error(403, "InvalidClientTokenId")
@@ -94,12 +94,12 @@ class AwsServer:
         self.asked.append({"action": action, "name": name, "account": account, "region": region})
         if not account or action in self.refused or f"{account}/{region}" in self.refused:
             return _json(403, {"__type": "AccessDeniedException", "message": "not authorized to perform"})
-        there = self.fleet.get((account, region), {})
+        resources = self.fleet.get((account, region), {})
         if not name:
-            return _json(200, {"clusters": list(there)})
-        if name not in there:
+            return _json(200, {"clusters": list(resources)})
+        if name not in resources:
             return _json(404, {"__type": "ResourceNotFoundException", "message": "No cluster found"})
-        return _json(200, {"cluster": there[name]})
+        return _json(200, {"cluster": resources[name]})
 
     def eks(self, name: str, key: str) -> Answer:
         self.asked.append({"action": "eks:DescribeCluster", "name": name})
@@ -113,17 +113,17 @@ class AwsServer:
         self.server.shutdown()
         self.server.server_close()
 
-    def _assume(self, given: dict[str, str], key: str) -> Answer:
-        role = given["RoleArn"]
-        wanted = self.roles.get(role)
+    def _assume(self, parameters: dict[str, str], key: str) -> Answer:
+        role = parameters["RoleArn"]
+        external_id = self.roles.get(role)
         if role in self.trusted and f":assumed-role/{self.trusted[role]}/" not in self.sessions.get(key, ""):
             return _error(403, "AccessDenied")
-        if wanted is None or (wanted and given.get("ExternalId") != wanted):
+        if external_id is None or (external_id and parameters.get("ExternalId") != external_id):
             return _error(403, "AccessDenied")
         key = f"ASIA{len(self.sessions):012}"
         _, _, _, _, account, name = role.split(":", 5)
         short = name.rsplit("/", 1)[-1]
-        self.sessions[key] = f"arn:aws:sts::{account}:assumed-role/{short}/{given['RoleSessionName']}"
+        self.sessions[key] = f"arn:aws:sts::{account}:assumed-role/{short}/{parameters['RoleSessionName']}"
         ends = datetime.now(UTC) + timedelta(hours=1)
         return _xml(
             "AssumeRole",
@@ -174,8 +174,8 @@ def _xml(action: str, content: str) -> Answer:
 
 
 def _error(status: int, code: str) -> Answer:
-    told = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>no</Message></Error>"
-    return status, f'<ErrorResponse xmlns="{_XMLNS}">{told}</ErrorResponse>'.encode()
+    body = f"<Error><Type>Sender</Type><Code>{code}</Code><Message>no</Message></Error>"
+    return status, f'<ErrorResponse xmlns="{_XMLNS}">{body}</ErrorResponse>'.encode()
 
 
 def _json(status: int, body: dict[str, Any]) -> Answer:

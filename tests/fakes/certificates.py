@@ -47,10 +47,10 @@ class Authority:
         """A certificate valid from `since` to `until`, in days from now."""
         key = new_key()
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
-        known: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
-        known += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+        alternative_names: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
+        alternative_names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
         draft = self._draft(subject, key, since=since, until=until)
-        signed = draft.add_extension(x509.SubjectAlternativeName(known), critical=False).sign(
+        signed = draft.add_extension(x509.SubjectAlternativeName(alternative_names), critical=False).sign(
             self._key, hashes.SHA256()
         )
         return Pair(_pem(signed), key_pem(key))

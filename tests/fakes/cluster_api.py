@@ -47,10 +47,10 @@ class FakeCluster:
         self._fail(path)
         if path == "/version":
             return json.dumps(self.version).encode()
-        found = next((doc for doc in self.docs if _path(doc) == path), None)
-        if found is None:
+        document = next((doc for doc in self.docs if _path(doc) == path), None)
+        if document is None:
             raise NotServed(f"there is no {path}", code="absent")
-        return json.dumps(found).encode()
+        return json.dumps(document).encode()
 
     def served(self) -> Served:
         self._fail("/apis")

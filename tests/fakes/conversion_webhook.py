@@ -11,10 +11,12 @@ from tests.fakes.evilk8s import AUTHORITY, EvilServer, Request, Wire
 
 def answer(request: Request, wire: Wire) -> None:
     review = json.loads(request.body)
-    asked = review["request"]
-    converted = [one | {"apiVersion": asked["desiredAPIVersion"]} for one in asked["objects"]]
-    told = {"uid": asked["uid"], "convertedObjects": converted, "result": {"status": "Success"}}
-    wire.answer(json.dumps({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": told}).encode())
+    conversion_request = review["request"]
+    converted = [
+        document | {"apiVersion": conversion_request["desiredAPIVersion"]} for document in conversion_request["objects"]
+    ]
+    response = {"uid": conversion_request["uid"], "convertedObjects": converted, "result": {"status": "Success"}}
+    wire.answer(json.dumps({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}).encode())
 
 
 @contextmanager

@@ -66,12 +66,14 @@ def _signature(host: str, query: dict[str, str], *, cluster: str) -> str:
     if query.get("Action") != "GetCallerIdentity" or query.get("X-Amz-Security-Token") != TAKEN_TOKEN:
         return "nobody's"
     pairs = sorted((_quoted(name), _quoted(value)) for name, value in query.items())
-    asked = "\n".join(
+    canonical_request = "\n".join(
         ["GET", "/", "&".join(f"{name}={value}" for name, value in pairs),
          f"host:{host}", f"x-k8s-aws-id:{cluster}", "", "host;x-k8s-aws-id", hashlib.sha256(b"").hexdigest()]
     )  # fmt: skip
     scope = query["X-Amz-Credential"].partition("/")[2]
-    signed = "\n".join(["AWS4-HMAC-SHA256", query["X-Amz-Date"], scope, hashlib.sha256(asked.encode()).hexdigest()])
+    signed = "\n".join(
+        ["AWS4-HMAC-SHA256", query["X-Amz-Date"], scope, hashlib.sha256(canonical_request.encode()).hexdigest()]
+    )
     key = f"AWS4{TAKEN_SECRET}".encode()
     for step in (*scope.split("/"), signed):
         key = hmac.digest(key, step.encode(), "sha256")

@@ -41,14 +41,14 @@ class Wire:
 
     def answer(self, body: bytes = b"{}", *, status: str = "200 OK", **headers: str) -> None:
         """A whole, well-formed answer."""
-        given = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-        given |= {name.replace("_", "-"): value for name, value in headers.items()}
-        self.raw(head(status, given) + body)
+        fields = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+        fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+        self.raw(head(status, fields) + body)
 
     def begin(self, status: str = "200 OK", **headers: str) -> None:
         """The head of an answer whose body is in chunks."""
-        given = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
-        self.raw(head(status, given | {name.replace("_", "-"): value for name, value in headers.items()}))
+        fields = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+        self.raw(head(status, fields | {name.replace("_", "-"): value for name, value in headers.items()}))
 
     def chunk(self, data: bytes) -> None:
         self.raw(b"%x\r\n%s\r\n" % (len(data), data))

@@ -11,15 +11,15 @@ from tests.helm.own_charts import BASE, HOOK, OLD_ONLY, install, packed, play_co
 from tests.helm.test_on_server import DEPLOYMENT, RECORDS
 from tests.servers.processes import discard, folder
 from tests.servers.waiting import eventually
-from tests.use_cases.rollouts.crew import KILLED, crew
+from tests.use_cases.rollouts.workers import KILLED, worker_processes
 
 pytestmark = pytest.mark.own_processes
 
 
 @pytest.fixture(scope="module")
 def people(apiserver):
-    place = folder("crew")
-    with crew(apiserver, place, module="tests.helm.foreman") as found:
+    place = folder("workers")
+    with worker_processes(apiserver, place, module="tests.helm.worker_process") as found:
         yield found
     discard(place)
 

@@ -9,7 +9,7 @@ from tests.helm.own_charts import install, packed, play_controllers
 from tests.newest import NEWEST
 from tests.servers.processes import discard, folder
 from tests.use_cases.journeys.test_on_server import CLEAN, shift, standing
-from tests.use_cases.rollouts.crew import crew
+from tests.use_cases.rollouts.workers import worker_processes
 
 HOME = "kube-system"
 
@@ -25,7 +25,7 @@ def place():
 
 @pytest.fixture
 def people(clean_apiserver, place, helm):
-    with crew(clean_apiserver, place, module="tests.helm.journey_foreman") as found:
+    with worker_processes(clean_apiserver, place, module="tests.helm.journey_worker_process") as found:
         found.mark = clean_apiserver.audit_mark()
         found.ask("enlist")
         found.ask("configure", helm.program, str(place / "d"))

@@ -72,17 +72,17 @@ def person(name: str, password: str, *rights: str) -> int:
 
 def waive(cluster: str, *checks: str) -> int:
     """Accepts these checks for the cluster for a day; how many there are."""
-    from tests.use_cases.journeys import foreman
+    from tests.use_cases.journeys import worker_process
 
-    foreman.waive(cluster, *checks)
+    worker_process.waive(cluster, *checks)
     return len(checks)
 
 
 def chain() -> bool:
     """Whether the numbers of the audit log have no gap and each event follows the one before."""
-    from tests.use_cases.rollouts import foreman
+    from tests.use_cases.rollouts import worker_process
 
-    return foreman.chain()
+    return worker_process.chain()
 
 
 def rehearse(cluster: str) -> str:

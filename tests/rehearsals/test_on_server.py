@@ -15,7 +15,7 @@ from migrations_app.use_cases.runtime.connections import connect
 from tests.actions.on_server import QUICK, previewed, registered
 from tests.rehearsals.on_server import SimulatedRun, behaviour_of, load
 from tests.rehearsals.scene import Scene
-from tests.use_cases.cast import OPERATE, actor, person, user
+from tests.use_cases.people import OPERATE, actor, person, user
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.django_db(transaction=True)]
 ONE_MOVE = 0.001

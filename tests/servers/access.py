@@ -35,8 +35,8 @@ def _question(rule: Document) -> Document:
     if "nonResourceURLs" in rule:
         return {"nonResourceAttributes": {"path": rule["nonResourceURLs"][0].rstrip("*"), "verb": verb}}
     resource, _, subresource = rule["resources"][0].partition("/")
-    asked = {"group": rule["apiGroups"][0], "resource": resource, "subresource": subresource, "verb": verb}
-    return {"resourceAttributes": {**asked, "name": rule.get("resourceNames", [""])[0]}}
+    attributes = {"group": rule["apiGroups"][0], "resource": resource, "subresource": subresource, "verb": verb}
+    return {"resourceAttributes": {**attributes, "name": rule.get("resourceNames", [""])[0]}}
 
 
 def _is_allowed(client: Client, question: Document) -> bool:

@@ -171,10 +171,10 @@ class ApiServer:
         """Creates or replaces these CustomResourceDefinitions; returns them as stored, once each version is served."""
         if not self._are_left(definitions):
             self._remove_left()
-            made = [definition for definition in definitions if self._create_or_replace(definition)]
+            created = [definition for definition in definitions if self._create_or_replace(definition)]
             for served in crds.groups_and_plurals(definitions):
                 eventually(partial(self._serves, *served), what=f"{served} to be served")
-            self._remember(made)
+            self._remember(created)
         self._left.clear()
         return [self._admin.get(self._admin.path_of(definition)) for definition in definitions]
 
@@ -193,9 +193,13 @@ class ApiServer:
         self._left = self._unchanged(now) if leave_crds else set()
         if not self._left:
             self._forget()
-        left = {_DEFINITION_KEYS + name for name in self._left}
-        made = [key for key in now if key not in self._at_start and key not in left and not key.startswith(_ITS_OWN)]
-        self._delete(made, now=now)
+        definition_keys = {_DEFINITION_KEYS + name for name in self._left}
+        new_keys = [
+            key
+            for key in now
+            if key not in self._at_start and key not in definition_keys and not key.startswith(_ITS_OWN)
+        ]
+        self._delete(new_keys, now=now)
         for key, stored in self._at_start.items():
             if key.startswith(_RESTORED) and now.get(key) != stored.revision:
                 self._at_start[key] = stored._replace(revision=self._etcd.put(key, stored.value))
@@ -216,13 +220,13 @@ class ApiServer:
 
     def _unchanged(self, now: Mapping[str, int]) -> set[str]:
         """The names of the loaded definitions; none where the test changed one of them or made others."""
-        there = {key.removeprefix(_DEFINITION_KEYS): now[key] for key in now if key.startswith(_DEFINITION_KEYS)}
-        return set(there) if there == {name: loaded.revision for name, loaded in self._loaded.items()} else set()
+        stored = {key.removeprefix(_DEFINITION_KEYS): now[key] for key in now if key.startswith(_DEFINITION_KEYS)}
+        return set(stored) if stored == {name: loaded.revision for name, loaded in self._loaded.items()} else set()
 
     def _are_left(self, definitions: Sequence[Document]) -> bool:
         """Whether these definitions, and no others, were left by the last wipe."""
-        wanted = {definition["metadata"]["name"]: definition for definition in definitions}
-        return bool(wanted) and {name: self._loaded[name].definition for name in self._left} == wanted
+        by_name = {definition["metadata"]["name"]: definition for definition in definitions}
+        return bool(by_name) and {name: self._loaded[name].definition for name in self._left} == by_name
 
     def _remove_left(self) -> None:
         """Ends a wipe that left definitions."""
@@ -233,9 +237,9 @@ class ApiServer:
 
     def _delete(self, keys: Sequence[str], *, now: Mapping[str, int]) -> None:
         """Deletes keys out of those there are now; returns when the groups of deleted definitions are not served."""
-        gone = {key.removeprefix(_DEFINITION_KEYS) for key in keys if key.startswith(_DEFINITION_KEYS)}
+        names = {key.removeprefix(_DEFINITION_KEYS) for key in keys if key.startswith(_DEFINITION_KEYS)}
         self._etcd.delete(keys, beside=sorted(now.keys() - set(keys)))
-        groups = {name.partition(".")[2] for name in gone}
+        groups = {name.partition(".")[2] for name in names}
         if groups:
             eventually(lambda: not groups & self._groups(), what="the removed CRDs to leave discovery")
 
@@ -244,10 +248,10 @@ class ApiServer:
         self._left.clear()
         self._loaded.clear()
 
-    def _remember(self, made: Sequence[Document]) -> None:
+    def _remember(self, definitions: Sequence[Document]) -> None:
         """Notes definitions that were made anew, as they are now that they are served."""
         now = self._etcd.revisions()
-        for definition in made:
+        for definition in definitions:
             name = definition["metadata"]["name"]
             self._loaded[name] = _Loaded(deepcopy(definition), now[_DEFINITION_KEYS + name])
 
@@ -263,10 +267,10 @@ class ApiServer:
         return False
 
     def _serves(self, group: str, version: str, plural: str) -> bool:
-        listed = self._admin.request("GET", f"/apis/{group}/{version}")
-        if listed.status != 200 or group not in self._groups():
+        answer = self._admin.request("GET", f"/apis/{group}/{version}")
+        if answer.status != 200 or group not in self._groups():
             return False
-        names = {resource["name"] for resource in listed.json()["resources"]}
+        names = {resource["name"] for resource in answer.json()["resources"]}
         path = f"/apis/{group}/{version}/{plural}"
         # A listing through a conversion webhook that is not there answers 500, and is served all the same.
         return plural in names and self._admin.request("GET", path, limit=1).status in (200, 500)

@@ -43,11 +43,11 @@ class CertifiedProvider:
 
     def rotate(self) -> None:
         """Signs with another key from now on; the old one is no longer published."""
-        self._told("rotate", b"")
+        self._post("rotate", b"")
 
     def people(self, **groups: list[str]) -> None:
         """The groups of people from now on."""
-        self._told("people", json.dumps(groups).encode())
+        self._post("people", json.dumps(groups).encode())
 
     def stop(self) -> None:
         assert self.process.stdin is not None
@@ -56,9 +56,9 @@ class CertifiedProvider:
         self.process.wait(10)
         self.process.stdout.close()
 
-    def _told(self, what: str, body: bytes) -> None:
-        asked = urllib.request.Request(f"{self.issuer}/test/{what}", data=body, method="POST")
-        with urllib.request.urlopen(asked, timeout=10) as answer:
+    def _post(self, path: str, body: bytes) -> None:
+        request = urllib.request.Request(f"{self.issuer}/test/{path}", data=body, method="POST")
+        with urllib.request.urlopen(request, timeout=10) as answer:
             assert answer.status == 200
 
 
@@ -84,14 +84,14 @@ class ProviderBrowser:
         for _ in range(STEPS):
             try:
                 with self._opener.open(place, timeout=10) as answer:
-                    here, page = answer.url, answer.read().decode()
+                    page_url, page = answer.url, answer.read().decode()
             except urllib.error.HTTPError as answer:
                 if answer.code != 303:
                     raise
                 return str(answer.headers["Location"]).removeprefix("http://testserver")
             prompts = re.findall(r'name="prompt" value="(\w+)"', page)
             assert prompts, page[:500]
-            said = {"prompt": prompts[0], "login": self._person, "password": "any"}
+            form = {"prompt": prompts[0], "login": self._person, "password": "any"}
             self.asked += prompts[0] == "login"
-            place = urllib.request.Request(here, data=urlencode(said).encode(), method="POST")
+            place = urllib.request.Request(page_url, data=urlencode(form).encode(), method="POST")
         raise AssertionError("the provider asks and asks")

@@ -72,8 +72,8 @@ class Etcd:
 
     def value(self, key: str) -> bytes | None:
         """What a key holds; None if there is no such key."""
-        found = self._call("kv/range", {"key": _coded(key)}).get("kvs", [])
-        return base64.b64decode(found[0]["value"]) if found else None
+        rows = self._call("kv/range", {"key": _coded(key)}).get("kvs", [])
+        return base64.b64decode(rows[0]["value"]) if rows else None
 
     def delete(self, keys: Iterable[str], *, beside: Sequence[str]) -> None:
         """Deletes the keys, none of which is in the sorted `beside`: one request for all between two of those."""
@@ -89,8 +89,8 @@ class Etcd:
         self._call("kv/compaction", {"revision": newest, "physical": True})
 
     def _rows(self, *, keys_only: bool) -> list[tuple[str, dict[str, Any]]]:
-        wanted = {"key": _coded(FIRST), "range_end": _coded(PAST_LAST), "keys_only": keys_only}
-        rows = self._call("kv/range", wanted).get("kvs", [])
+        query = {"key": _coded(FIRST), "range_end": _coded(PAST_LAST), "keys_only": keys_only}
+        rows = self._call("kv/range", query).get("kvs", [])
         return [(base64.b64decode(row["key"]).decode(), row) for row in rows]
 
     def _is_healthy(self) -> bool:

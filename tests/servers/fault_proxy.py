@@ -115,8 +115,8 @@ class FaultProxy:
         connection = http.client.HTTPSConnection(address.hostname or "", address.port, timeout=60, context=tls)
         try:
             connection.request(method, path, body=body, headers=headers)
-            found = connection.getresponse()
-            return _Reply(found.status, found.getheaders(), found.read())
+            response = connection.getresponse()
+            return _Reply(response.status, response.getheaders(), response.read())
         finally:
             connection.close()
 

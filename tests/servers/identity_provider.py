@@ -32,9 +32,9 @@ class IdentityProvider:
         assert self.process.stdout is not None
         self.issuer = self.process.stdout.readline().strip()
 
-    def next(self, **told: Any) -> None:
+    def next(self, **overrides: Any) -> None:
         """`claims` override those of the token, null takes one out; `header` and `signing` likewise."""
-        body = json.dumps(told).encode()
+        body = json.dumps(overrides).encode()
         with urlopen(Request(f"{self.issuer}/next", data=body, method="POST"), timeout=10) as answer:
             assert answer.status == 200
 
@@ -54,35 +54,35 @@ def _b64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-class _House:
+class _ProviderState:
     """Keys, codes that were given out, and what the next token is to be."""
 
     def __init__(self) -> None:
         self.key, self.other = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
         self.issuer = ""
         self.codes: dict[str, dict[str, str]] = {}
-        self.told: dict[str, Any] = {}
+        self.overrides: dict[str, Any] = {}
 
     def jwks(self) -> dict[str, Any]:
         numbers = self.key.public_key().public_numbers()
         e, n = (_b64(each.to_bytes((each.bit_length() + 7) // 8, "big")) for each in (numbers.e, numbers.n))
         return {"keys": [{"kty": "RSA", "use": "sig", "kid": "one", "alg": "RS256", "e": e, "n": n}]}
 
-    def token(self, asked: dict[str, str]) -> str:
+    def token(self, request: dict[str, str]) -> str:
         """With the time of the proof where the question sets a limit to its age, as the standard has it."""
         now = int(time.time())
-        proven = {"auth_time": now} if "max_age" in asked else {}
+        proven = {"auth_time": now} if "max_age" in request else {}
         claims = {
-            "iss": self.issuer, "aud": CLIENT, "sub": "u-1", "iat": now, "exp": now + 300, "nonce": asked["nonce"],
+            "iss": self.issuer, "aud": CLIENT, "sub": "u-1", "iat": now, "exp": now + 300, "nonce": request["nonce"],
             "preferred_username": "olga", "email": "olga@example.org", "groups": ["kd-night", "wine"],
-        } | proven | self.told.get("claims", {})  # fmt: skip
-        header = {"alg": "RS256", "kid": "one", "typ": "JWT"} | self.told.get("header", {})
+        } | proven | self.overrides.get("claims", {})  # fmt: skip
+        header = {"alg": "RS256", "kid": "one", "typ": "JWT"} | self.overrides.get("header", {})
         parts = [{key: value for key, value in part.items() if value is not None} for part in (header, claims)]
         signed = ".".join(_b64(json.dumps(part).encode()) for part in parts)
         return f"{signed}.{_b64(self.signature(signed.encode()))}"
 
     def signature(self, signed: bytes) -> bytes:
-        how = self.told.get("signing", "rs256")
+        how = self.overrides.get("signing", "rs256")
         if how == "none":
             return b""
         if how == "hs256_public":
@@ -96,59 +96,63 @@ class _House:
         return key.sign(signed, padding.PKCS1v15(), hashes.SHA256())
 
 
-HOUSE = _House()
+STATE = _ProviderState()
 
 
-class _Desk(BaseHTTPRequestHandler):
+class _ProviderHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         if parts.path == "/.well-known/openid-configuration":
-            named = {name: f"{HOUSE.issuer}/{path}" for name, path in ADDRESSES.items()}
-            self._tell(named | {"issuer": HOUSE.told.get("issuer", HOUSE.issuer)} | HOUSE.told.get("discovery", {}))
+            endpoints = {name: f"{STATE.issuer}/{path}" for name, path in ADDRESSES.items()}
+            self._send_json(
+                endpoints
+                | {"issuer": STATE.overrides.get("issuer", STATE.issuer)}
+                | STATE.overrides.get("discovery", {})
+            )
         elif parts.path == "/jwks":
-            self._tell(HOUSE.jwks())
+            self._send_json(STATE.jwks())
         elif parts.path == "/authorize":
             self._authorize({name: values[0] for name, values in parse_qs(parts.query).items()})
         else:
-            self._tell({}, status=404)
+            self._send_json({}, status=404)
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         if self.path == "/next":
-            HOUSE.told = json.loads(body)
-            self._tell({})
+            STATE.overrides = json.loads(body)
+            self._send_json({})
         elif self.path == "/token":
             self._redeem({name: values[0] for name, values in parse_qs(body.decode()).items()})
 
-    def _authorize(self, asked: dict[str, str]) -> None:
-        good = asked.get("client_id") == CLIENT and asked.get("response_type") == "code"
-        if not good or asked.get("code_challenge_method") != "S256" or "openid" not in asked.get("scope", ""):
-            self._tell({"error": "invalid_request"}, status=400)
+    def _authorize(self, query: dict[str, str]) -> None:
+        good = query.get("client_id") == CLIENT and query.get("response_type") == "code"
+        if not good or query.get("code_challenge_method") != "S256" or "openid" not in query.get("scope", ""):
+            self._send_json({"error": "invalid_request"}, status=400)
             return
         code = secrets.token_urlsafe(24)
-        HOUSE.codes[code] = asked
-        to = f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}"
-        if "stay" in asked:
-            self._tell({"to": to})
+        STATE.codes[code] = query
+        to = f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
+        if "stay" in query:
+            self._send_json({"to": to})
             return
         self.send_response(302)
         self.send_header("Location", to)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def _redeem(self, told: dict[str, str]) -> None:
-        asked = HOUSE.codes.pop(told.get("code", ""), None)
-        challenge = _b64(hashlib.sha256(told.get("code_verifier", "").encode()).digest())
-        good = asked and (challenge, told.get("redirect_uri"), told.get("client_secret")) == (
-            asked["code_challenge"], asked["redirect_uri"], SECRET,
+    def _redeem(self, form: dict[str, str]) -> None:
+        request = STATE.codes.pop(form.get("code", ""), None)
+        challenge = _b64(hashlib.sha256(form.get("code_verifier", "").encode()).digest())
+        good = request and (challenge, form.get("redirect_uri"), form.get("client_secret")) == (
+            request["code_challenge"], request["redirect_uri"], SECRET,
         )  # fmt: skip
-        if not asked or not good:
-            self._tell({"error": "invalid_grant"}, status=400)
+        if not request or not good:
+            self._send_json({"error": "invalid_grant"}, status=400)
             return
-        self._tell({"access_token": "x", "token_type": "Bearer", "id_token": HOUSE.token(asked)})
+        self._send_json({"access_token": "x", "token_type": "Bearer", "id_token": STATE.token(request)})
 
-    def _tell(self, told: dict[str, Any], *, status: int = 200) -> None:
-        body = json.dumps(told).encode()
+    def _send_json(self, document: dict[str, Any], *, status: int = 200) -> None:
+        body = json.dumps(document).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -163,9 +167,9 @@ ADDRESSES = {"authorization_endpoint": "authorize", "token_endpoint": "token", "
 
 
 def _serve() -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Desk)
-    HOUSE.issuer = f"http://127.0.0.1:{server.server_address[1]}"
-    sys.stdout.write(f"{HOUSE.issuer}\n")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _ProviderHandler)
+    STATE.issuer = f"http://127.0.0.1:{server.server_address[1]}"
+    sys.stdout.write(f"{STATE.issuer}\n")
     sys.stdout.flush()
     server.serve_forever()
 

@@ -51,14 +51,14 @@ class Authority:
         self, names: Sequence[str] = LOOPBACK_NAMES, addresses: Sequence[str] = ("127.0.0.1",)
     ) -> tuple[str, str]:
         """(certificate, key) as PEM, for a server of these names and addresses."""
-        known = [
+        alternative_names = [
             *map(x509.DNSName, names),
             *(x509.IPAddress(ipaddress.ip_address(address)) for address in addresses),
         ]
         return self._issue(
             _subject("server", ()),
             usage=ExtendedKeyUsageOID.SERVER_AUTH,
-            names=x509.SubjectAlternativeName(known),
+            names=x509.SubjectAlternativeName(alternative_names),
         )
 
     def client(self, user: str, groups: Sequence[str] = ()) -> tuple[str, str]:

@@ -35,8 +35,8 @@ class Postgres:
         switches = ["listen_addresses=127.0.0.1", f"port={port}", f"unix_socket_directories={self.folder}", *_FAST]
         self.url = f"postgres://{ROLE}:{password}@127.0.0.1:{port}/{DATABASE}"
         self._first = f"host=127.0.0.1 port={port} user={ROLE} password={password} dbname=postgres connect_timeout=5"
-        given = (part for switch in switches for part in ("-c", switch))
-        self._command: list[str | Path] = [binaries / "postgres", "-D", data, *given]
+        arguments = (part for switch in switches for part in ("-c", switch))
+        self._command: list[str | Path] = [binaries / "postgres", "-D", data, *arguments]
         self._user = user
         self.child = self._started()
         with psycopg.connect(self._first, autocommit=True) as connection:
@@ -82,6 +82,8 @@ def _binaries() -> Path:
 
 def _run(command: Path, *switches: str, user: str | None) -> None:
     fixed = ("--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
-    done = subprocess.run([command, *fixed, *switches], user=user, cwd="/", capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"initdb failed:\n{done.stdout}{done.stderr}")
+    result = subprocess.run(
+        [command, *fixed, *switches], user=user, cwd="/", capture_output=True, text=True, check=False
+    )
+    if result.returncode:
+        raise RuntimeError(f"initdb failed:\n{result.stdout}{result.stderr}")

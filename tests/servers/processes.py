@@ -30,8 +30,8 @@ def missing(what: str) -> NoReturn:
 
 def program(name: str, *folders: Path) -> Path:
     """The path of an installed program, looked for in the folders first; skips or fails when there is none."""
-    found = shutil.which(name, path=os.pathsep.join(map(str, folders))) or shutil.which(name)
-    return Path(found) if found else missing(name)
+    path = shutil.which(name, path=os.pathsep.join(map(str, folders))) or shutil.which(name)
+    return Path(path) if path else missing(name)
 
 
 _held: list[socket.socket] = []
@@ -63,10 +63,10 @@ def free_port() -> int:
 def folder(kind: str) -> Path:
     """A new private folder; those of test runs that were killed are removed on the way."""
     top = Path(tempfile.gettempdir())
-    for left in top.glob(f"{FOLDER_PREFIX}*"):
-        owner = left.name.removeprefix(FOLDER_PREFIX).split("-")[0]
+    for old_folder in top.glob(f"{FOLDER_PREFIX}*"):
+        owner = old_folder.name.removeprefix(FOLDER_PREFIX).split("-")[0]
         if not Path("/proc", owner).exists():
-            shutil.rmtree(left, ignore_errors=True)
+            shutil.rmtree(old_folder, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-{kind}-"))
 
 
@@ -82,11 +82,11 @@ def environment() -> dict[str, str]:
 
 def parents() -> dict[int, int]:
     """Every process of this machine, with the one that it belongs to."""
-    found = {}
+    parent_of = {}
     for place in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError):
-            found[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-    return found
+            parent_of[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+    return parent_of
 
 
 class Child:

@@ -31,8 +31,8 @@ def keep(file: Path) -> None:
     """Remembers a SQLite database that has tables and nothing of ours in them, unless there is one."""
     if _images:
         return
-    with closing(sqlite3.connect(file)) as made, closing(sqlite3.connect(":memory:")) as copy:
-        made.backup(copy)
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(":memory:")) as copy:
+        source.backup(copy)
         _images.append(copy.serialize())
 
 
@@ -52,8 +52,8 @@ def keep_template(url: str) -> None:
 
 
 def _has_template(connection: psycopg.Connection[Any]) -> bool:
-    found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE])
-    return found.fetchone() is not None
+    cursor = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE])
+    return cursor.fetchone() is not None
 
 
 def _copied(connection: psycopg.Connection[Any], name: str) -> bool:

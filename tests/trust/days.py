@@ -74,7 +74,7 @@ class _Clocks:
     def install(self) -> None:
         from django.utils import timezone
 
-        from tests.orders import moments
+        from tests.interleavings import moments
 
         true = self.time
         true.install()
@@ -223,7 +223,7 @@ class _Jumping:
 
 def clock(count: int, dice: random.Random, clusters: int = 6) -> list[str]:
     from migrations_app.models.cluster import Cluster
-    from tests.orders.moments import FrozenTime
+    from tests.interleavings.moments import FrozenTime
 
     scanned = prepared()
     clocks = _Clocks(FrozenTime())
@@ -314,7 +314,7 @@ class _Fleet:
 def fleet(count: int, dice: random.Random, clusters: int = 1000) -> list[str]:
     """That many hours; an answer for each."""
     from migrations_app.models.cluster import Cluster
-    from tests.orders.moments import FrozenTime
+    from tests.interleavings.moments import FrozenTime
 
     scanned, time = prepared(), FrozenTime()
     time.install()

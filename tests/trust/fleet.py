@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.office import Office, office
+from tests.browser.two_people import PagesInstallation, installation
 from tests.servers import browser
 from tests.servers.apiserver import ApiServer
 from tests.simulator.beside import ServerSimulator
@@ -19,7 +19,7 @@ from tests.simulator.story import CRDS, pods
 from tests.trust.fleet_story import Errands, FleetStory, counted
 from tests.trust.parts import Part
 from tests.trust.sites import KINDS, SIZE, Site, place_charts
-from tests.use_cases.rollouts import witness
+from tests.use_cases.rollouts import audit_log_reader
 
 FLEET = {
     "beta-1": ("beta", "dev"),
@@ -66,7 +66,7 @@ def sites(fleet: dict[str, tuple[str, str]], conversions: dict[str, dict]) -> It
 def told(opened: Browser, fleet: dict[str, tuple[str, str]], *, pictures: Path | None = None) -> list[str]:
     """Lets the campaign of that fleet run; what did not hold, after printing what was counted."""
     conversions: dict[str, dict] = {}
-    with sites(fleet, conversions) as found, office(opened) as up:
+    with sites(fleet, conversions) as found, installation(opened) as up:
         _employ(up)
         errands = Errands(up.up.data)
         try:
@@ -88,7 +88,7 @@ def told(opened: Browser, fleet: dict[str, tuple[str, str]], *, pictures: Path |
             errands.close()
 
 
-def _employ(up: Office) -> None:
+def _employ(up: PagesInstallation) -> None:
     operator = ("operate_rollout", "add_cluster", "add_scan")
     up.hire(ada=operator, cleo=("approve_rollout",), gil=("administer_policy",))
     boss = up.seated("gil")
@@ -114,8 +114,8 @@ def _judged(story: FleetStory, *, minutes: float) -> list[str]:
         events = site.server.audit_events(site.mark)
         lines += len(events)
         for rollout in story.rollouts(name):
-            wrong += [f"{name}: {words}" for words in story.office.complaints(rollout, events)]
-            writes += sum(one.took_effect for one in witness.requests(events, of=rollout))
+            wrong += [f"{name}: {words}" for words in story.installation.complaints(rollout, events)]
+            writes += sum(one.took_effect for one in audit_log_reader.requests(events, of=rollout))
     if story.errands.ask("chain") is not True:
         wrong.append("the audit log has a gap")
     rollouts = sum(len(story.rollouts(name)) for name in story.sites)

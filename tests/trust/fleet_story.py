@@ -17,7 +17,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.office import PASSWORD, SETTINGS, SOON, Office
+from tests.browser.two_people import PASSWORD, SETTINGS, SOON, PagesInstallation
 from tests.journeys.running import ROOT, bare_environment
 from tests.trust.sites import Site
 
@@ -70,7 +70,7 @@ class Member:
 class FleetStory:
     """`wrong` is the cluster whose owner installs another release first; `pictures` is where screenshots go."""
 
-    office: Office
+    installation: PagesInstallation
     errands: Errands
     operator: Page
     approver: Page
@@ -100,12 +100,12 @@ class FleetStory:
         """A scan that begins now, as a pipeline asks for it after helm."""
         cluster = uuid.UUID(self.clusters[name]).hex
         asked = f"{UNDER_WAY} AND cluster_id = '{cluster}'"
-        self._until(lambda: self.office.up.rows(asked) == [(0,)], what=f"the scans of {name} to end")
+        self._until(lambda: self.installation.up.rows(asked) == [(0,)], what=f"the scans of {name} to end")
         self.errands.ask("wake", self.errands.ask("request", self.clusters[name]))
 
     def scanned(self) -> None:
         """Every cluster has a scan and none is under way."""
-        self._until(lambda: self.office.up.rows(UNDER_WAY) == [(0,)], what="the scans to end")
+        self._until(lambda: self.installation.up.rows(UNDER_WAY) == [(0,)], what="the scans to end")
 
     def draft(self, source: str, **fields: str) -> None:
         """The operator fills in the recipe and sees the preview."""
@@ -163,11 +163,11 @@ class FleetStory:
             (self.pictures / "9-receipt.md").write_text(receipt)
 
     def state(self) -> str:
-        rows = self.office.up.rows(f"SELECT state FROM migrations_app_campaign WHERE id = '{self._key}'")
+        rows = self.installation.up.rows(f"SELECT state FROM migrations_app_campaign WHERE id = '{self._key}'")
         return str(rows[0][0])
 
     def members(self) -> list[Member]:
-        found = self.office.up.rows(
+        found = self.installation.up.rows(
             "SELECT m.cluster_name, m.state, j.id, j.state, j.cause_code, j.wait_code, s.step, s.definition"
             " FROM migrations_app_campaignmember m JOIN migrations_app_journey j ON j.id = m.journey_id"
             " LEFT JOIN migrations_app_journeysteprow s ON s.journey_id = j.id AND s.state IN ('running', 'failed')"
@@ -182,10 +182,10 @@ class FleetStory:
         """Where everything stands, for a failure."""
         lines = [f"{one.name}: {one.state} {one.journey_state} {one.cause} {one.waits} {one.step} {one.definition}"
                  for one in self.members()]  # fmt: skip
-        why = self.office.up.rows(
+        why = self.installation.up.rows(
             f"SELECT state, cause_code, cause, wait_code FROM migrations_app_campaign WHERE id = '{self._key}'"
         )
-        rollouts = self.office.up.rows(
+        rollouts = self.installation.up.rows(
             "SELECT c.name, r.action, r.state, r.cause_code, r.cause FROM migrations_app_rollout r"
             " JOIN migrations_app_cluster c ON c.id = r.cluster_id WHERE r.state NOT IN ('succeeded')"
         )
@@ -201,7 +201,7 @@ class FleetStory:
         """The ids of the rollouts of that cluster that sent anything, oldest first."""
         cluster = uuid.UUID(self.clusters[name]).hex
         asked = f"SELECT id FROM migrations_app_rollout WHERE cluster_id = '{cluster}' AND started_at IS NOT NULL"
-        return [str(uuid.UUID(pk)) for (pk,) in self.office.up.rows(f"{asked} ORDER BY started_at")]
+        return [str(uuid.UUID(pk)) for (pk,) in self.installation.up.rows(f"{asked} ORDER BY started_at")]
 
     @property
     def _key(self) -> str:
@@ -255,7 +255,7 @@ class FleetStory:
         """The owner brings the chart of the CRDs to the release that runs, as the step says; a scan proves it."""
         self.seen_to[(one.journey, one.step)] = 1
         asked = f"SELECT starts FROM migrations_app_journey WHERE id = '{uuid.UUID(one.journey).hex}'"
-        self.sites[one.name].upgrade_crd_chart(str(self.office.up.rows(asked)[0][0]))
+        self.sites[one.name].upgrade_crd_chart(str(self.installation.up.rows(asked)[0][0]))
         self.scan(one.name)
         return True
 
@@ -278,7 +278,7 @@ class FleetStory:
         """The next wave is opened, or a campaign that stopped without a broken upgrade is resumed."""
         page = self.operator
         asked = f"SELECT wait_code, needs_person FROM migrations_app_campaign WHERE id = '{self._key}'"
-        ((waits, person),) = self.office.up.rows(asked)
+        ((waits, person),) = self.installation.up.rows(asked)
         if state == "running" and person and waits in ("person", "stops"):
             page.goto(f"/campaigns/{self.campaign}/")
             if page.locator("#open-note").count():

@@ -11,9 +11,9 @@ from tests.newest import NEWEST
 from tests.servers.apiserver import ApiServer
 from tests.servers.processes import discard, folder
 from tests.trust.parts import Part
-from tests.use_cases.campaigns.walk import ELSEWHERE, OVERSEER, Walk
-from tests.use_cases.rollouts.crew import KILLED, Crew, crew
+from tests.use_cases.campaigns.walk import CAMPAIGN_WORKER, ELSEWHERE, Walk
 from tests.use_cases.rollouts.killing import VERBS, effects, step
+from tests.use_cases.rollouts.workers import KILLED, WorkerProcesses, worker_processes
 
 AT_ONCE = 8
 """Rollouts whose workers run side by side."""
@@ -23,11 +23,11 @@ EVERY = ["s001", "s002", "s003", "s004"]
 
 
 @contextmanager
-def _people() -> Iterator[tuple[Crew, ApiServer]]:
-    """A foreman with a database of its own, and a real API server whose audit log is the witness."""
+def _people() -> Iterator[tuple[WorkerProcesses, ApiServer]]:
+    """Worker processes with a database of their own, and a real API server, whose audit log is compared."""
     server, place = ApiServer(), folder("trust")
     try:
-        with crew(server, place) as gang:
+        with worker_processes(server, place) as gang:
             gang.mark = server.audit_mark()
             yield gang, server
     finally:
@@ -47,7 +47,7 @@ def killed_workers(count: int, dice: random.Random) -> Sequence[str]:
     return told[:count]
 
 
-def _round(gang: Crew, server: ApiServer, *, count: int, first: int, dice: random.Random) -> list[str]:
+def _round(gang: WorkerProcesses, server: ApiServer, *, count: int, first: int, dice: random.Random) -> list[str]:
     rows = [
         gang.rollout(*(step(server, verb, f"{verb}-{first}-{number}") for verb in dice.sample(VERBS, len(VERBS))))
         for number in range(count)
@@ -63,7 +63,7 @@ def _round(gang: Crew, server: ApiServer, *, count: int, first: int, dice: rando
     return [end or why for one in ends for end, why in zip(one, wrong, strict=True)]
 
 
-def _complaint(gang: Crew, server: ApiServer, row: str) -> str:
+def _complaint(gang: WorkerProcesses, server: ApiServer, row: str) -> str:
     if (state := gang.state(row)) != "succeeded":
         return f"ended as {state}"
     if said := gang.complaints(row):
@@ -87,7 +87,7 @@ def _walked(dice: random.Random) -> list[str]:
     place = folder("trust")
     try:
         charts.real_chart(place / "d" / "charts", f"v{NEWEST}", version=NEWEST)
-        with crew(servers["blue"], place, module=OVERSEER) as people:
+        with worker_processes(servers["blue"], place, module=CAMPAIGN_WORKER) as people:
             points = [one for one in people.ask("points") if one not in ELSEWHERE]
             walk = Walk(people, servers, deadly=lambda died: _one_of(points, died, dice=dice))
             try:

@@ -1,4 +1,4 @@
-"""All orders of what workers, people, the sweep, kills and API answers do to a rollout (A15): tests/orders."""
+"""All orders of what workers, people, the sweep, kills and API answers do to a rollout (A15): tests/interleavings."""
 
 import json
 import random
@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from tests.interleavings.scenes import SCENES
 from tests.measures import ROOT
-from tests.orders.scenes import SCENES
 from tests.trust.parts import Part
 
 DEPTHS = (1, 2)
@@ -21,7 +21,7 @@ def walks(count: int, _: random.Random) -> Sequence[str]:
 
 
 def _broken(scene: str, depth: int) -> str:
-    words = [sys.executable, "-m", "tests.orders", "--scene", scene, "--depth", str(depth)]
+    words = [sys.executable, "-m", "tests.interleavings", "--scene", scene, "--depth", str(depth)]
     told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     if not told.stdout:
         return f"{scene} at depth {depth} was not walked: {told.stderr[-200:]}"

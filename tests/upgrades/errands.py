@@ -1,12 +1,12 @@
 """What a test of two releases asks of the older one, in a process with its code and settings: lines of JSON.
 
-Run as `python -m tests.upgrades.errands`; the words of the foreman, and three more.
+Run as `python -m tests.upgrades.errands`; the words of `worker_process`, and three more.
 """
 
 import uuid
 from typing import Any
 
-from tests.use_cases.rollouts import foreman
+from tests.use_cases.rollouts import worker_process
 
 
 def visitor() -> dict[str, str]:
@@ -39,7 +39,7 @@ def wake(rollout: str) -> bool:
     return tasks.wake_rollout(uuid.UUID(rollout), tasks.advance_rollout)
 
 
-WORDS: dict[str, Any] = foreman.WORDS | {"visitor": visitor, "sample": sample, "wake": wake}
+WORDS: dict[str, Any] = worker_process.WORDS | {"visitor": visitor, "sample": sample, "wake": wake}
 
 if __name__ == "__main__":
-    foreman.serve(WORDS)
+    worker_process.serve(WORDS)

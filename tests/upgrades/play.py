@@ -13,8 +13,8 @@ from tests.upgrades.load import Load
 from tests.upgrades.releases import Release
 from tests.upgrades.site import PATIENCE, Running, Site
 from tests.use_cases.rollouts.building import config_map, painting
-from tests.use_cases.rollouts.crew import Crew
 from tests.use_cases.rollouts.killing import effects
+from tests.use_cases.rollouts.workers import WorkerProcesses
 
 STEPS = ["s001", "s002", "s003"]
 ANSWERS = 8
@@ -32,7 +32,7 @@ class Play:
     """`now` are the processes that serve; each change leaves the other release's in their place."""
 
     site: Site
-    gang: Crew
+    gang: WorkerProcesses
     proxy: FaultProxy
     slow: SlowCluster
     slow_id: str
@@ -108,7 +108,7 @@ class Play:
 def playing(site: Site, release: Release, server: ApiServer) -> Iterator[Play]:
     """That release serves, with a fleet of samples, a slow cluster and a real API server behind a proxy."""
     site.schema(release)
-    gang, proxy = Crew(site.errands(release), server), FaultProxy(server)
+    gang, proxy = WorkerProcesses(site.errands(release), server), FaultProxy(server)
     gang.mark = server.audit_mark()
     load = None
     try:

@@ -12,7 +12,7 @@ from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.policies import Rules, change_policy
 from tests.builders_rollouts import a_rollout, a_yes, entitled, taint
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import ADMINISTER, APPROVE, OPERATE, actor, person, user, yes
+from tests.use_cases.people import ADMINISTER, APPROVE, OPERATE, actor, person, user, yes
 
 DESTROYS = {"risk": "destructive"}
 

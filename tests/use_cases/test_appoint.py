@@ -13,7 +13,7 @@ from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.accounts import management, tokens
 from migrations_app.use_cases.accounts.management import RoleGrant
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import person, user
+from tests.use_cases.people import person, user
 
 pytestmark = pytest.mark.django_db
 

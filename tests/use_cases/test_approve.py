@@ -14,7 +14,7 @@ from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft, roll_back
 from tests.builders_rollouts import a_line, a_rollout, a_yes, taint
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import APPROVE, OPERATE, actor, person, user, yes
+from tests.use_cases.people import APPROVE, OPERATE, actor, person, user, yes
 
 pytestmark = pytest.mark.django_db
 

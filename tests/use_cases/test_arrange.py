@@ -16,7 +16,7 @@ from migrations_app.queries.fleet.waivers import held_at, held_everywhere, waive
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.scans import queue, waivers
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import ADMINISTER, person, user
+from tests.use_cases.people import ADMINISTER, person, user
 from tests.use_cases.waivers import a_wish
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from migrations_app.queries.rollouts.policies import own_policies, policy_row
 from migrations_app.use_cases.rollouts.policies import Rules, change_policy, drop_policy
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import ADMINISTER, OPERATE, actor, person, user
+from tests.use_cases.people import ADMINISTER, OPERATE, actor, person, user
 
 pytestmark = pytest.mark.django_db
 ASKED = {"low": 0, "medium": 1, "high": 1, "destructive": 2}

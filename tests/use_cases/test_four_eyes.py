@@ -11,12 +11,12 @@ from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.rollouts.policies import CONTROLLER_UPGRADES_OFF
 from migrations_app.use_cases.rollouts import approvals as flow
 from tests.builders_rollouts import remove
-from tests.use_cases import ways_round_approving, ways_round_starting
-from tests.use_cases.cast import actor, person
+from tests.use_cases import approval_bypasses, start_bypasses
 from tests.use_cases.four_eyes import BYPASSES, DESTROYS, Stage
+from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
-PLACES = (ways_round_approving, ways_round_starting)
+PLACES = (approval_bypasses, start_bypasses)
 """Importing them fills BYPASSES."""
 
 

@@ -24,8 +24,8 @@ from tests.builders_rollouts import IDENTITY, a_plan, a_rollout
 from tests.builders_rows import a_cluster
 from tests.clients.one_cluster import OneCluster, kubeconfig_for
 from tests.fakes.evilk8s import EvilServer
-from tests.use_cases.cast import ADMINISTER, OPERATE, actor, person, user
 from tests.use_cases.eks import KEYS
+from tests.use_cases.people import ADMINISTER, OPERATE, actor, person, user
 from tests.use_cases.rollouts.test_changed_objects import rebuild
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch
 from migrations_app.queries.rollouts.policies import switch_now
 from migrations_app.use_cases.rollouts.kill_switch import ask_to_lift, keep_stopped, lift, stop_everything
-from tests.use_cases.cast import ADMINISTER, APPROVE, OPERATE, actor, person, user
+from tests.use_cases.people import ADMINISTER, APPROVE, OPERATE, actor, person, user
 
 pytestmark = pytest.mark.django_db
 

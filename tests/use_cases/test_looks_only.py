@@ -21,7 +21,7 @@ from migrations_app.use_cases.campaigns.requests import CampaignRequest
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import person
+from tests.use_cases.people import person
 
 pytestmark = pytest.mark.django_db
 ADA = Actor(name="ada")

@@ -18,7 +18,7 @@ from migrations_app.use_cases.notifications.publish import publish_event
 from migrations_app.use_cases.notifications.routing import PEOPLE, route_events
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import ADMINISTER, user
+from tests.use_cases.people import ADMINISTER, user
 
 pytestmark = pytest.mark.django_db
 

@@ -25,7 +25,7 @@ from tests.builders_rehearsals import a_rehearsal, plan_row, played
 from tests.builders_rollouts import a_rollout, a_yes, taint
 from tests.builders_rows import a_cluster
 from tests.rehearsals.scene import Scene
-from tests.use_cases.cast import APPROVE, OPERATE, actor, person, user, yes
+from tests.use_cases.people import APPROVE, OPERATE, actor, person, user, yes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FAILURES = (Failure("full_zone"), Failure("webhook_down"))

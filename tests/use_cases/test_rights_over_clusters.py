@@ -26,7 +26,7 @@ from migrations_app.use_cases.rollouts.limits import refuse_without_right
 from migrations_app.use_cases.scans import waivers
 from tests.builders_rollouts import a_rollout, a_yes
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import actor, person, user, yes
+from tests.use_cases.people import actor, person, user, yes
 from tests.use_cases.waivers import a_wish
 
 pytestmark = pytest.mark.django_db

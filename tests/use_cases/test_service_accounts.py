@@ -28,7 +28,7 @@ from migrations_app.use_cases.accounts.management import RoleGrant
 from migrations_app.use_cases.accounts.networks import MOST_NETWORKS, checked_networks, inside
 from migrations_app.use_cases.accounts.services import ServiceRules
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import person, user
+from tests.use_cases.people import person, user
 
 pytestmark = pytest.mark.django_db
 HOME, AWAY = "192.0.2.7", "198.51.100.7"

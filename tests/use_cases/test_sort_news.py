@@ -27,8 +27,8 @@ from migrations_app.use_cases.rollouts import kill_switch
 from migrations_app.use_cases.scans import waivers
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
-from tests.use_cases.cast import ADMINISTER, OPERATE, actor, person, user
 from tests.use_cases.news import add, ripen
+from tests.use_cases.people import ADMINISTER, OPERATE, actor, person, user
 from tests.use_cases.waivers import a_wish
 
 pytestmark = pytest.mark.django_db

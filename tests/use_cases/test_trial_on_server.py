@@ -22,7 +22,7 @@ from tests.builders_pods import OLD, OTHER, pods
 from tests.builders_pools import a_class, a_pool, a_provisioner, a_template
 from tests.servers.access import wait_for_access
 from tests.servers.waiting import eventually
-from tests.use_cases.cast import OPERATE, actor, person, user
+from tests.use_cases.people import OPERATE, actor, person, user
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.django_db(transaction=True)]
 RBAC = "rbac.authorization.k8s.io"

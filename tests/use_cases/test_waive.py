@@ -21,7 +21,7 @@ from migrations_app.queries.scans.findings import FindingAsk, finding_page
 from migrations_app.use_cases.scans import queue, waivers
 from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
-from tests.use_cases.cast import ADMINISTER, person, user
+from tests.use_cases.people import ADMINISTER, person, user
 from tests.use_cases.waivers import a_wish
 
 pytestmark = pytest.mark.django_db

@@ -21,7 +21,7 @@ from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.scans import waivers
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
-from tests.use_cases.cast import ADMINISTER, person, user
+from tests.use_cases.people import ADMINISTER, person, user
 from tests.use_cases.waivers import a_wish
 
 pytestmark = pytest.mark.django_db

@@ -29,7 +29,7 @@ from tests.fakes.conversion_webhook import service_webhook
 from tests.fakes.evilk8s import AUTHORITY
 from tests.servers.apiserver_files import a_service_address
 from tests.servers.crds import without_rules
-from tests.use_cases.cast import APPROVE, OPERATE, actor, person, user, yes
+from tests.use_cases.people import APPROVE, OPERATE, actor, person, user, yes
 from tests.use_cases.test_broken_conversion import CLASS, POOL
 
 ACTION = "mend_conversion"

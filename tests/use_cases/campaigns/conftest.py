@@ -3,7 +3,7 @@
 import pytest
 
 from tests.use_cases.campaigns import stage
-from tests.use_cases.cast import APPROVE, OPERATE, user
+from tests.use_cases.people import APPROVE, OPERATE, user
 
 
 @pytest.fixture

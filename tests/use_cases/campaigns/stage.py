@@ -22,8 +22,8 @@ from migrations_app.use_cases.campaigns.requests import CampaignRequest
 from migrations_app.use_cases.campaigns.worker import advance_campaign
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage as journeys
+from tests.use_cases.people import actor, person
 
 LANDS = journeys.LANDS
 QUICK = Gates(soak_seconds=0, person="never")

@@ -25,8 +25,8 @@ from tests.builders_journeys import a_journey
 from tests.builders_rollouts import a_plan, a_rollout, remove
 from tests.use_cases.campaigns import stage
 from tests.use_cases.campaigns.test_settled_before import NOTE, running, steps_of
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage as journeys
+from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
 

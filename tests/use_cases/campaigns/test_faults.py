@@ -8,8 +8,8 @@ from migrations_app.templatetags.campaign_tags import member_cause
 from migrations_app.templatetags.journey_tags import CAUSES
 from migrations_app.use_cases.campaigns import lifecycle, settling
 from tests.use_cases.campaigns import stage
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage as journeys
+from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
 FAULTS = ("helm_missing", "helm_version", "chart_not_pulled", "no_chart", "release_pending", "release_failed")

@@ -13,8 +13,8 @@ from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
 from migrations_app.use_cases.journeys.lifecycle import resume_journey
 from tests.use_cases.campaigns import stage
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys.stage import refusal
+from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
 

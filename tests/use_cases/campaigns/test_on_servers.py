@@ -6,8 +6,8 @@ from tests.actions import charts
 from tests.newest import NEWEST
 from tests.servers.apiserver import ApiServer
 from tests.servers.processes import discard, folder
-from tests.use_cases.campaigns.walk import ELSEWHERE, OVERSEER, Walk, each_once
-from tests.use_cases.rollouts.crew import crew
+from tests.use_cases.campaigns.walk import CAMPAIGN_WORKER, ELSEWHERE, Walk, each_once
+from tests.use_cases.rollouts.workers import worker_processes
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.timeout(900)]  # some ninety seconds, and more where others work
 
@@ -29,7 +29,7 @@ def second():
 
 @pytest.fixture
 def people(clean_apiserver, place):
-    with crew(clean_apiserver, place, module=OVERSEER) as found:
+    with worker_processes(clean_apiserver, place, module=CAMPAIGN_WORKER) as found:
         yield found
 
 

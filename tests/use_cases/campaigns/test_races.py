@@ -12,7 +12,7 @@ from migrations_app.use_cases.campaigns.moves import WokenByCampaign, make_campa
 from migrations_app.use_cases.campaigns.preview import missing_previews, preview_member
 from migrations_app.use_cases.campaigns.transitions import load_campaign
 from tests.use_cases.campaigns import stage
-from tests.use_cases.cast import actor, person
+from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
 

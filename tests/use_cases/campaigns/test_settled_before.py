@@ -22,9 +22,9 @@ from migrations_app.use_cases.audit import log
 from migrations_app.use_cases.campaigns import approvals, member_journeys, settling
 from tests.builders_rollouts import IDENTITY, a_plan, remove, taint
 from tests.use_cases.campaigns import stage
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.journeys.test_outline import CLUSTER, removals, told
+from tests.use_cases.people import actor, person
 
 LANDS, NOTE = journeys.LANDS, "quotas and roles were compared"
 PERMITTED, ROOM, ELSEWHERE = "controller_permitted", "aws_has_room", "policy_size_fits"

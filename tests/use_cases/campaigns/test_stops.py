@@ -28,9 +28,9 @@ from migrations_app.use_cases.journeys.holds import change_hold
 from migrations_app.use_cases.journeys.lifecycle import pause_journey, resume_journey
 from tests.builders_rollouts import a_rollout
 from tests.use_cases.campaigns import stage
-from tests.use_cases.cast import actor, person, user
 from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.journeys.stage import refusal
+from tests.use_cases.people import actor, person, user
 
 pytestmark = pytest.mark.django_db
 

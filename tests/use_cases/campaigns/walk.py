@@ -9,10 +9,10 @@ from tests.acceptance.real_clusters import load
 from tests.newest import NEWEST
 from tests.servers.api_client import RefusedError
 from tests.servers.apiserver import ApiServer
-from tests.use_cases.rollouts import witness
-from tests.use_cases.rollouts.crew import KILLED, Crew
+from tests.use_cases.rollouts import audit_log_reader
+from tests.use_cases.rollouts.workers import KILLED, WorkerProcesses
 
-OVERSEER = "tests.use_cases.campaigns.overseer"
+CAMPAIGN_WORKER = "tests.use_cases.campaigns.worker_process"
 CLEAN = clusters.find("v1-13")
 WRONG = "1.2.3"
 """A release that is neither the one before nor the one that the campaign leads to."""
@@ -36,7 +36,7 @@ def runs(server: ApiServer, release: str) -> None:
 class Walk:
     """`deadly` says before each shift at which points its worker is killed; `died` are those where one was."""
 
-    people: Crew
+    people: WorkerProcesses
     servers: Mapping[str, ApiServer]
     deadly: Callable[[list[str]], dict[str, int]] = lambda _: {}
     died: list[str] = field(default_factory=list)
@@ -149,13 +149,15 @@ class Walk:
         self.green_is_upgraded()
         self.judge()
 
-    def _written(self, server: ApiServer, mark: int, made: str) -> list[witness.Seen]:
+    def _written(self, server: ApiServer, mark: int, made: str) -> list[audit_log_reader.Seen]:
         """What the rollouts of the journey wrote, by the server's own audit log, after our journal was compared."""
         found = []
         for rollout in self.people.ask("rollouts", made):
-            seen = Crew(self.people.process, server, mark)
+            seen = WorkerProcesses(self.people.process, server, mark)
             assert seen.complaints(rollout) == []
-            found += [one for one in witness.requests(server.audit_events(mark), of=rollout) if one.took_effect]
+            found += [
+                one for one in audit_log_reader.requests(server.audit_events(mark), of=rollout) if one.took_effect
+            ]
         return found
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.use_cases.cast import APPROVE, OPERATE, user
 from tests.use_cases.journeys import stage
+from tests.use_cases.people import APPROVE, OPERATE, user
 
 
 @pytest.fixture

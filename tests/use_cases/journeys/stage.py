@@ -24,7 +24,7 @@ from migrations_app.use_cases.journeys.worker import advance_journey
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from tests.builders_rollouts import a_plan, taint
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
-from tests.use_cases.cast import actor, person
+from tests.use_cases.people import actor, person
 
 HOP, STARTS, LANDS = "0.33+", "0.32.10", "0.33.10"
 FENCE = ("nodes_owned_by_nodeclaims", "rollout")

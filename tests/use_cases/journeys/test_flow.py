@@ -20,9 +20,9 @@ from migrations_app.use_cases.journeys.lifecycle import (
 )
 from tests.builders_rollouts import POOL, remove, taint
 from tests.builders_rows import a_report, a_snapshot
-from tests.use_cases.cast import APPROVE, OPERATE, actor, person, user
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
+from tests.use_cases.people import APPROVE, OPERATE, actor, person, user
 
 pytestmark = pytest.mark.django_db
 CLEAR = "pass"

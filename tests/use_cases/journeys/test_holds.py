@@ -27,9 +27,9 @@ from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.start_checks import why_not_start
 from tests.builders_rollouts import a_line, a_rollout, taint
-from tests.use_cases.cast import OPERATE, actor, person, user
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
+from tests.use_cases.people import OPERATE, actor, person, user
 
 LOW = taint(risk="low")
 STATES = ("draft", "previewed", "awaiting_approval", "approved", "running", "paused", "succeeded", "failed", "aborted",

@@ -17,9 +17,9 @@ from migrations_app.use_cases.rollouts import preview, worker
 from tests.actions.on_server import QUICK, installed, put, registered
 from tests.actions.way_back import lasting
 from tests.builders_pools import a_pool
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.test_holds import paused
+from tests.use_cases.people import actor, person
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from tests.actions import charts
 from tests.newest import NEWEST
 from tests.servers.api_client import RefusedError
 from tests.servers.processes import discard, folder
-from tests.use_cases.rollouts import witness
-from tests.use_cases.rollouts.crew import KILLED, crew
+from tests.use_cases.rollouts import audit_log_reader
+from tests.use_cases.rollouts.workers import KILLED, worker_processes
 
 pytestmark = pytest.mark.apiserver
-FOREMAN = "tests.use_cases.journeys.foreman"
+WORKER_MODULE = "tests.use_cases.journeys.worker_process"
 CLEAN = clusters.find("v1-13")
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TOLD_BY_THE_CONTROLLER = ("Deployment", "Secret")
@@ -33,7 +33,7 @@ def place():
 
 @pytest.fixture
 def people(clean_apiserver, place):
-    with crew(clean_apiserver, place, module=FOREMAN) as found:
+    with worker_processes(clean_apiserver, place, module=WORKER_MODULE) as found:
         found.mark = clean_apiserver.audit_mark()
         found.ask("enlist")
         yield found
@@ -111,7 +111,9 @@ def test_a_journey_is_walked_to_its_end_although_workers_are_killed(people, clea
 
     (made,) = people.ask("rollouts", journey)
     assert (people.state(made), people.complaints(made)) == ("succeeded", [])
-    written = [one for one in witness.requests(clean_apiserver.audit_events(people.mark), of=made) if one.took_effect]
+    written = [
+        one for one in audit_log_reader.requests(clean_apiserver.audit_events(people.mark), of=made) if one.took_effect
+    ]
     lines = [step for step, _, _, outcome in people.journal(made) if outcome == "applied"]
     assert sorted(one.step for one in written) == sorted(lines)
     assert len(set(lines)) == len(lines) >= len(before)
@@ -158,7 +160,9 @@ def test_it_is_taken_back_to_a_step_and_asks_before_it_goes_forward(people, clea
     # CRDs that were made stay: deleting them would delete their objects. That is told, not hidden.
     assert all(name in here["words"] for name in now.keys() - before.keys()), here
     assert (people.state(made), people.complaints(made), people.complaints(forward)) == ("succeeded", [], [])
-    written = [one for one in witness.requests(clean_apiserver.audit_events(people.mark), of=made) if one.took_effect]
+    written = [
+        one for one in audit_log_reader.requests(clean_apiserver.audit_events(people.mark), of=made) if one.took_effect
+    ]
     assert sorted(one.step for one in written) == sorted({one.step for one in written}) != []
 
     # The cluster is not as it was when the plan was shown: forward again, the new plan stops and asks people.

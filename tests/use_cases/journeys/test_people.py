@@ -19,9 +19,9 @@ from migrations_app.use_cases.journeys.worker import stranded_journeys
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from tests.builders_rehearsals import a_rehearsal
 from tests.builders_rollouts import a_rollout, a_yes
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
+from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
 CLEAR = "pass"

@@ -7,8 +7,8 @@ from migrations_app.models.journey import JourneyStepRow
 from migrations_app.models.rollout import NodeSkip
 from migrations_app.queries.journeys.journeys import journey_detail
 from migrations_app.use_cases.journeys import steps as people
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage
+from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
 

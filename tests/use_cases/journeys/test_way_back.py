@@ -16,10 +16,9 @@ from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_jou
 from migrations_app.use_cases.journeys.taking_back import take_back
 from migrations_app.use_cases.rollouts.approvals import approve
 from tests.builders_rollouts import a_line
-from tests.use_cases import cast
-from tests.use_cases.cast import actor, person
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
+from tests.use_cases.people import actor, person, yes
 
 pytestmark = pytest.mark.django_db
 WEIGHED = ("aws_looked_at", "iam")
@@ -66,7 +65,7 @@ def agreed(row, who) -> Rollout:
     stage.advanced(row, 1)
     made = rollback(row)
     assert made.state == "awaiting_approval"
-    approve(made.pk, person(who), yes=cast.yes(made), by=actor(who))
+    approve(made.pk, person(who), yes=yes(made), by=actor(who))
     stage.advanced(row, 1)
     made.refresh_from_db()
     return made

@@ -5,7 +5,7 @@ import pytest
 from migrations_app.queries.visibility import ALL, visibility_scope
 from migrations_app.use_cases.pull_requests.preview import PreviewRequest
 from tests.fakes.git_hosts import FakeGitHub, FakeGitLab
-from tests.use_cases.cast import OPERATE, person, user
+from tests.use_cases.people import OPERATE, person, user
 from tests.use_cases.pull_requests.stage import CHECK, FILES, HOP, a_delivered_cluster, registered, running
 
 

@@ -26,7 +26,7 @@ from migrations_app.models.pull_request import PullRequest
 from migrations_app.queries.pull_requests import newest_by_check
 from migrations_app.use_cases.pull_requests.opening import open_request, refresh_request
 from migrations_app.use_cases.pull_requests.preview import PreviewRequest, git_places, proposal_of
-from tests.use_cases.cast import OPERATE, person, user
+from tests.use_cases.people import OPERATE, person, user
 from tests.use_cases.pull_requests.stage import (
     CHECK,
     FILE,

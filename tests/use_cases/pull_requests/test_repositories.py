@@ -27,7 +27,7 @@ from migrations_app.use_cases.pull_requests.repositories import (
     forget_repository,
     register_repository,
 )
-from tests.fakes.git_hosts import TOKEN, FakeGitHub, Told
+from tests.fakes.git_hosts import TOKEN, FakeGitHub, HostRefusal
 from tests.use_cases.pull_requests.stage import (
     CHECK,
     FILE,
@@ -123,8 +123,8 @@ class FakeGitHubApp(FakeGitHub):
             request.headers["authorization"].removeprefix("Bearer "), options={"verify_signature": False}
         )
         if self.ended or claims["iss"] != "77" or claims["exp"] - claims["iat"] > 600:
-            raise Told(404, {"message": "Integration not found"})
-        raise Told(201, {"token": self.token, "expires_at": "2099-01-01T00:00:00Z"})
+            raise HostRefusal(404, {"message": "Integration not found"})
+        raise HostRefusal(201, {"token": self.token, "expires_at": "2099-01-01T00:00:00Z"})
 
 
 def test_a_github_app_signs_in_and_an_ended_one_is_told(settings, monkeypatch, tmp_path, eva):

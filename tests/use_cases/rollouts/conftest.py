@@ -1,4 +1,4 @@
-"""What tests of rollouts under faults share: a quick worker, a proxy that misbehaves, and the witness at the end."""
+"""What tests of rollouts under faults share: a quick worker, a faulty proxy, and the audit log compared at the end."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 from migrations_app.use_cases.rollouts import steps, worker
 from tests.servers.fault_proxy import FaultProxy
-from tests.use_cases.rollouts.testimony import complaints_of
+from tests.use_cases.rollouts.journal_check import complaints_of
 
 QUICK = {
     "allow_loopback": True,

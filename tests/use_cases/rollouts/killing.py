@@ -1,6 +1,6 @@
 """Rollouts of all kinds of steps for tests that kill their workers, and what the API server saw of them."""
 
-from tests.use_cases.rollouts import witness
+from tests.use_cases.rollouts import audit_log_reader
 from tests.use_cases.rollouts.building import config_map, creating, deleting, node, painting, tainting
 
 VERBS = ("patch", "apply", "create", "delete")
@@ -20,5 +20,5 @@ def step(server, verb, name):
 
 def effects(server, row, gang):
     """How often each step took effect, as the server saw it."""
-    found = witness.requests(server.audit_events(gang.mark), of=row)
+    found = audit_log_reader.requests(server.audit_events(gang.mark), of=row)
     return sorted(one.step for one in found if one.took_effect)

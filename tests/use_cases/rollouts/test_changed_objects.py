@@ -21,7 +21,7 @@ from tests.use_cases.rollouts.building import (
     rollout,
     tainting,
 )
-from tests.use_cases.rollouts.meddling import beside, refusal
+from tests.use_cases.rollouts.concurrent_changes import beside, refusal
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 

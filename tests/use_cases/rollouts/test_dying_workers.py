@@ -7,8 +7,8 @@ import pytest
 
 from migrations_app.use_cases.rollouts import journal
 from tests.servers.processes import discard, folder
-from tests.use_cases.rollouts.crew import KILLED, STOPPED, crew
 from tests.use_cases.rollouts.killing import VERBS, effects, step
+from tests.use_cases.rollouts.workers import KILLED, STOPPED, worker_processes
 
 pytestmark = pytest.mark.own_processes
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -16,8 +16,8 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 @pytest.fixture(scope="module")
 def people(apiserver):
-    place = folder("crew")
-    with crew(apiserver, place) as found:
+    place = folder("workers")
+    with worker_processes(apiserver, place) as found:
         yield found
     discard(place)
 

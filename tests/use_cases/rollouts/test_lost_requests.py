@@ -1,4 +1,4 @@
-"""Requests and answers that are lost, late or copied: settled by reading, with the API server as witness."""
+"""Requests and answers that are lost, late or copied: settled by reading, compared with the API server's audit log."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from tests.use_cases.rollouts.building import (
     rollout,
     tainting,
 )
-from tests.use_cases.rollouts.meddling import beside, one_of
+from tests.use_cases.rollouts.concurrent_changes import beside, one_of
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 

@@ -10,7 +10,7 @@ from migrations_app.actions.plan import Step
 from migrations_app.use_cases.rollouts import worker
 from tests.servers.crds import documents
 from tests.use_cases.rollouts.building import APPLIED, NODE_PATH, advanced, ended, node, outcomes, rollout, tainting
-from tests.use_cases.rollouts.meddling import reconnected, refusal
+from tests.use_cases.rollouts.concurrent_changes import reconnected, refusal
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 

@@ -13,7 +13,7 @@ from migrations_app.use_cases.rollouts.transitions import waiting_scan
 from migrations_app.use_cases.scans import queue
 from tests.builders_rollouts import a_rollout, taint
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import OPERATE, actor, person, user
+from tests.use_cases.people import OPERATE, actor, person, user
 from tests.use_cases.rollouts.building import advanced, node, rollout, tainting
 
 pytestmark = pytest.mark.django_db(transaction=True)

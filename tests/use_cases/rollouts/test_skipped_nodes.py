@@ -14,8 +14,8 @@ from migrations_app.models.rollout import Attempt, NodeSkip, Rollout
 from migrations_app.queries.rollouts.detail import rollout_detail
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.lifecycle import skip_node
-from tests.use_cases.cast import APPROVE, OPERATE, actor, person, user
 from tests.use_cases.journeys.stage import refusal
+from tests.use_cases.people import APPROVE, OPERATE, actor, person, user
 from tests.use_cases.rollouts.building import advanced, config_map, deleting, ended, node, outcomes, painting, rollout
 
 pytestmark = [pytest.mark.django_db(transaction=True)]

@@ -15,8 +15,8 @@ from migrations_app.use_cases.notifications.publish import publish_event
 from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.use_cases.samples.load import load_samples
 from tests.builders_rows import a_cluster
-from tests.use_cases.cast import person
 from tests.use_cases.news import add
+from tests.use_cases.people import person
 
 pytestmark = pytest.mark.django_db
 

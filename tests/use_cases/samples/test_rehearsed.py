@@ -13,7 +13,7 @@ from migrations_app.use_cases.rehearsals.document import read_document
 from migrations_app.use_cases.rollouts.preview import prepare
 from migrations_app.use_cases.samples.clusters import make_all
 from migrations_app.use_cases.samples.path import SamplePath, do_next
-from tests.use_cases.cast import OPERATE, actor, person, user
+from tests.use_cases.people import OPERATE, actor, person, user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

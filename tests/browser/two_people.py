@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.journeys.running import ROOT, Up, bare_environment, kill
 from tests.servers import processes
-from tests.use_cases.rollouts import witness
+from tests.use_cases.rollouts import audit_log_reader
 
 PASSWORD = "correct horse battery staple"
 SETTINGS = {
@@ -28,7 +28,7 @@ SOON, LONG = 60_000, 480_000
 
 
 @dataclass(slots=True)
-class Office:
+class PagesInstallation:
     """One installation with its people, each at a browser of their own. `errors` is what their consoles said."""
 
     up: Up
@@ -80,22 +80,22 @@ class Office:
             f" WHERE rollout_id = '{uuid.UUID(rollout).hex}' ORDER BY id"
         )
         lines = [
-            witness.Line(
+            audit_log_reader.Line(
                 step=step, number=number, verb=verb, outcome=outcome, audit_id=audit_id,
                 recorded_at=at.get((step, number)),
             )
             for step, number, verb, outcome, audit_id in journal
         ]  # fmt: skip
-        return witness.complaints(witness.requests(events, of=rollout), lines)
+        return audit_log_reader.complaints(audit_log_reader.requests(events, of=rollout), lines)
 
 
 @contextmanager
-def office(opened: Browser) -> Iterator[Office]:
-    """An office that serves; nothing of it is left afterwards."""
+def installation(opened: Browser) -> Iterator[PagesInstallation]:
+    """A running installation; nothing of it is left afterwards."""
     folder = processes.folder("o")
     up = Up(folder, settings=SETTINGS, words=("--no-demo",)).start()
     try:
-        yield Office(up.serving(), opened)
+        yield PagesInstallation(up.serving(), opened)
     finally:
         left = up.family()
         up.end()
@@ -107,7 +107,7 @@ def office(opened: Browser) -> Iterator[Office]:
 class Desk:
     """One cluster in the hands of its operator and its approver. `rollouts` are those so far, by their id."""
 
-    office: Office
+    installation: PagesInstallation
     operator: Page
     approver: Page
     cluster: str

@@ -1,4 +1,4 @@
-"""How tests meddle with a rollout under way: other hands, other credentials, refusals made up by the proxy."""
+"""Changes during a rollout: by other clients, of credentials, and refusals that the proxy makes up."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -18,10 +18,10 @@ import traceback
 from dataclasses import dataclass, field
 
 from karpdash.processes.forked import die_with_parent
-from tests.orders.events import interruptions, is_undone, next_by_itself, undone
-from tests.orders.invariants import RESTLESS, InvariantCheck
-from tests.orders.picture import digest_of
-from tests.orders.stage import OrdersStage
+from tests.interleavings.events import interruptions, is_undone, next_by_itself, undone
+from tests.interleavings.invariants import RESTLESS, InvariantCheck
+from tests.interleavings.picture import digest_of
+from tests.interleavings.stage import OrdersStage
 
 SLOTS = 1 << 22
 LONGEST = 400

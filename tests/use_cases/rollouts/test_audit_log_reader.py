@@ -1,10 +1,10 @@
-"""The witness itself: it keeps silent about what is right and speaks up about each found that is wrong."""
+"""The comparison with the API server's audit log: no complaint about what is right, one about each error."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.use_cases.rollouts.witness import Line, Seen, complaints, requests
+from tests.use_cases.rollouts.audit_log_reader import Line, Seen, complaints, requests
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 BEFORE, AFTER = NOW - timedelta(seconds=1), NOW + timedelta(seconds=1)

@@ -1,6 +1,6 @@
-"""Workers that run helm and die at a named place: the words of the foreman, and how a plan with helm is made.
+"""Workers that run helm and die at a named place: the words of `worker_process`, and how a plan with helm is made.
 
-Run as `python -m tests.helm.foreman`.
+Run as `python -m tests.helm.worker_process`.
 """
 
 import os
@@ -9,7 +9,7 @@ import uuid
 from dataclasses import replace
 from pathlib import Path
 
-from tests.use_cases.rollouts import foreman
+from tests.use_cases.rollouts import worker_process
 
 TTL, RENEW = 8.0, 1.0
 DEADLINE, SPARE, FRESH = 0.3, 1.0, 2.0
@@ -47,7 +47,7 @@ def abort(row: str) -> None:
 
 
 def start(row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
-    """As the foreman's own, with leases that outlast a change of helm."""
+    """As the worker process's own, with leases that outlast a change of helm."""
     from django.db import connections
 
     connections.close_all()
@@ -58,15 +58,16 @@ def start(row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
     try:
         from migrations_app.use_cases.rollouts.helm import runs
 
-        foreman.TTL, foreman.RENEW, foreman.DEADLINE, foreman.SPARE = TTL, RENEW, DEADLINE, SPARE
+        worker_process.TTL, worker_process.RENEW = TTL, RENEW
+        worker_process.DEADLINE, worker_process.SPARE = DEADLINE, SPARE
         runs.DEADLINE_SECONDS, runs.FRESH_SECONDS = DEADLINE + FRESH, FRESH
-        foreman._work(uuid.UUID(row), point=point, nth=nth, how=getattr(signal, f"SIG{how}"))
+        worker_process._work(uuid.UUID(row), point=point, nth=nth, how=getattr(signal, f"SIG{how}"))
         code = 0
     finally:
         os._exit(code)
 
 
-WORDS = {**foreman.WORDS, **{word.__name__: word for word in (configure, plan, abort, start)}}
+WORDS = {**worker_process.WORDS, **{word.__name__: word for word in (configure, plan, abort, start)}}
 
 if __name__ == "__main__":
-    foreman.serve(WORDS)
+    worker_process.serve(WORDS)

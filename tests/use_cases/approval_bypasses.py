@@ -1,4 +1,4 @@
-"""Ways to an approval that must not be one: by the wrong person, to another plan, too late, without looking."""
+"""Attempts to approve that must fail: by the wrong person, of another plan, too late, without reading it."""
 
 import secrets
 from datetime import timedelta
@@ -10,8 +10,8 @@ from django.utils import timezone
 from migrations_app.errors import PermissionDenied
 from migrations_app.use_cases.rollouts import approvals as flow
 from tests.builders_rollouts import NONCE, remove, taint
-from tests.use_cases.cast import OPERATE, actor, person, user, yes
 from tests.use_cases.four_eyes import DESTROYS, Stage, policy, refused
+from tests.use_cases.people import OPERATE, actor, person, user, yes
 
 
 @refused("second_person")

@@ -22,12 +22,12 @@ from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.rollouts import lease, steps, worker
 from tests.builders_rollouts import a_plan, a_rollout, a_yes
 from tests.builders_rows import a_cluster
-from tests.orders.actors import RELEASE, TRANSACTION, HaltedWorker, WorkerTime, halted
-from tests.orders.moments import FrozenTime
-from tests.orders.scenes import SCENES
-from tests.orders.wire import LetterWriter, RequestLetter
+from tests.interleavings.actors import RELEASE, TRANSACTION, HaltedWorker, WorkerTime, halted
+from tests.interleavings.moments import FrozenTime
+from tests.interleavings.scenes import SCENES
+from tests.interleavings.wire import LetterWriter, RequestLetter
 from tests.twin.as_server import TwinAsServer
-from tests.use_cases.cast import ADMINISTER, APPROVE, OPERATE, actor, person, user
+from tests.use_cases.people import ADMINISTER, APPROVE, OPERATE, actor, person, user
 from tests.use_cases.rollouts.killing import step as step_of
 
 QUICK: dict[str, Any] = {"cancel_seconds": 0, "encryption_keys": (("k", b"k" * 32),)}

@@ -10,10 +10,10 @@ from django.db import OperationalError, transaction
 from migrations_app.clients.kubernetes.api import WriteResult
 from migrations_app.errors import Conflict, PermissionDenied, TimedOut
 from migrations_app.use_cases.rollouts import kill_switch, lifecycle
-from tests.orders.actors import IDENTITY, READ, TRANSACTION, WAITING, HaltedWorker
-from tests.orders.picture import RowsPicture
-from tests.orders.stage import OrdersStage
-from tests.orders.wire import BUSY, FAILED, FORBIDDEN, RequestLetter
+from tests.interleavings.actors import IDENTITY, READ, TRANSACTION, WAITING, HaltedWorker
+from tests.interleavings.picture import RowsPicture
+from tests.interleavings.stage import OrdersStage
+from tests.interleavings.wire import BUSY, FAILED, FORBIDDEN, RequestLetter
 
 MINUTE, LONG = 75, 660
 """A lease and the time for an answer are over after the first; after the second a cluster counts as unreachable."""

@@ -1,6 +1,6 @@
 """Starts workers that die or stand still at a named place: a process of its own, one JSON line in, one out.
 
-Run as `python -m tests.use_cases.rollouts.foreman`; each line is [word, argument, ...]. A worker is a fork of it: the
+Run as `python -m tests.use_cases.rollouts.worker_process`; each line is [word, argument, ...]. A worker is a fork: the
 code is loaded once, and every worker has its own connections. Only here the crash points do anything.
 """
 

@@ -1,4 +1,4 @@
-"""The test's side of the foreman: workers as processes on a database of their own, killed and stopped at will."""
+"""Starts `worker_process` for a test: workers on a database of their own, killed and stopped at will."""
 
 import json
 import os
@@ -20,14 +20,14 @@ from migrations_app.actions.plan import Step
 from tests.journeys.running import ROOT, bare_environment
 from tests.servers import schema
 from tests.servers.apiserver import ApiServer
-from tests.use_cases.rollouts import witness
+from tests.use_cases.rollouts import audit_log_reader
 
 KILLED, STOPPED = -9, 1000
-FOREMAN = "tests.use_cases.rollouts.foreman"
+WORKER_MODULE = "tests.use_cases.rollouts.worker_process"
 
 
 @dataclass(slots=True)
-class Crew:
+class WorkerProcesses:
     """`mark` is where the API server's audit log stood when the test began."""
 
     process: "subprocess.Popen[str]"
@@ -37,7 +37,7 @@ class Crew:
     pids: list[int] = field(default_factory=list)
 
     def ask(self, word: str, *arguments: Any) -> Any:
-        """What the foreman answers."""
+        """The answer of the worker process."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([word, *arguments]) + "\n")
@@ -76,8 +76,13 @@ class Crew:
 
     def complaints(self, row: str) -> list[str]:
         """What the API server's audit log says against the journal of this rollout."""
-        lines = [witness.Line(**one | {"recorded_at": _moment(one["recorded_at"])}) for one in self.ask("lines", row)]
-        return witness.complaints(witness.requests(self.server.audit_events(self.mark), of=row), lines)
+        lines = [
+            audit_log_reader.Line(**one | {"recorded_at": _moment(one["recorded_at"])})
+            for one in self.ask("lines", row)
+        ]
+        return audit_log_reader.complaints(
+            audit_log_reader.requests(self.server.audit_events(self.mark), of=row), lines
+        )
 
     def stop(self) -> None:
         for pid in self.pids:
@@ -86,8 +91,8 @@ class Crew:
 
 
 @contextmanager
-def crew(server: ApiServer, place: Path, *, module: str = FOREMAN) -> Iterator[Crew]:
-    """A crew on SQLite in the folder, or on a database beside that of the run where that is PostgreSQL."""
+def worker_processes(server: ApiServer, place: Path, *, module: str = WORKER_MODULE) -> Iterator[WorkerProcesses]:
+    """Worker processes on SQLite in the folder, or on a database beside that of the run where that is PostgreSQL."""
     file = place / "rollouts.sqlite3"
     with _database(place) as url:
         is_file = url == f"sqlite:///{file}"
@@ -97,7 +102,7 @@ def crew(server: ApiServer, place: Path, *, module: str = FOREMAN) -> Iterator[C
             "data_dir": str(datadir.prepare(place / "d")), "database_url": url, "allow_loopback": "1",
             "gate_poll": "0", "settle_seconds": "0", "cancel_seconds": "0",
         }  # fmt: skip
-        with (place / "foreman.log").open("w") as log:
+        with (place / "workers.log").open("w") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", module],
                 cwd=ROOT,
@@ -107,7 +112,7 @@ def crew(server: ApiServer, place: Path, *, module: str = FOREMAN) -> Iterator[C
                 stderr=log,
                 text=True,
             )
-        found = Crew(process, server)
+        found = WorkerProcesses(process, server)
         found.ask("prepare")
         if is_file:
             schema.keep(file)

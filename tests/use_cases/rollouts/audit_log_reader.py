@@ -1,4 +1,4 @@
-"""The API server's own audit log as witness: what karpdash did to it, against the journal and our audit log."""
+"""Reads the API server's audit log and compares karpdash's requests with the journal and karpdash's audit log."""
 
 import re
 from collections import Counter

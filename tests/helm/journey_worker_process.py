@@ -1,10 +1,10 @@
-"""As the foreman of journeys, where karpdash may run helm. Run as `python -m tests.helm.journey_foreman`."""
+"""Worker processes of journeys that may run helm. Run as `python -m tests.helm.journey_worker_process`."""
 
 import uuid
 
-from tests.helm.foreman import configure
-from tests.use_cases.journeys import foreman as journeys
-from tests.use_cases.rollouts import foreman
+from tests.helm.worker_process import configure
+from tests.use_cases.journeys import worker_process as journeys
+from tests.use_cases.rollouts import worker_process
 
 
 def plan_by_helm(cluster: str, crds: str, chart: str) -> str:
@@ -20,4 +20,4 @@ def plan_by_helm(cluster: str, crds: str, chart: str) -> str:
 WORDS = {**journeys.WORDS, "configure": configure, "plan_by_helm": plan_by_helm}
 
 if __name__ == "__main__":
-    foreman.serve(WORDS)
+    worker_process.serve(WORDS)

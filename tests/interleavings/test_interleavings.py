@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from tests.interleavings.invariants import AT_REST, INVARIANTS
 from tests.measures import ROOT
-from tests.orders.invariants import AT_REST, INVARIANTS
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -17,7 +17,7 @@ def walk(*words: str) -> tuple[int, list[dict]]:
     """Exit code, and what each line says."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("KARPDASH_", "DJANGO_"))}
     told = subprocess.run(
-        [sys.executable, "-m", "tests.orders", *words],
+        [sys.executable, "-m", "tests.interleavings", *words],
         cwd=ROOT, env=env | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert told.stdout, told.stderr

@@ -1,4 +1,4 @@
-"""`python -m tests.orders [--scene NAME] [--depth N] [--planted]`: what was walked, a line of JSON each."""
+"""`python -m tests.interleavings [--scene NAME] [--depth N] [--planted]`: what was walked, a line of JSON each."""
 
 import argparse
 import json
@@ -12,18 +12,18 @@ import django
 
 def main(arguments: list[str]) -> int:
     """Exit code 1 if an invariant was broken; with --planted, if a fault was not found."""
-    parser = argparse.ArgumentParser(prog="python -m tests.orders", description="All orders of events.")
-    parser.add_argument("--scene", default="patch", help="which rollouts: see tests/orders/scenes.py")
+    parser = argparse.ArgumentParser(prog="python -m tests.interleavings", description="All orders of events.")
+    parser.add_argument("--scene", default="patch", help="which rollouts: see scenes.py")
     parser.add_argument("--depth", type=int, default=1, help="how many interruptions one order may have")
-    parser.add_argument("--planted", action="store_true", help="the faults of tests/orders/planted.py, one by one")
+    parser.add_argument("--planted", action="store_true", help="the faults of planted.py, one by one")
     options = parser.parse_args(arguments)
     _prepare()
     return _all_planted() if options.planted else _one(options.scene, options.depth)
 
 
 def _one(scene: str, depth: int) -> int:
-    from tests.orders.stage import OrdersStage
-    from tests.orders.walk import OrdersWalk
+    from tests.interleavings.stage import OrdersStage
+    from tests.interleavings.walk import OrdersWalk
 
     found = OrdersWalk(OrdersStage(scene)).walked(depth)
     _tell({"scene": scene, "depth": depth} | found.told())
@@ -31,15 +31,15 @@ def _one(scene: str, depth: int) -> int:
 
 
 def _all_planted() -> int:
-    from tests.orders.planted import FAULTS
+    from tests.interleavings.planted import FAULTS
 
     return sum([_aside(name) for name in FAULTS])
 
 
 def _with(name: str) -> int:
-    from tests.orders import planted
-    from tests.orders.stage import OrdersStage
-    from tests.orders.walk import OrdersWalk
+    from tests.interleavings import planted
+    from tests.interleavings.stage import OrdersStage
+    from tests.interleavings.walk import OrdersWalk
 
     stage = OrdersStage(planted.FAULTS[name].scene)
     fault = planted.plant(name)

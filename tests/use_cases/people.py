@@ -1,4 +1,4 @@
-"""Who takes part in rollouts, as users and as those who decide want to know them."""
+"""The people of rollouts, as users and as the deciding half takes them."""
 
 from datetime import timedelta
 

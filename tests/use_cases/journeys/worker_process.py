@@ -1,6 +1,6 @@
-"""As the foreman of rollouts, for journeys: workers that walk a whole journey and die at a named place.
+"""Worker processes of journeys, as those of rollouts: workers that walk a whole journey and die at a named place.
 
-Run as `python -m tests.use_cases.journeys.foreman`. A worker does what tasks and the sweeper would: it moves the
+Run as `python -m tests.use_cases.journeys.worker_process`. A worker does what tasks and the sweeper would: it moves the
 journey, scans, plans and carries out rollouts, until nothing is left that goes on without a person.
 """
 
@@ -11,7 +11,7 @@ import uuid
 from datetime import timedelta
 from typing import Any
 
-from tests.use_cases.rollouts import foreman
+from tests.use_cases.rollouts import worker_process
 
 PEOPLE = {"ada": "operate_rollout", "cleo": "approve_rollout"}
 IDLE, MOST = 5, 120
@@ -85,7 +85,7 @@ def agree_back(journey: str) -> str:
     """Cleo approves the rollout that takes one back; its id."""
     from migrations_app.models.journey import JourneyRollout
     from migrations_app.use_cases.rollouts.approvals import approve as approve_rollout
-    from tests.use_cases.cast import yes
+    from tests.use_cases.people import yes
 
     made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="back").latest("pk").rollout
     approve_rollout(made.pk, _person("cleo"), yes=yes(made), by=_actor("cleo"))
@@ -165,7 +165,7 @@ def _walk(journey: uuid.UUID, *, point: str, nth: int) -> None:
     from migrations_app.use_cases.journeys.worker import advance_journey
     from migrations_app.use_cases.rollouts import journal, lease
 
-    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=foreman.TTL), foreman.RENEW  # type: ignore[assignment]  # tests only
+    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=worker_process.TTL), worker_process.RENEW  # type: ignore[assignment]  # tests only
     left = nth
 
     def reached(name: str) -> None:
@@ -216,7 +216,7 @@ def _work(cluster: uuid.UUID) -> bool:
 def _person(name: str) -> Any:
     from django.contrib.auth.models import User
 
-    from tests.use_cases.cast import person
+    from tests.use_cases.people import person
 
     return person(User.objects.get(username=name))
 
@@ -224,7 +224,7 @@ def _person(name: str) -> Any:
 def _actor(name: str) -> Any:
     from django.contrib.auth.models import User
 
-    from tests.use_cases.cast import actor
+    from tests.use_cases.people import actor
 
     return actor(User.objects.get(username=name))
 
@@ -245,7 +245,7 @@ _ALL = (
     shown,
     verbs,
 )
-WORDS = foreman.WORDS | {word.__name__: word for word in _ALL}
+WORDS = worker_process.WORDS | {word.__name__: word for word in _ALL}
 
 if __name__ == "__main__":
-    foreman.serve(WORDS)
+    worker_process.serve(WORDS)

@@ -11,7 +11,7 @@ from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
-from tests.orders.actors import IDENTITY, READ, RUNNING, WAITING, HaltedWorker, halted
+from tests.interleavings.actors import IDENTITY, READ, RUNNING, WAITING, HaltedWorker, halted
 
 FAILED = WriteResult(status=500, reason="InternalError", message="it failed")
 BUSY = WriteResult(status=429, reason="TooManyRequests", message="later", retry_after=1.0)

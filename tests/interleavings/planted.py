@@ -20,7 +20,7 @@ from migrations_app.models.rollout import Lease, Rollout
 from migrations_app.use_cases.rollouts import journal, lease, lifecycle, steps, transitions, worker
 from migrations_app.use_cases.rollouts.execution import Intent
 from migrations_app.use_cases.rollouts.journal import ExecutionContext
-from tests.orders.invariants import (
+from tests.interleavings.invariants import (
     CRASH,
     DENIED,
     FINAL,

@@ -1,7 +1,7 @@
-"""As the foreman of journeys, for campaigns: workers that walk a whole campaign and die at a named place.
+"""Worker processes of campaigns, as those of journeys: workers that walk a whole campaign and die at a named place.
 
-Run as `python -m tests.use_cases.campaigns.overseer`. A worker does what tasks and the sweeper would, for the campaign
-and for every journey of it, until nothing is left that goes on without a person.
+Run as `python -m tests.use_cases.campaigns.worker_process`. A worker does what tasks and the sweeper do, for the
+campaign and every journey of it, until nothing is left that goes on without a person.
 """
 
 import os
@@ -13,8 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.use_cases.journeys import foreman as journeys
-from tests.use_cases.rollouts import foreman
+from tests.use_cases.journeys import worker_process as journeys
+from tests.use_cases.rollouts import worker_process
 
 IDLE, MOST = 4, 200
 
@@ -164,7 +164,7 @@ def _oversee(pk: uuid.UUID, deadly: dict[str, int]) -> None:
     from migrations_app.use_cases.journeys.worker import advance_journey
     from migrations_app.use_cases.rollouts import lease
 
-    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=foreman.TTL), foreman.RENEW  # type: ignore[assignment]  # tests only
+    lease.TTL, lease.RENEW_SECONDS = timedelta(seconds=worker_process.TTL), worker_process.RENEW  # type: ignore[assignment]  # tests only
     left = dict(deadly)
     transitions.reached = _killing("campaign", left)
     journey.reached = _killing("journey", left)
@@ -204,4 +204,4 @@ _ALL = (scan, campaign, agree, go_on, retry, points, oversee, died_at, board)
 WORDS = journeys.WORDS | {word.__name__: word for word in _ALL}
 
 if __name__ == "__main__":
-    foreman.serve(WORDS)
+    worker_process.serve(WORDS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.use_cases.rollouts.explorer import explore
+from tests.use_cases.rollouts.step_model import explore
 
 NEEDED = {
     "precondition": "no double effect",  # with tokens alone a late request takes effect again: why A15 was written

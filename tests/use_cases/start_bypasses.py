@@ -1,4 +1,4 @@
-"""Ways to a start without approvals that hold: policies, rights and emergencies turned against their purpose."""
+"""Attempts to start without valid approvals: by policies, permissions and emergencies used against their purpose."""
 
 import uuid
 
@@ -14,8 +14,8 @@ from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.policies import change_policy
 from migrations_app.use_cases.rollouts.transitions import transition
 from tests.builders_rollouts import a_yes, remove
-from tests.use_cases.cast import OPERATE, actor, person, user, yes
 from tests.use_cases.four_eyes import DESTROYS, Stage, policy, refused, rules
+from tests.use_cases.people import OPERATE, actor, person, user, yes
 
 
 @refused("approval_missing")

@@ -23,8 +23,8 @@ from migrations_app.models.scan import Scan
 from migrations_app.use_cases.rollouts.execution import Intent
 from migrations_app.use_cases.rollouts.journal import ExecutionContext
 from migrations_app.use_cases.rollouts.lease import LeaseToken
-from tests.orders.actors import HaltedWorker
-from tests.orders.stage import OrdersStage
+from tests.interleavings.actors import HaltedWorker
+from tests.interleavings.stage import OrdersStage
 
 OLDEST = 3600.0
 UNKNOWN = ("", "unknown")

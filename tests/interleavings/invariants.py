@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 
 from migrations_app.use_cases.rollouts import worker
-from tests.orders.events import perform
-from tests.orders.picture import UNKNOWN, RowsPicture, picture_of
-from tests.orders.stage import OrdersStage
+from tests.interleavings.events import perform
+from tests.interleavings.picture import UNKNOWN, RowsPicture, picture_of
+from tests.interleavings.stage import OrdersStage
 
 ENDED = ("succeeded", "failed", "aborted")
 HOLDS = ("running", "paused", "needs_attention")
