@@ -259,11 +259,11 @@ class Check:
     def headline(self, rows: Sequence[Evidence], *, exact: bool = True) -> str:
         """What is wrong, for a failure with that evidence; not exact: there may be more."""
         count = sum(row.count for row in rows)
-        said = f"{count}" if exact else f"at least {count}"
+        count_text = f"{count}" if exact else f"at least {count}"
         if count == 1:
             more = "" if exact or "{count}" in self.says[0] else "; there may be more"
-            return self.says[0].format(count=said, name=rows[0].name, seen=rows[0].seen) + more
-        return self.says[1].format(count=said)
+            return self.says[0].format(count=count_text, name=rows[0].name, seen=rows[0].seen) + more
+        return self.says[1].format(count=count_text)
 
     def severity_unasked(self, hop: str) -> Severity:
         """Where nobody gave access to AWS: the open question warns, so that the hop is never plainly ready; it does not

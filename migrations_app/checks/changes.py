@@ -79,8 +79,8 @@ class HelmChange(ChangeBase, frozen=True, kw_only=True, tag="helm"):
 
     def reaches(self, lands: str) -> bool:
         """Whether it needs the release that a hop lands on, or a later one; the hop itself installs that."""
-        asked, landing = parse(self.version), parse(lands)
-        return asked is not None and landing is not None and asked >= landing
+        release, landing = parse(self.version), parse(lands)
+        return release is not None and landing is not None and release >= landing
 
 
 class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
@@ -287,8 +287,8 @@ def merge_undone(body: Body, before: Body) -> Body:
     """The merge patch that restores an object that was `before` and was changed by the merge patch `body`; both are
     parts of API objects, which contain no null.
     """
-    found: Body = {}
+    undo_body: Body = {}
     for key, value in body.items():
         old = before.get(key)
-        found[key] = merge_undone(value, old) if isinstance(value, dict) and isinstance(old, dict) else old
-    return found
+        undo_body[key] = merge_undone(value, old) if isinstance(value, dict) and isinstance(old, dict) else old
+    return undo_body

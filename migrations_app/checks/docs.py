@@ -33,10 +33,10 @@ ABOUT: dict[Phase, str] = {
 
 def page(checks: Iterable[Check], *, retired: tuple[Retired, ...] = RETIRED) -> str:
     """The whole page: a table of all checks, then each in full, by phase, then those that are not asked any more."""
-    every = tuple(checks)
-    parts = [CATALOGUE_HEAD, *_check_table(every)]
+    all_checks = tuple(checks)
+    parts = [CATALOGUE_HEAD, *_check_table(all_checks)]
     for phase in PHASES:
-        own = [check for check in every if check.phase == phase]
+        own = [check for check in all_checks if check.phase == phase]
         if own:
             parts += [f"\n## {phase}\n\n{ABOUT[phase]}.\n", *map(_in_full, own)]
     if retired:
@@ -108,9 +108,9 @@ reach, and says why.
 
 def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str:
     """The whole page: breaking changes by release, then known problems by area."""
-    every, known = tuple(changes), tuple(pains)
-    parts = [COVERAGE_HEAD, *_counts(changes=every, pains=known), "\n## Changes"]
-    for release, rows in groupby(every, key=lambda entry: entry.release):
+    all_changes, known = tuple(changes), tuple(pains)
+    parts = [COVERAGE_HEAD, *_counts(changes=all_changes, pains=known), "\n## Changes"]
+    for release, rows in groupby(all_changes, key=lambda entry: entry.release):
         parts += _coverage_table(f"### {release}", rows)
     parts.append("\n## Pains")
     for area, rows in groupby(known, key=lambda entry: entry.id.partition("-")[0]):

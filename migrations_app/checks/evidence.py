@@ -67,10 +67,17 @@ def at_crd(crd: CRD, path: str, *, seen: str, wanted: str) -> Evidence:
     return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen[:LONGEST], wanted=wanted)
 
 
-def at(one: NamedObject | GitOpsDelivery, path: str, *, seen: str, wanted: str) -> Evidence:
+def at(named_object: NamedObject | GitOpsDelivery, path: str, *, seen: str, wanted: str) -> Evidence:
     """A cause in any object; its kind is that of its projection where the list leaves it out."""
-    kind = one.kind or type(one).__name__
-    return Evidence(kind=kind, namespace=one.namespace, name=one.name, path=path, seen=seen[:LONGEST], wanted=wanted)
+    kind = named_object.kind or type(named_object).__name__
+    return Evidence(
+        kind=kind,
+        namespace=named_object.namespace,
+        name=named_object.name,
+        path=path,
+        seen=seen[:LONGEST],
+        wanted=wanted,
+    )
 
 
 MAPS: Final = "a list of maps"
@@ -88,9 +95,11 @@ T = TypeVar("T", bound=WholeObject)
 
 def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tuple[T, ...]]:
     """The doubts about objects with malformed fields, and the well-formed objects. Malformed objects are not judged."""
-    every = tuple(objects)
-    words = [tuple(odd([one], shapes)) for one in every]
-    sound = tuple(one for one, object_doubts in zip(every, words, strict=True) if not object_doubts)
+    all_objects = tuple(objects)
+    words = [tuple(odd([whole_object], shapes)) for whole_object in all_objects]
+    sound = tuple(
+        whole_object for whole_object, object_doubts in zip(all_objects, words, strict=True) if not object_doubts
+    )
     return tuple(word for object_doubts in words for word in object_doubts), sound
 
 
@@ -98,28 +107,28 @@ def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
     """One word for each field that is there and not what its shape says, or lies below something that is no map."""
     for whole_object in objects:
         for path, shape in shapes.items():
-            wrong = _wrong({"spec": whole_object.spec, "status": whole_object.status}, path, shape=shape)
-            if wrong:
-                yield Unknown(f"{kind_of(whole_object)} {whole_object.name}: {wrong}")
+            flaw = _flaw({"spec": whole_object.spec, "status": whole_object.status}, path, shape=shape)
+            if flaw:
+                yield Unknown(f"{kind_of(whole_object)} {whole_object.name}: {flaw}")
 
 
-def _wrong(tree: dict[str, Any], path: str, *, shape: str) -> str:
+def _flaw(tree: dict[str, Any], path: str, *, shape: str) -> str:
     """What is wrong on the way to that field or with it; empty when nothing is."""
     node: Any = tree
-    gone: list[str] = []
+    steps_taken: list[str] = []
     for step in path.split("."):
         if node is None:
             return ""
         if not isinstance(node, dict):
-            return f"{'.'.join(gone)} is no map"
-        gone.append(step)
+            return f"{'.'.join(steps_taken)} is no map"
+        steps_taken.append(step)
         node = node.get(step)
     return "" if node is None or _fits(node, shape) else f"{path} is not {shape}"
 
 
 def _fits(value: object, shape: str) -> bool:
     if shape in (MAP, TEXTS):
-        return isinstance(value, dict) and (shape == MAP or all(isinstance(one, str) for one in value.values()))
+        return isinstance(value, dict) and (shape == MAP or all(isinstance(item, str) for item in value.values()))
     if shape == MAPS:
         return isinstance(value, list) and all(isinstance(row, dict) for row in value)
     if shape == WHOLE:

@@ -72,10 +72,14 @@ def spoken_hops(hops: tuple[str, ...]) -> str:
 
 def severities(check: Check) -> tuple[tuple[Severity, str], ...]:
     """The severities that are not the usual one, each with the hops at which it counts."""
-    found: dict[Severity, list[str]] = {}
+    hops_by_severity: dict[Severity, list[str]] = {}
     for hop, severity in check.severity_at.items():
-        found.setdefault(severity, []).append(hop)
-    return tuple((severity, spoken_hops(tuple(hops))) for severity, hops in found.items() if severity != check.severity)
+        hops_by_severity.setdefault(severity, []).append(hop)
+    return tuple(
+        (severity, spoken_hops(tuple(hops)))
+        for severity, hops in hops_by_severity.items()
+        if severity != check.severity
+    )
 
 
 @cache

@@ -84,32 +84,32 @@ def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
 
 def bounded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """With so many rows each that all of them together are not too large to store."""
-    kept = EVIDENCE_KEPT
-    while kept > 1 and sum(len(msgspec.json.encode(finding.evidence[:kept])) for finding in findings) > EVIDENCE_BYTES:
-        kept //= 2
-    if kept == EVIDENCE_KEPT:
+    most = EVIDENCE_KEPT
+    while most > 1 and sum(len(msgspec.json.encode(finding.evidence[:most])) for finding in findings) > EVIDENCE_BYTES:
+        most //= 2
+    if most == EVIDENCE_KEPT:
         return findings
-    return tuple(msgspec.structs.replace(finding, evidence=finding.evidence[:kept]) for finding in findings)
+    return tuple(msgspec.structs.replace(finding, evidence=finding.evidence[:most]) for finding in findings)
 
 
 def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) -> CheckAnswer:
     """What the check says. What an earlier hop asks for already is not said again: it is unknown until a scan shows
     whether it has been done."""
-    if made := _made_ahead(check, case):
-        finding = _finding(check, case, settled=_Settled("unknown", made_at(made).detail))
-        return CheckAnswer(msgspec.structs.replace(finding, asked_at=made))
+    if made_ahead := _made_ahead(check, case):
+        finding = _finding(check, case, settled=_Settled("unknown", made_at(made_ahead).detail))
+        return CheckAnswer(msgspec.structs.replace(finding, asked_at=made_ahead))
     unseen = _unseen(check, case)
     if unseen:
         return CheckAnswer(_finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason)))
     try:
-        every = _without_unread(check.ask(case), check=check, case=case)
-        words = tuple(word for word in every if (check.id, cause_of(word)) not in asked)
+        results = _without_unread(check.ask(case), check=check, case=case)
+        words = tuple(word for word in results if (check.id, cause_of(word)) not in asked)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
         remedies = _remedies(check, case, evidence=evidence) if evidence else _to_look_with(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
         return CheckAnswer(_finding(check, case, settled=_Settled("unknown", crashed)))
-    causes = tuple(cause for word in every if (cause := cause_of(word)))
+    causes = tuple(cause for word in results if (cause := cause_of(word)))
     left = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
     if left and not any(isinstance(word, Evidence | ManualCheck) for word in words):
         return CheckAnswer(_asked_earlier(check, case, left=left), causes)
@@ -131,8 +131,8 @@ def cause_of(word: JudgeResult) -> Cause:
 
 def _asks(words: Iterable[JudgeResult]) -> tuple[str, ...]:
     """Each question to a person by its digest."""
-    asked = (word.detail for word in words if isinstance(word, ManualCheck))
-    return tuple(dict.fromkeys(hashlib.sha256(one.encode()).hexdigest()[:16] for one in asked))
+    questions = (word.detail for word in words if isinstance(word, ManualCheck))
+    return tuple(dict.fromkeys(hashlib.sha256(question.encode()).hexdigest()[:16] for question in questions))
 
 
 def asked_at(hop: str) -> Unknown:
@@ -202,11 +202,11 @@ def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, e
     if sum(row.count for row in rows):
         return _Settled("fail", check.headline(rows, exact=exact))
     for kind, status in _SETTLED:
-        found = next((word for word in words if isinstance(word, kind)), None)
-        if found:
+        result = next((word for word in words if isinstance(word, kind)), None)
+        if result:
             if quarantined and kind is NotApplicable:
                 return _Settled("unknown", quarantined)
-            return _Settled(status, found.detail, found.reason if isinstance(found, Unknown) else None)
+            return _Settled(status, result.detail, result.reason if isinstance(result, Unknown) else None)
     return _Settled("unknown", quarantined) if quarantined else _Settled("pass", check.title)
 
 

@@ -42,9 +42,9 @@ def _escaped(sign: str) -> str:
     return "".join(f"\\{byte:03o}" for byte in sign.encode("utf-8", "surrogatepass"))
 
 
-def words(every: Iterable[str]) -> str:
+def words(texts: Iterable[str]) -> str:
     """Each text as one word, with spaces between them."""
-    return " ".join(map(word, every))
+    return " ".join(map(word, texts))
 
 
 def json_word(document: object) -> str:

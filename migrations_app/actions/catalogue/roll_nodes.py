@@ -55,38 +55,40 @@ action = Action(
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     inventory, going = scene.inventory, _going(scene.inventory, parameters)
-    names = {removal.name for removal in going}
+    names = {node.name for node in going}
     nodes.refuse_without_finalizer(going)
     nodes.refuse_controllers(inventory, names)
     listed = set(pools.names_given(parameters, "with_protected"))
     nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
     fenced = _to_fence(scene, going)
     drifting = drift.drifting_nodes(scene, fenced)
-    yield from (_fence(removal, drifting=drifting) for removal in fenced)
+    yield from (_fence(pool, drifting=drifting) for pool in fenced)
     ordered = nodes.emptiest_first(inventory, going)
     for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenters(inventory)):
-        yield from (_roll(removal, batch=batch, drifting=len(drifting)) for removal in batch)
+        for node in batch:
+            yield _roll(node, batch=batch, drifting=len(drifting))
 
 
 def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
     """The chosen nodes; without a choice those behind Machines."""
     all_nodes = nodes.karpenters(inventory)
     by_name = set(pools.names_given(parameters, "nodes"))
-    _refuse_unknown(by_name, {removal.name for removal in all_nodes}, where="nodes")
-    by_pool = pools.owners_given(parameters, there={removal.pool for removal in all_nodes})
+    _refuse_unknown(by_name, {node.name for node in all_nodes}, where="nodes")
+    by_pool = pools.owners_given(parameters, there={node.pool for node in all_nodes})
     if by_name or by_pool:
-        chosen = [removal for removal in all_nodes if removal.name in by_name or removal.pool in by_pool]
+        chosen = [node for node in all_nodes if node.name in by_name or node.pool in by_pool]
     else:
-        chosen = [removal for removal in all_nodes if removal.owned.owner == nodes.ALPHA]
+        chosen = [node for node in all_nodes if node.owned.owner == nodes.ALPHA]
     left = set(pools.names_given(parameters, "without"))
-    going = [removal for removal in chosen if removal.name not in left]
+    going = [node for node in chosen if node.name not in left]
     if not going:
         raise Unavailable("there is no node to be replaced", code="nothing_to_do")
     return going
 
 
 def _refuse_unknown(names: set[str], there: set[str], *, where: str) -> None:
-    if missing := sorted(names - there):
+    missing = sorted(names - there)
+    if missing:
         raise InvalidInput(f"not among Karpenter's nodes: {nodes.name_list(missing)}", where=where, code="unknown_name")
 
 
@@ -101,13 +103,13 @@ def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
 
 def _to_fence(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
     """The Provisioners to taint first; otherwise they would launch the replacements as Machines again."""
-    owners = {removal.owned.pool for removal in going if removal.owned.owner == nodes.ALPHA}
-    old = [row for row in scene.inventory.provisioners.items if row.name in owners and not row.metadata.deleting]
+    owners = {node.owned.pool for node in going if node.owned.owner == nodes.ALPHA}
+    old = [pool for pool in scene.inventory.provisioners.items if pool.name in owners and not pool.metadata.deleting]
     if owners:
         pools.refuse_other_release(scene)
         pools.refuse_without_successor(scene.inventory, old)
         _refuse_nowhere_to_go(scene.inventory)
-    return [provisioner for provisioner in old if not pools.fenced(provisioner)]
+    return [pool for pool in old if not pools.fenced(pool)]
 
 
 def _refuse_nowhere_to_go(inventory: Inventory) -> None:
@@ -116,22 +118,21 @@ def _refuse_nowhere_to_go(inventory: Inventory) -> None:
         raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
 
 
-def _fence(provisioner: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
-    note = drift.words(row for row in drifting if row.owned.pool == provisioner.name)
-    title = f"Taint Provisioner {provisioner.name}: it launches no more nodes for these pods"
-    return pools.fence(provisioner, title=title, note=note)
+def _fence(pool: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
+    title = f"Taint Provisioner {pool.name}: it launches no more nodes for these pods"
+    return pools.fence(pool, title=title, note=drift.words(row for row in drifting if row.owned.pool == pool.name))
 
 
-def _roll(removal: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
+def _roll(node: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
     """The next batch waits until nothing is drained any more, so that it does not add to Karpenter's own drift."""
     targets, seconds = tuple(row.target for row in batch), GATE_SECONDS + drift.SECONDS_A_NODE * drifting
     gate = Gate(gone=targets, replaced=True, pending_above=0, seconds=seconds, no_drains=drifting > 0)
     return delete_step(
-        removal.target,
+        node.target,
         preconditions=PRECONDITIONS,
-        title=f"Drain and replace node {removal.name} of {removal.owned.pool or 'no pool'}",
+        title=f"Drain and replace node {node.name} of {node.owned.pool or 'no pool'}",
         risk="high",
-        after=gate if removal is batch[-1] else None,
+        after=gate if node is batch[-1] else None,
         note="a deleted node does not come back; its pods are evicted within their budgets",
     )
 
@@ -139,12 +140,11 @@ def _roll(removal: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     going = _going(scene.inventory, parameters)
-    names = {removal.name for removal in going}
-    listed = [name for name in pools.names_given(parameters, "with_protected") if name in names]
+    listed = [name for name in pools.names_given(parameters, "with_protected") if name in {node.name for node in going}]
     also = (f"protected pods run on {nodes.name_list(listed)}: they may hold the drain up",) if listed else ()
     lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:
         lost.append("data on the nodes' own disks")
     drifting = drift.drifting_nodes(scene, _to_fence(scene, going))
-    moving = {removal.name for removal in (*going, *drifting)}
+    moving = {node.name for node in (*going, *drifting)}
     return nodes.forecast(scene.inventory, moving, lost=tuple(lost), also=also, beside=drift.words(drifting))

@@ -55,13 +55,15 @@ def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:
     has to be done first. A manual task if the name is not known.
     """
     if not name:
-        what = f"raise Kubernetes to {steps[-1][0]}, one minor at a time"
-        return PersonTask(what=what, why="nothing that was read tells the name of the cluster in EKS", aws=True)
-    found: list[Change] = []
+        task = f"raise Kubernetes to {steps[-1][0]}, one minor at a time"
+        return PersonTask(what=task, why="nothing that was read tells the name of the cluster in EKS", aws=True)
+    steps_of_control_plane: list[Change] = []
     for minor, before in steps:
         words, notes = ("--name", name, "--kubernetes-version", minor), (before,) if before else ()
         final = "a control plane is not taken back to an earlier minor"
-        found.append(replace(called("eks", "update-cluster-version", *words, final=final), notes=notes))
-        found.append(shown("aws", "eks", "wait", "cluster-active", "--name", name))
+        steps_of_control_plane.append(
+            replace(called("eks", "update-cluster-version", *words, final=final), notes=notes)
+        )
+        steps_of_control_plane.append(shown("aws", "eks", "wait", "cluster-active", "--name", name))
     note = "One minor at a time; after each its node groups and add-ons, and look that all is well"
-    return group(*found, notes=(note,))
+    return group(*steps_of_control_plane, notes=(note,))

@@ -45,23 +45,23 @@ def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
 
 def cluster_tag_allowed(place: AwsPlace, ids: Iterable[str]) -> Remedy:
     """What lets 1.0 tag instances with their cluster, and the call that tags those ids; empty ids are left out."""
-    every = [fromkey for fromkey in dict.fromkeys(ids) if fromkey]
+    all_ids = [fromkey for fromkey in dict.fromkeys(ids) if fromkey]
     allow = PersonTask(
         what=f"see that the controller may call ec2:CreateTags with {labels.CLUSTER_NAME_TAG} among aws:TagKeys",
         why="1.0 then writes the tag and the annotation by itself",
         where="the policies of the controller's role, and errors about tagging in its log",
         aws=True,
     )
-    if not every or not (place.region and place.cluster):
+    if not all_ids or not (place.region and place.cluster):
         return in_aws(allow)
-    at = ("--region", place.region, "--resources", *every[:NAMES_SHOWN], "--tags")
+    at = ("--region", place.region, "--resources", *all_ids[:NAMES_SHOWN], "--tags")
     tag = f"Key={labels.CLUSTER_NAME_TAG}"
     undo = called("ec2", "delete-tags", *at, tag)
     tell = f"{labels.CLUSTER_NAME_TAG} is {place.cluster} on each instance, and 1.0 annotates its claim"
     make = replace(called("ec2", "create-tags", *at, f"{tag},Value={place.cluster}", undo=undo), done=tell)
     notes = ["Where it may not be allowed, write the tag yourself; 1.0 then writes the annotation alone"]
-    if len(every) > NAMES_SHOWN:
-        notes.append(f"and {len(every) - NAMES_SHOWN} more instances, in the same way")
+    if len(all_ids) > NAMES_SHOWN:
+        notes.append(f"and {len(all_ids) - NAMES_SHOWN} more instances, in the same way")
     return in_aws(group(allow, group(make, notes=tuple(notes))))
 
 
@@ -78,8 +78,8 @@ def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
     """How to make the profile, or to put a role into one that has none."""
     known = [node_role.name for node_role in seen.node_roles.items if node_role.role.items]
     named = ("--instance-profile-name", profile.name)
-    gone = called("iam", "delete-instance-profile", *named)
-    make = [] if profile.exists else [called("iam", "create-instance-profile", *named, undo=gone)]
+    deletion = called("iam", "delete-instance-profile", *named)
+    make = [] if profile.exists else [called("iam", "create-instance-profile", *named, undo=deletion)]
     if len(known) != 1 or profile.role_arns:
         yield in_aws(group(*make, _role_chosen(profile.name, known)))
         return
@@ -111,14 +111,14 @@ def _role_chosen(profile: str, known: Sequence[str]) -> PersonTask:
 def role_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
     """How to make a role for nodes, with the policies that they need."""
     trust = _trust(place)
-    every = [need.policies[0] for need in NODE_NEEDS]
-    gone = called("iam", "delete-role", "--role-name", name)
+    policy_names = [need.policies[0] for need in NODE_NEEDS]
+    deletion = called("iam", "delete-role", "--role-name", name)
     words = ("--role-name", name, "--assume-role-policy-document", compact(trust))
-    make = called("iam", "create-role", *words, undo=gone)
-    change = group(make, *(_attach(name, policy, place=place) for policy in every))
+    make = called("iam", "create-role", *words, undo=deletion)
+    change = group(make, *(_attach(name, policy, place=place) for policy in policy_names))
     yield in_aws(change)
     role = hcl("aws_iam_role", name, arguments={"name": name, "assume_role_policy": encoded(trust)})
-    yield as_code(change, role, *(_attached(name, policy, place=place) for policy in every))
+    yield as_code(change, role, *(_attached(name, policy, place=place) for policy in policy_names))
 
 
 def let_in(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
@@ -138,8 +138,8 @@ def let_in(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
 
 def _entry(arn: str, place: AwsPlace) -> Iterator[Remedy]:
     where = ("--region", place.region, "--cluster-name", place.cluster)
-    gone = called("eks", "delete-access-entry", *where, "--principal-arn", arn)
-    change = called("eks", "create-access-entry", *where, "--principal-arn", arn, "--type", "EC2_LINUX", undo=gone)
+    deletion = called("eks", "delete-access-entry", *where, "--principal-arn", arn)
+    change = called("eks", "create-access-entry", *where, "--principal-arn", arn, "--type", "EC2_LINUX", undo=deletion)
     yield in_aws(change)
     arguments = {"cluster_name": place.cluster, "principal_arn": arn, "type": "EC2_LINUX"}
     yield as_code(change, hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
@@ -168,13 +168,18 @@ def _row(role: str, place: AwsPlace) -> Remedy:
         "  groups: [system:bootstrappers, system:nodes]",
     )
     target = ChangeTarget("ConfigMap", "aws-auth", "kube-system", resource="configmap")
-    why = "mapRoles is one text for all roles, and a wrong one keeps every node out"
-    return in_cluster(PersonTask(target=target, what="a row of mapRoles more", why=why, notes=row))
+    reason = "mapRoles is one text for all roles, and a wrong one keeps every node out"
+    return in_cluster(PersonTask(target=target, what="a row of mapRoles more", why=reason, notes=row))
 
 
 def _arn(role: str, seen: AwsSeen) -> str:
-    found = (one.arn for node_role in seen.node_roles.items for one in node_role.role.items if one.name == role)
-    return next(found, f"arn:{seen.place.partition}:iam::{seen.place.account}:role/{role}")
+    arns = (
+        role_row.arn
+        for node_role in seen.node_roles.items
+        for role_row in node_role.role.items
+        if role_row.name == role
+    )
+    return next(arns, f"arn:{seen.place.partition}:iam::{seen.place.account}:role/{role}")
 
 
 def _trust(place: AwsPlace) -> dict[str, Any]:

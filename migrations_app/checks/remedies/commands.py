@@ -52,9 +52,9 @@ _TYPED = re.compile(r"true|false|0|[1-9]\d{0,17}")
 """Text that Helm's --set takes for a truth value or a number."""
 
 
-def ordered(by: Managed, found: Iterable[Remedy]) -> tuple[Remedy, ...]:
+def ordered(by: Managed, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
     """The same remedies, that of the tool which keeps the object first."""
-    return tuple(sorted(found, key=lambda remedy: remedy.how != FIRST[by.by]))
+    return tuple(sorted(remedies, key=lambda remedy: remedy.how != FIRST[by.by]))
 
 
 def remedies_of(change: Change, kept_by: Managed, *, landing: str = "the release of the hop") -> tuple[Remedy, ...]:
@@ -69,11 +69,11 @@ def remedies_of(change: Change, kept_by: Managed, *, landing: str = "the release
         ("argocd", argocd.text(change, kept_by)),
         ("iam", cloudformation.text(change)),
     )
-    found = [Remedy(how=how, text=text, change=change) for how, text in texts if text]
+    remedies = [Remedy(how=how, text=text, change=change) for how, text in texts if text]
     if isinstance(change, KarpdashAction):
         text = f"Action {one_line(change.action)} of karpdash"
-        found.append(Remedy(how="action", text=text, action=change.action, change=change))
-    return ordered(kept_by, found)
+        remedies.append(Remedy(how="action", text=text, action=change.action, change=change))
+    return ordered(kept_by, remedies)
 
 
 def in_cluster(change: Change) -> Remedy:
@@ -95,8 +95,8 @@ def in_aws(change: Change) -> Remedy:
 
 def names(evidence: Iterable[Evidence]) -> str:
     """The names in the evidence, each once, as words of shell; a long list ends in three dots."""
-    every = dict.fromkeys(row.name for row in evidence)
-    return words(names_shown(evidence)) + (" ..." if len(every) > NAMES_SHOWN else "")
+    all_names = dict.fromkeys(row.name for row in evidence)
+    return words(names_shown(evidence)) + (" ..." if len(all_names) > NAMES_SHOWN else "")
 
 
 def names_shown(evidence: Iterable[Evidence]) -> list[str]:
@@ -114,8 +114,8 @@ def merged(path: str, leaf: object) -> str:
 
 def kept_by(inventory: Inventory, row: Evidence) -> Managed:
     """Who keeps the workload that the evidence names."""
-    found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
-    return managed(found.metadata) if found else Managed("hand")
+    owner = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
+    return managed(owner.metadata) if owner else Managed("hand")
 
 
 def kubectl(*lines: str) -> Remedy:
@@ -125,7 +125,7 @@ def kubectl(*lines: str) -> Remedy:
 
 def chart_values(
     case: CheckContext,
-    given: Mapping[str, object],
+    settings: Mapping[str, object],
     *,
     about: str = "",
     to: Release | None = None,
@@ -136,7 +136,7 @@ def chart_values(
     Text that says true, false or a number is one, as in Helm's --set. `to` is the release that the chart has to be
     brought to before the hop. Without values `about` says what is to be changed.
     """
-    values = tuple(HelmValue(key, as_json(value), about) for key, value in given.items())
+    values = tuple(HelmValue(key, as_json(value), about) for key, value in settings.items())
     return helm_remedies(case, values, about="" if values else about, to=to, when=when)
 
 
@@ -189,16 +189,16 @@ def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
     """How to upgrade the CRDs with the chart karpenter-crd, in each tool; without `to`, to the release that the hop
     starts from.
     """
-    found, version = installation(case.inventory), to or case.step.start
+    controller, version = installation(case.inventory), to or case.step.start
     release, namespace = _release_of(case, CRD_CHART)
     lands = version >= case.step.release
     change = HelmChange(
         chart=CRD_CHART, release=release, namespace=namespace, when="landing" if lands else "before",
         version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",
     )  # fmt: skip
-    by = found.managed if found else Managed("hand")
+    by = controller.managed if controller else Managed("hand")
     remedies = crd_chart_by(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
-    return tuple(replace(one, change=change) for one in remedies)
+    return tuple(replace(remedy, change=change) for remedy in remedies)
 
 
 def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
@@ -210,7 +210,7 @@ def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
 
 def removal(
     target: ChangeTarget,
-    found: Sequence[NamedObject],
+    objects: Sequence[NamedObject],
     *,
     first: str = "",
     when: When = "after",
@@ -219,25 +219,28 @@ def removal(
 ) -> tuple[Remedy, ...]:
     """How to delete objects of that kind so that they stay away: from their source first where a tool would bring them
     back. `target` has any name; `first` is read before; `by` keeps them where their marks do not say it."""
-    by = by or next((one for one in map(managed, (each.metadata for each in found)) if one.by != "hand"), BY_HAND)
-    listed = words(one.name for one in found[:NAMES_SHOWN]) + (" ..." if len(found) > NAMES_SHOWN else "")
+    by = by or next((item for item in map(managed, (item.metadata for item in objects)) if item.by != "hand"), BY_HAND)
+    listed = words(item.name for item in objects[:NAMES_SHOWN]) + (" ..." if len(objects) > NAMES_SHOWN else "")
     steps = (
         ObjectDelete(
-            target=replace(target, name=one.name), when=when, needs=needs, done=f"{target.kind} {one.name} is gone",
+            target=replace(target, name=item.name), when=when, needs=needs, done=f"{target.kind} {item.name} is gone",
             final="the object is deleted; its source or a backup recreates it",
         )
-        for one in found
+        for item in objects
     )  # fmt: skip
-    what = f"take {target.resource or target.kind.lower()} {listed} out"
-    return remedies_of(group(*steps, what=what, notes=(first,) if first else ()), by)
+    task = f"take {target.resource or target.kind.lower()} {listed} out"
+    return remedies_of(group(*steps, what=task, notes=(first,) if first else ()), by)
 
 
-def beside_source(found: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]:
+def beside_source(remedies: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]:
     """The remedies where a part of the change stands in no source, such as a mark that Karpenter wrote: behind what is
     done there, as comments, its commands for the cluster."""
     lines = [note(f"Then {line}") for line in kubectl_lines.text(own).splitlines()]
     sources = ("flux", "argocd", "terraform")
-    return tuple(replace(one, text="\n".join((one.text, *lines))) if one.how in sources else one for one in found)
+    return tuple(
+        replace(remedy, text="\n".join((remedy.text, *lines))) if remedy.how in sources else remedy
+        for remedy in remedies
+    )
 
 
 def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
@@ -262,7 +265,7 @@ def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
         "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": home}],
     }
     note = "Gives the controller the rights it lacks; the roles that it has stay as they are"
-    return in_cluster(group(*map(_made, (role, binding)), notes=(note,)))
+    return in_cluster(group(*map(_creation, (role, binding)), notes=(note,)))
 
 
 RBAC = "rbac.authorization.k8s.io"
@@ -272,15 +275,15 @@ def _rbac(kind: str) -> Body:
     return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": {"name": LACKING}}
 
 
-def _made(manifest: Body) -> ObjectApply:
-    made = ObjectApply(manifest=manifest, done=f"{manifest['kind']} {LACKING} is there")
-    return replace(made, undo=ObjectDelete(target=made.target))
+def _creation(manifest: Body) -> ObjectApply:
+    creation = ObjectApply(manifest=manifest, done=f"{manifest['kind']} {LACKING} is there")
+    return replace(creation, undo=ObjectDelete(target=creation.target))
 
 
 def _rules(rights: Iterable[RbacRight]) -> list[Body]:
     """A rule for each group and set of verbs, in the order of the rights."""
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    resources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for some in per_target(rights).values():
         verbs = tuple(dict.fromkeys(right.verb for right in some))
-        found.setdefault((some[0].group, verbs), []).append(some[0].resource)
-    return [{"apiGroups": [api], "resources": names, "verbs": list(verbs)} for (api, verbs), names in found.items()]
+        resources.setdefault((some[0].group, verbs), []).append(some[0].resource)
+    return [{"apiGroups": [api], "resources": names, "verbs": list(verbs)} for (api, verbs), names in resources.items()]

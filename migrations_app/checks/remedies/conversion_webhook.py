@@ -61,8 +61,8 @@ def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Servic
     """The next thing where no CRD is what has to be changed: why nothing is ready behind the controller's Service, or
     that the controller writes its certificate anew. Empty where a change of the CRDs helps.
     """
-    found = mends(case.inventory, case.running.release)
-    codes = {found[row.name].code for row in evidence if row.name in found}
+    conversion_mends = mends(case.inventory, case.running.release)
+    codes = {conversion_mends[row.name].code for row in evidence if row.name in conversion_mends}
     if real is None or codes not in ({UNANSWERED}, {CALLED_ALREADY}):
         return ()
     home = ("kubectl", "-n", real.namespace)
@@ -76,17 +76,17 @@ def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Servic
 
 def _restarted(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:
     """Commands that start the controller anew: no patch says that, for the time of it is part of the object."""
-    why = "the right Service is called and refuses; at its start the controller writes its certificate into the CRDs"
-    task = PersonTask(what="restart the controller", why=why)
-    names = [one.name for one in case.inventory.controller.items]
+    reason = "the right Service is called and refuses; at its start the controller writes its certificate into the CRDs"
+    task = PersonTask(what="restart the controller", why=reason)
+    names = [workload.name for workload in case.inventory.controller.items]
     lines = (words((*home, "rollout", "restart", "deployment", no_option(name))) for name in names)
-    return tuple(Remedy(how="kubectl", text=f"{remark(why)}\n{line}", change=task) for line in lines)
+    return tuple(Remedy(how="kubectl", text=f"{remark(reason)}\n{line}", change=task) for line in lines)
 
 
 def _values(real: Service | None) -> tuple[HelmValue, ...]:
     on = HelmValue("webhook.enabled", "true", "the CRDs convert through the webhook")
     if real is None:
         return (on,)
-    why = "the Service of the controller"
-    name = HelmValue("webhook.serviceName", as_json(real.name), why)
-    return on, name, HelmValue("webhook.serviceNamespace", as_json(real.namespace), why)
+    reason = "the Service of the controller"
+    name = HelmValue("webhook.serviceName", as_json(real.name), reason)
+    return on, name, HelmValue("webhook.serviceNamespace", as_json(real.namespace), reason)

@@ -36,11 +36,11 @@ def crds_kept(crds: Sequence[CRD]) -> Remedy:
 
 def crds_left_alone(inventory: Inventory, row: Evidence) -> ObjectPatch:
     """The delivery of the main chart says that it leaves the CRDs alone, in the cluster or rather in its source."""
-    every = {(delivery.kind, delivery.namespace, delivery.name): delivery for delivery in inventory.deliveries.items}
+    by_name = {(delivery.kind, delivery.namespace, delivery.name): delivery for delivery in inventory.deliveries.items}
     body = nested(row.path, True if row.kind == "Application" else "Skip")
     target = ChangeTarget(row.kind, row.name, row.namespace)
     patch = ObjectPatch(target=target, body=body, done=f"{row.path} is {row.wanted}")
-    delivery = every.get((row.kind, row.namespace, row.name))
+    delivery = by_name.get((row.kind, row.namespace, row.name))
     if delivery is None:
         return patch
     return replace(patch, undo=replace(patch, body=merge_undone(body, {"spec": delivery.spec or {}}), done=""))

@@ -32,16 +32,18 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
     entry = fit.entry
     if entry is None:
         return
-    wanted = entry.statement(_conditions(entry, fit))
+    statement_wanted = entry.statement(_conditions(entry, fit))
     try:
-        present = [statement for statement in statements_of(role.trust, name=role.name) if statement != wanted]
+        present = [
+            statement for statement in statements_of(role.trust, name=role.name) if statement != statement_wanted
+        ]
     except InvalidInput:
         present = []
-    document = {"Version": WITH_VARIABLES, "Statement": [*present, wanted]}
+    document = {"Version": WITH_VARIABLES, "Statement": [*present, statement_wanted]}
     words = ("iam", "update-assume-role-policy", "--role-name", role.name, "--policy-document")
     undo = called(*words, role.trust) if role.trust else None
-    what = f"make the identity provider where IAM has none for this issuer: {_provider(entry)}"
-    tasks = (PersonTask(what=what, where=PROVIDERS, aws=True),) if _provider(entry) else ()
+    task = f"make the identity provider where IAM has none for this issuer: {_provider(entry)}"
+    tasks = (PersonTask(what=task, where=PROVIDERS, aws=True),) if _provider(entry) else ()
     change = group(*tasks, called(*words, compact(document), undo=undo), notes=(WHOLE,))
     yield in_aws(change)
     yield Remedy(how="iam", text=json.dumps(document, indent=2), change=change)

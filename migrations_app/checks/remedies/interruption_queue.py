@@ -26,9 +26,9 @@ def queue_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
     policy = with_sender('{"Version":"2012-10-17"}', services=SENDERS, queue_arn=arn)
     attributes = {"MessageRetentionPeriod": RETENTION, "SqsManagedSseEnabled": "true", "Policy": json.dumps(policy)}
     at = ("--region", place.region)
-    gone = called("sqs", "delete-queue", *at, "--queue-url", f"https://{_host(place)}/{place.account}/{name}")
+    deletion = called("sqs", "delete-queue", *at, "--queue-url", f"https://{_host(place)}/{place.account}/{name}")
     words = (*at, "--queue-name", name, "--attributes", json.dumps(attributes))
-    steps = [called("sqs", "create-queue", *words, undo=gone)]
+    steps = [called("sqs", "create-queue", *words, undo=deletion)]
     for rule in RULES:
         of, to = f"{place.cluster}-{rule.id}", ("--targets", f"Id=karpenter,Arn={arn}")
         off = called("events", "delete-rule", *at, "--name", of)

@@ -51,8 +51,8 @@ def kept(inventory: Inventory, row: Evidence) -> Managed:
 def found_object(inventory: Inventory, row: Evidence) -> NamedObject | None:
     """The object that the evidence names; None where it is not among the parts."""
     part = RESOURCES.get(row.kind, ("", ""))[0]
-    found = inventory.part(part).items if part else ()
-    return next((one for one in found if isinstance(one, NamedObject) and one.name == row.name), None)
+    objects = inventory.part(part).items if part else ()
+    return next((item for item in objects if isinstance(item, NamedObject) and item.name == row.name), None)
 
 
 def changed(
@@ -112,35 +112,35 @@ def kubelet_carried(inventory: Inventory, row: Evidence, *, mark: str) -> Change
     )
     settings = _same_settings(sharing)
     if ec2_node_class is None or settings is None or ec2_node_class.get("spec.kubelet") not in (None, {}, settings):
-        why = "pools that share a class may want different settings"
-        return PersonTask(target=target if name else None, what=f"spec.kubelet: {row.name} has {row.seen}", why=why)
+        reason = "pools that share a class may want different settings"
+        return PersonTask(target=target if name else None, what=f"spec.kubelet: {row.name} has {row.seen}", why=reason)
     body: Body = {"spec": {"kubelet": settings}}
     undo = ObjectPatch(target=target, body=merge_undone(body, {"spec": ec2_node_class.spec or {}}))
     return ObjectPatch(target=target, body=body, undo=undo, done=f"spec.kubelet of {name} says {json.dumps(settings)}")
 
 
-def _same_settings(given: Sequence[str | None]) -> Body | None:
+def _same_settings(annotations: Sequence[str | None]) -> Body | None:
     """The settings that every annotation holds; None where they differ, one is missing, or one is no map."""
     try:
-        found = [json.loads(one) for one in given if one]
+        settings = [json.loads(text) for text in annotations if text]
     except ValueError:
         return None
-    alike = bool(found) and len(found) == len(given) and all(one == found[0] for one in found)
-    return found[0] if alike and isinstance(found[0], dict) else None
+    alike = bool(settings) and len(settings) == len(annotations) and all(text == settings[0] for text in settings)
+    return settings[0] if alike and isinstance(settings[0], dict) else None
 
 
 def edited(row: Evidence) -> PersonTask:
     """The object in an editor, with the field and the wanted value."""
-    wanted = "; ".join(part for part in (row.path, row.wanted) if part)
-    return PersonTask(target=target_of(row), what=wanted, why="the value is a choice")
+    task = "; ".join(part for part in (row.path, row.wanted) if part)
+    return PersonTask(target=target_of(row), what=task, why="the value is a choice")
 
 
 def converted(row: Evidence) -> PersonTask:
     """What becomes of the object, shown, for a person to use; it changes nothing."""
     target = target_of(row)
     get = ("kubectl", "get", target.resource, no_option(row.name), "-o", "yaml")
-    why = "where it is written is a choice, and so is what it says about losses"
-    return PersonTask(target=target, pipe=(get, ("karpdash", "convert", "-f", "-")), why=why)
+    reason = "where it is written is a choice, and so is what it says about losses"
+    return PersonTask(target=target, pipe=(get, ("karpdash", "convert", "-f", "-")), why=reason)
 
 
 def described(evidence: Sequence[Evidence], *notes: str) -> Remedy:
@@ -200,15 +200,15 @@ def finalizers_removed(
     columns = "custom-columns=NAME:.metadata.name,ID:.spec.providerID"
     note = "First check that the instance is terminated: without the finalizer it keeps running and is billed"
     look = Observation(pipe=(("kubectl", "get", "nodes", "-l", selected_by, "-o", columns),), notes=(note,))
-    every = (*beside, *((ChangeTarget("Node", node.name, resource="node"), node) for node in nodes))
-    return in_cluster(group(look, *(_without_finalizers(target, named_object) for target, named_object in every)))
+    targets = (*beside, *((ChangeTarget("Node", node.name, resource="node"), node) for node in nodes))
+    return in_cluster(group(look, *(_without_finalizers(target, named_object) for target, named_object in targets)))
 
 
 def _without_finalizers(target: ChangeTarget, named_object: NamedObject) -> Change:
     """Those of others stay; the patch is refused where the list has changed meanwhile."""
-    found = [(at, name) for at, name in enumerate(named_object.metadata.finalizers or ()) if is_karpenter(name)]
+    numbered = [(at, name) for at, name in enumerate(named_object.metadata.finalizers or ()) if is_karpenter(name)]
     steps: list[dict[str, Any]] = []
-    for at, name in reversed(found):
+    for at, name in reversed(numbered):
         path = f"/metadata/finalizers/{at}"
         steps += [{"op": "test", "path": path, "value": name}, {"op": "remove", "path": path}]
     return ObjectPatch(

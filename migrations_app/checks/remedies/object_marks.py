@@ -36,6 +36,6 @@ def _reversible(change: M, current: Marks) -> M:
     return replace(change, undo=replace(change, given=back, removed=new, done=""))
 
 
-def _done(given: Marks | None, removed: Sequence[str]) -> str:
-    states = (*(f"{key} is {value}" for key, value in (given or {}).items()), *(f"{key} is gone" for key in removed))
+def _done(values: Marks | None, removed: Sequence[str]) -> str:
+    states = (*(f"{key} is {value}" for key, value in (values or {}).items()), *(f"{key} is gone" for key in removed))
     return ", ".join(states)

@@ -19,12 +19,12 @@ def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterato
         rule_rights = {
             right for right in outgrown if grants(rule, RbacRight(right.group, right.resource, right.verb, named=True))
         }
-        gone = {right.verb for right in rule_rights}
-        if not gone or "*" in (rule.resources or ()) or "*" in (rule.verbs or ()):
+        outgrown_verbs = {right.verb for right in rule_rights}
+        if not outgrown_verbs or "*" in (rule.resources or ()) or "*" in (rule.verbs or ()):
             continue
-        left = [verb for verb in rule.verbs or () if verb not in gone]
-        if not left or not _alone(rule, rule_rights, gone=gone):
-            yield _by_hand(target, at, gone=gone)
+        left = [verb for verb in rule.verbs or () if verb not in outgrown_verbs]
+        if not left or not _alone(rule, rule_rights, gone=outgrown_verbs):
+            yield _by_hand(target, at, gone=outgrown_verbs)
             continue
         path = f"/rules/{at}/verbs"
         steps += [{"op": "test", "path": path, "value": rule.verbs}, {"op": "replace", "path": path, "value": left}]

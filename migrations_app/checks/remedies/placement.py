@@ -60,8 +60,8 @@ def nested(path: str, leaf: object) -> Body:
 def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> ObjectPatch:
     """All requirements of the pool mended that have to be; refused where the list has changed meanwhile. Raises
     LookupError where the pool is not there or nothing of it has to be mended."""
-    one = found_object(inventory, row)
-    listed = one.get(row.path, []) if isinstance(one, WholeObject) else []
+    pool = found_object(inventory, row)
+    listed = pool.get(row.path, []) if isinstance(pool, WholeObject) else []
     steps: list[Body] = []
     for at, old in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
         new = mend(old) if isinstance(old, dict) else old
@@ -87,9 +87,9 @@ def toleration_added(inventory: Inventory, row: Evidence, *, old: str, new: str)
     """Tolerates the taint `new` in addition to the taint `old`, with any value; a manual task if the workload's
     template was not read.
     """
-    found = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
-    listed = (found and found.template.spec.tolerations) or ()
-    toleration = next((one for one in listed if one.key == old), None)
+    owner = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
+    listed = (owner and owner.template.spec.tolerations) or ()
+    toleration = next((entry for entry in listed if entry.key == old), None)
     if toleration is None or not row.path.endswith("template.spec.tolerations"):
         return by_editor(row, f"add {new}", why="no template of it was seen")
     value = {"key": new, "operator": "Exists"} | ({"effect": toleration.effect} if toleration.effect else {})
@@ -115,6 +115,6 @@ def pool_selected(inventory: Inventory, row: Evidence) -> Change:
         return by_editor(
             row, f"{labels.NODEPOOL}, with the NodePool that takes over from {old}", why="none is named so"
         )
-    given = {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool}
-    patch = selector_patched(row, given, had={labels.PROVISIONER_NAME: old})
+    changes = {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool}
+    patch = selector_patched(row, changes, had={labels.PROVISIONER_NAME: old})
     return replace(patch, needs=("pools_admit_provisioner_pods",))

@@ -39,15 +39,15 @@ def values_text(by: Managed, *, tree: str, version: str, about: str, skips_crds:
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "argocd" and by.name else ""
     if not version:
         return f"{note(f'Application{name}, spec.source.helm.valuesObject')}\n{about}{tree}".rstrip()
-    given = below("valuesObject", tree, depth=2)
-    values = below("helm", "\n".join(filter(None, ("skipCrds: true" * skips_crds, given))), depth=2)
+    values_object = below("valuesObject", tree, depth=2)
+    values = below("helm", "\n".join(filter(None, ("skipCrds: true" * skips_crds, values_object))), depth=2)
     return f"{note(f'Application{name}, spec.source')}\n{about}targetRevision: {version}\n{values}".rstrip()
 
 
 def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
     """An Application for the chart of the CRDs; `tree` is YAML of its values, or empty."""
-    given = below("helm", below("valuesObject", tree, depth=2), depth=2)
-    values = f"\n{indent(given, '    ')}" if given else ""
+    helm_tree = below("helm", below("valuesObject", tree, depth=2), depth=2)
+    values = f"\n{indent(helm_tree, '    ')}" if helm_tree else ""
     return (
         f"# New Application of {chart}, where the others are kept or by argocd app create --file; synced before the "
         "controller changes.\n# In that of karpenter: helm.skipCrds true, but before that, on each CRD:\n"

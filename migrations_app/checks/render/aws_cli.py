@@ -71,9 +71,9 @@ def _policy(change: IamStatements, role: RoleArn) -> Iterator[str]:
 
 def _for_a_person(change: IamStatements) -> Iterator[str]:
     """The policy as comments: without the name of the role there is no command."""
-    what = "detach {} from" if change.removed else "make the policy {} of this document and attach it to"
+    task = "detach {} from" if change.removed else "make the policy {} of this document and attach it to"
     yield from task_lines(
-        PersonTask(what=f"{what.format(change.policy)} the role of the controller", why=ROLE_UNKNOWN, aws=True)
+        PersonTask(what=f"{task.format(change.policy)} the role of the controller", why=ROLE_UNKNOWN, aws=True)
     )
     if not change.removed:
         yield from comments([_document(change)])

@@ -38,13 +38,13 @@ class Upgrade:
 def upgrade_lines(upgrade: Upgrade) -> str:
     """Complete lines of shell: read the values that were given, write the changes, upgrade."""
     release, namespace = word(upgrade.release), word(upgrade.namespace)
-    given, changes = _file(upgrade.release, "values"), _file(upgrade.release, "changes")
-    read = f"helm get values {release} --namespace {namespace} -o yaml > {given}"
-    lines, files = [read], [f"-f {given}"]
+    values_file, changes = _file(upgrade.release, "values"), _file(upgrade.release, "changes")
+    read = f"helm get values {release} --namespace {namespace} -o yaml > {values_file}"
+    lines, files = [read], [f"-f {values_file}"]
     if upgrade.installs:
         # Whoever may not read the values cannot upgrade either, so that none are dropped.
         lines = [note(f"Where there is no release {upgrade.release} yet, there are no values to keep")]
-        lines += [f"{read} || printf '{{}}\\n' > {given}"]
+        lines += [f"{read} || printf '{{}}\\n' > {values_file}"]
     if upgrade.changes:
         lines += _written(upgrade.changes, changes)
         files.append(f"-f {changes}")
@@ -91,9 +91,9 @@ def _line(helm_value: HelmValue) -> str:
     return note(f"  set {helm_value.key}: {helm_value.text}" if helm_value.text else f"  take out {helm_value.key}")
 
 
-def _file(release: str, what: str) -> str:
+def _file(release: str, subject: str) -> str:
     """A name of a file that needs no quotes."""
-    return f"{_NO_FILE.sub('-', release).strip('-.') or 'karpenter'}.{what}.yaml"
+    return f"{_NO_FILE.sub('-', release).strip('-.') or 'karpenter'}.{subject}.yaml"
 
 
 def crd_upgrade(release: str, *, namespace: str, version: str) -> Upgrade:

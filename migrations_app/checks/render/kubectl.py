@@ -67,14 +67,14 @@ def _lines(change: Change) -> Iterator[str]:
 def _together(steps: Sequence[Change]) -> Iterator[str]:
     """Alike changes of several objects: their comments once, one command where kubectl takes several names."""
     yield from comments(steps[0].notes)
-    shown = list(dict.fromkeys(steps))
+    distinct_steps = list(dict.fromkeys(steps))
     alone = isinstance(steps[0], ObjectDelete) and steps[0].alone
     if isinstance(steps[0], ObjectDelete | ObjectLabels | ObjectAnnotations) and not alone:
-        yield from _command(shown[:SHOWN])
+        yield from _command(distinct_steps[:SHOWN])
     else:
-        yield from dict.fromkeys(line for one in shown[:SHOWN] for line in _command([one]))
-    if len(shown) > SHOWN:
-        yield note(f"and {len(shown) - SHOWN} more, in the same way")
+        yield from dict.fromkeys(line for step in distinct_steps[:SHOWN] for line in _command([step]))
+    if len(distinct_steps) > SHOWN:
+        yield note(f"and {len(distinct_steps) - SHOWN} more, in the same way")
 
 
 def _alike(step: Change) -> Hashable | None:
@@ -156,8 +156,8 @@ def _on(verb: str, target: ChangeTarget, *, names: str = "") -> str:
     return f"kubectl{home} {verb} {word(target.resource or target.kind.lower())} {names or word(target.name)}"
 
 
-def _marks(given: Mapping[str, str], removed: Sequence[str]) -> str:
-    return words((*(f"{key}={value}" for key, value in given.items()), *(f"{key}-" for key in removed)))
+def _marks(values: Mapping[str, str], removed: Sequence[str]) -> str:
+    return words((*(f"{key}={value}" for key, value in values.items()), *(f"{key}-" for key in removed)))
 
 
 def _taint(change: NodeTaint) -> str:

@@ -8,7 +8,7 @@ from migrations_app.checks.shell import note, quoted
 
 def comments(notes: Iterable[str]) -> list[str]:
     """Each as a comment on one line."""
-    return [note(one) for one in notes]
+    return [note(text) for text in notes]
 
 
 def observed(change: Observation) -> str:

@@ -29,8 +29,8 @@ OF_OBJECTS: Final = (
 def source_text(change: Change, by: Managed, *, tool: Manager) -> str:
     """The change in words for the source of that tool; empty where it keeps no object of the change."""
     own = by.by == tool and any(map(_of_object, leaves(change)))
-    gone = tuple(dict.fromkeys(leave.target for leave in leaves(change) if isinstance(leave, ObjectDelete)))
-    return source_note(by, _change_text(change), gone=gone) if own else ""
+    deleted_targets = tuple(dict.fromkeys(leave.target for leave in leaves(change) if isinstance(leave, ObjectDelete)))
+    return source_note(by, _change_text(change), gone=deleted_targets) if own else ""
 
 
 def _of_object(change: Change) -> bool:
@@ -75,8 +75,8 @@ def _applied(by: Managed, gone: tuple[ChangeTarget, ...]) -> str:
         return f"Then argocd app sync {' '.join((name, '--prune' * bool(only), *only)).strip()}".replace("  ", " ")
     if by.by == "flux" and by.name and by.told_by in _FLUX:
         home = f" --namespace {word(by.namespace)}" if by.namespace else ""
-        one = f"{_FLUX[by.told_by]} {word(by.name)}{home}"
-        return f"Then flux resume {one} && flux reconcile {one} --with-source"
+        delivery = f"{_FLUX[by.told_by]} {word(by.name)}{home}"
+        return f"Then flux resume {delivery} && flux reconcile {delivery} --with-source"
     return ""
 
 

@@ -57,20 +57,20 @@ def values_text(release: str, *, tree: str, version: str, about: str) -> str:
     """What stands in the helm_release; `tree` is YAML, `about` lines of comments, each may be empty."""
     pinned = f'version = "{version}"\n' if version else ""
     changed = [line for line in tree.splitlines() if not line.startswith("#")]
-    gone = [line for line in tree.splitlines() if line.startswith("#")]
+    comments = [line for line in tree.splitlines() if line.startswith("#")]
     body = indent(_literal("\n".join(changed)), "  ")
     listed = f"# At the end of the values that are there:\nvalues = [<<-YAML\n{body}\n  YAML\n]" if changed else ""
-    listed = "\n".join(filter(None, (listed, *gone)))
+    listed = "\n".join(filter(None, (listed, *comments)))
     return f"{note(f'helm_release of {release}')}\n{about}{pinned}{listed}".rstrip()
 
 
 def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
     """A helm_release for the chart of the CRDs; `tree` is YAML of its values, or empty."""
     head = f"# helm_release of {chart}, applied before the controller changes; in that of karpenter: skip_crds = true"
-    given: dict[str, object] = {"name": chart, "namespace": namespace, "repository": REPOSITORY, "chart": chart}
+    fields: dict[str, object] = {"name": chart, "namespace": namespace, "repository": REPOSITORY, "chart": chart}
     if tree:
-        given["values"] = HclExpression(f"[<<-YAML\n{indent(_literal(tree), '    ')}\n    YAML\n  ]")
-    return f"{head}\n{hcl('helm_release', chart, arguments={**given, 'version': version})}"
+        fields["values"] = HclExpression(f"[<<-YAML\n{indent(_literal(tree), '    ')}\n    YAML\n  ]")
+    return f"{head}\n{hcl('helm_release', chart, arguments={**fields, 'version': version})}"
 
 
 def _policy(change: IamStatements) -> str:
@@ -82,10 +82,10 @@ def _policy(change: IamStatements) -> str:
     if change.inline:
         arguments = {"name": change.policy, "role": role.name, "policy": document}
         return hcl("aws_iam_role_policy", change.policy, arguments=arguments)
-    made = hcl("aws_iam_policy", change.policy, arguments={"name": change.policy, "policy": document})
+    resource = hcl("aws_iam_policy", change.policy, arguments={"name": change.policy, "policy": document})
     arn = HclExpression(f"aws_iam_policy.{label(change.policy)}.arn")
     attached = {"role": role.name, "policy_arn": arn}
-    return f"{made}\n\n{hcl('aws_iam_role_policy_attachment', change.policy, arguments=attached)}"
+    return f"{resource}\n\n{hcl('aws_iam_role_policy_attachment', change.policy, arguments=attached)}"
 
 
 def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:

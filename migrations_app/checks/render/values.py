@@ -34,19 +34,19 @@ def _printable(sign: str) -> str:
     return f"\\u{ord(sign):04x}" if ord(sign) < 0x10000 else f"\\U{ord(sign):08x}"
 
 
-def yaml_of(given: Mapping[str, str]) -> str:
+def yaml_of(values: Mapping[str, str]) -> str:
     """Those values, JSON each, as a tree; the keys without a value, which are taken out, are comments behind it. A key
     with nothing below it would take out all that stands below it in the chart."""
     lines: list[str] = []
     seen: tuple[str, ...] = ()
-    for key, value in sorted((key, value) for key, value in given.items() if value):
+    for key, value in sorted((key, value) for key, value in values.items() if value):
         *parents, last = steps_of(key)
         for depth, parent in enumerate(parents):
             if seen[: depth + 1] != tuple(parents[: depth + 1]):
                 lines.append(f"{'  ' * depth}{json_scalar(parent)}:")
         lines.append(f"{'  ' * len(parents)}{json_scalar(last)}: {json_scalar(json.loads(value))}")
         seen = tuple(parents)
-    return "\n".join((*lines, *(note(f"without {key}") for key, value in sorted(given.items()) if not value)))
+    return "\n".join((*lines, *(note(f"without {key}") for key, value in sorted(values.items()) if not value)))
 
 
 def below(head: str, tree: str, *, depth: int) -> str:

@@ -61,9 +61,9 @@ class _PartsKey:
 
 
 @lru_cache(maxsize=1)
-def _converted(held: _PartsKey) -> tuple[Item, ...]:
+def _converted(key: _PartsKey) -> tuple[Item, ...]:
     """Several checks ask at each hop of one scan, so the last answer is kept, with those small parts alone."""
-    given: dict[str, Any] = held.parts
+    given: dict[str, Any] = key.parts
     inventory = Inventory(cluster="", taken_at="", **given)
     own = {pool.name for pool in own_pools(inventory)}
     trees = [tree for tree in convertible(inventory) if tree["kind"] != "NodePool" or _name(tree) in own]

@@ -43,7 +43,7 @@ def budgets_with_hold(pool: NodePool, running: Release | None) -> list[Any]:
 
 def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | None:
     """The hold for each pool that lacks it, with the way back; None where none does."""
-    steps = [_held(pool, running) for pool in pools if not is_held(pool)]
+    steps = [_held_patch(pool, running) for pool in pools if not is_held(pool)]
     if not steps:
         return None
     notes = [_MILD] if _keeps_reasons(running) else [_HARD, "before 1.0 a budget has no reasons, so take it back soon"]
@@ -53,7 +53,7 @@ def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | N
     return group(*steps, what=_settings_text(steps), notes=(*notes, *way_back(group(*steps), _BACK)))
 
 
-def _held(pool: NodePool, running: Release | None) -> ObjectPatch:
+def _held_patch(pool: NodePool, running: Release | None) -> ObjectPatch:
     patch = _patch(pool, budgets_with_hold(pool, running))
     back = _patch(pool, _own(pool))
     back = replace(back, when="after", what=_settings_text([back]))
@@ -78,5 +78,5 @@ def _own(pool: NodePool) -> list[Any]:
 
 
 def _budgets(pool: NodePool) -> list[Any]:
-    found = pool.get(BUDGETS, [])
-    return found if isinstance(found, list) else []
+    budgets = pool.get(BUDGETS, [])
+    return budgets if isinstance(budgets, list) else []

@@ -74,7 +74,7 @@ def new_actions(case: CheckContext) -> tuple[str, ...]:
 
     before = asked(str(case.step.start))
     known = {action for action, _ in before}
-    new = (one for one in asked(str(case.step.release)) if one not in before)
+    new = (permission for permission in asked(str(case.step.release)) if permission not in before)
     return tuple(dict.fromkeys(f"{action} on {kind}" if action in known else action for action, kind in new))
 
 
@@ -111,8 +111,8 @@ def lacks(
         return Unknown(f"the controller's permissions could not be read: {_unread_text(seen)}")
     try:
         reports = seen.reports(release or str(case.step.release))
-    except InvalidInput as wrong:
-        return Unknown(str(wrong))
+    except InvalidInput as error:
+        return Unknown(str(error))
     return tuple(
         RoleGaps(seen=seen, role=policies, report=_narrowed(report, mine, legacy=legacy))
         for policies, report in reports
@@ -129,44 +129,44 @@ def _narrowed(report: GapReport, in_scope: ControllerPolicies, *, legacy: bool) 
     return replace(report, gaps=gaps, legacy_gaps=old)
 
 
-def words(found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
+def words(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
     """A word for each gap: evidence of a clear refusal, else why it cannot be told."""
-    if isinstance(found, Unknown):
-        yield found
+    if isinstance(gaps_of_roles, Unknown):
+        yield gaps_of_roles
         return
-    for lack in found:
+    for lack in gaps_of_roles:
         yield from (_word(lack, gap) for gap in lack.gaps)
 
 
-def weighed(found: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
+def weighed(gaps_of_roles: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
     """The results for all gaps and these doubts; a warning at most if the controller works without what is refused."""
     more = tuple(doubts)
-    yield from words(found)
+    yield from words(gaps_of_roles)
     yield from more
-    gaps = [gap for lack in found for gap in lack.gaps] if isinstance(found, tuple) else []
-    light = all(isinstance(one, Unknown) and one.reason == AWS_NOT_ASKED for one in more)
+    gaps = [gap for lack in gaps_of_roles for gap in lack.gaps] if isinstance(gaps_of_roles, tuple) else []
+    light = all(isinstance(result, Unknown) and result.reason == AWS_NOT_ASKED for result in more)
     if gaps and light and all(gap.severity == "degraded" for gap in gaps):
         yield SeverityCap("warning")
 
 
 def _word(lack: RoleGaps, gap: Gap) -> JudgeResult:
     if doubt := _doubt(lack.seen, gap):
-        return Unknown(f"{_asked(gap)}: {doubt}"[:_LONGEST])
+        return Unknown(f"{_action(gap)}: {doubt}"[:_LONGEST])
     return Evidence(
         kind="IAM role" if lack.role.role.arn else "IAM policies",
         name=name_of(lack.role),
-        path=_asked(gap),
+        path=_action(gap),
         seen=f"{_WORDS[gap.verdict]}: {'; '.join(gap.causes[:_CAUSES_SHOWN])}"[:_LONGEST],
-        wanted=" ".join(_why(gap)),
+        wanted=" ".join(_reasons(gap)),
     )
 
 
-def _asked(gap: Gap) -> str:
+def _action(gap: Gap) -> str:
     """The action and the kinds of resources that this cluster asks for; a gap lists those of rare settings as well."""
     return f"{gap.action} on {', '.join(sorted({refusal.probe.kind for refusal in gap.refusals if refusal.applies}))}"
 
 
-def _why(gap: Gap) -> Iterator[str]:
+def _reasons(gap: Gap) -> Iterator[str]:
     yield f"allowed, for {', '.join(gap.needed_for)}."
     yield gap.effect
     yield from (f"The controller logs: {log}." for log in gap.logs)
@@ -195,11 +195,11 @@ def _concerns(name: str, action: str) -> bool:
     return name != "queue" or action.startswith("sqs:")
 
 
-def unknown_node_roles(case: CheckContext, found: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
+def unknown_node_roles(case: CheckContext, gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
     """A doubt if the roles of nodes are not known: that iam:PassRole covers them then proves nothing."""
     unasked = case.inventory.aws.node_roles == NOT_ASKED
     hint = f". {NOT_LOOKED_AT}" if unasked else ""
-    role_gaps = found if isinstance(found, tuple) else ()
+    role_gaps = gaps_of_roles if isinstance(gaps_of_roles, tuple) else ()
     for lack in role_gaps:
         lacking = any(gap.action == _PASSING for gap in lack.gaps)
         if NODE_ROLE in lack.seen.untold and not lacking:
@@ -210,11 +210,11 @@ def unknown_node_roles(case: CheckContext, found: tuple[RoleGaps, ...] | Unknown
 def contradicted(case: CheckContext) -> Iterator[JudgeResult]:
     """A doubt for each request of the hop's release that AWS itself refuses though the documents allow it."""
     try:
-        asked = {probe.id for probe in probes_for(minor_of(str(case.step.release)))}
+        probe_ids = {probe.id for probe in probes_for(minor_of(str(case.step.release)))}
     except InvalidInput:
         return
     for row in case.inventory.aws.disagreements:
-        if row.ours == RequestVerdict.ALLOWED and asked & set(row.probes):
+        if row.ours == RequestVerdict.ALLOWED and probe_ids & set(row.probes):
             because = f", {row.because}" if row.because else ""
             yield Unknown(
                 f"{row.action} on {row.resource}: the documents allow it and SimulatePrincipalPolicy says"

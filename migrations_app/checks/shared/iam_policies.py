@@ -58,22 +58,22 @@ _QUOTA_MOST = 20
 def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
     """For each role with gaps of this part: what to do, the smallest policy, and the same as code, the tool in use
     first. `part` is in the names of new policies, so that two checks never propose the same one."""
-    found, placed = lacking(case, part), placed_policies(case)
-    for lack in found if isinstance(found, tuple) else ():
+    gaps_of_roles, placed = lacking(case, part), placed_policies(case)
+    for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
         if lack.gaps:
             arn = lack.role.role.arn
             role_documents = placed.get((arn, part), ())
-            tidies = next((each for role, each in placed if role == arn), part) == part
+            tidies = next((gap_part for role, gap_part in placed if role == arn), part) == part
             yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=role_documents, tidies=tidies))
 
 
 def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
-    yield from sorted(remedies, key=lambda one: one.how != tool)
+    yield from sorted(remedies, key=lambda remedy: remedy.how != tool)
 
 
-def _tool(case: CheckContext, one: RolePolicies) -> How:
+def _tool(case: CheckContext, role: RolePolicies) -> How:
     """The tool that keeps the role, told by the names that Terraform makes up and by what keeps the controller."""
-    names = (name_of(one), *(policy.name for policy in one.policies))
+    names = (name_of(role), *(policy.name for policy in role.policies))
     controller = installation(case.inventory)
     by_terraform = (controller and controller.managed.by == "terraform") or any(map(_BY_PREFIX.search, names))
     return "terraform" if by_terraform else "iam"
@@ -84,8 +84,8 @@ def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolic
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
     try:
         closed.documents()
-    except InvalidInput as wrong:
-        yield _iam(_comments([f"no document can be proposed: {wrong}"]))
+    except InvalidInput as error:
+        yield _iam(_comments([f"no document can be proposed: {error}"]))
         return
     change = _added(lack.role, lack.seen, placed=placed) if placed else UNSET
     after = _afterwards(case, lack, closed=closed) if tidies and placed else ()
@@ -93,7 +93,7 @@ def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolic
     yield _iam("\n".join(filter(None, steps)), change)
     if isinstance(change, UnsetType):
         return
-    yield from (_iam(json.dumps(one.document, indent=2), change) for one in placed)
+    yield from (_iam(json.dumps(policy.document, indent=2), change) for policy in placed)
     yield from _as_code(lack, change, closed=closed)
     if _tool(case, lack.role) == "terraform":
         for version in MODULES:
@@ -136,14 +136,17 @@ def _missing_names(lack: RoleGaps, closed: Closing) -> list[str]:
 
 
 def _stubborn(closed: Closing) -> list[str]:
-    rows = (f"{one.probe.action}: no added statement helps, {one.answer.because}" for one in closed.added.stubborn)
+    rows = (
+        f"{refusal.probe.action}: no added statement helps, {refusal.answer.because}"
+        for refusal in closed.added.stubborn
+    )
     return list(dict.fromkeys(rows))
 
 
 def _added(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
     """The policies on the role; for a person where it takes no more of them."""
-    homeless = [one for one in placed if one.place == "none"]
-    fits = [_attached(role.role.arn, one) for one in placed if one.place != "none"]
+    homeless = [policy for policy in placed if policy.place == "none"]
+    fits = [_attached(role.role.arn, policy) for policy in placed if policy.place != "none"]
     return group(*fits, *([_no_room(role, seen, policies=homeless)] if homeless else []))
 
 
@@ -157,17 +160,17 @@ def _attached(role: str, one: PlacedPolicy) -> IamStatements:
 
 
 def _no_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[PlacedPolicy]) -> PersonTask:
-    attached = sum(one.kind != "inline" for one in role.role.policies.items)
-    asked = max(attached, MOST_ATTACHED) + len(policies)
+    attached = sum(policy.kind != "inline" for policy in role.role.policies.items)
+    quota = max(attached, MOST_ATTACHED) + len(policies)
     which = ("--service-code", "iam", "--quota-code", QUOTA, "--region", seen.site.iam_region)
-    raising = aws_cli.command("service-quotas", "request-service-quota-increase", *which, "--desired-value", str(asked))
-    ask = f", or have AWS raise the quota of managed policies a role: {raising}" if asked <= _QUOTA_MOST else ""
+    raising = aws_cli.command("service-quotas", "request-service-quota-increase", *which, "--desired-value", str(quota))
+    ask = f", or have AWS raise the quota of managed policies a role: {raising}" if quota <= _QUOTA_MOST else ""
     return PersonTask(
-        what=f"make room on {name_of(role)} for {', '.join(one.name for one in policies)}: put policies of it together"
-        f" in fewer documents and take off those that are not needed{ask}",
+        what=f"make room on {name_of(role)} for {', '.join(policy.name for policy in policies)}: put policies of it"
+        f" together in fewer documents and take off those that are not needed{ask}",
         why=filled_to(role),
         where="the policies of the role",
-        notes=tuple(f"{one.name}: {compact(one.document)}" for one in policies),
+        notes=tuple(f"{policy.name}: {compact(policy.document)}" for policy in policies),
         aws=True,
     )
 
@@ -178,8 +181,12 @@ def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Itera
     start, release = str(case.step.start), str(case.step.release)
     policies, site = [*lack.role.policies, added], lack.seen.site
     before = removable(lack.role.policies, release=start, site=site)
-    gone = removable(policies, release=release, site=site)
-    old = [one for one in gone if one.statement not in added.statements and one not in before]
+    removables = removable(policies, release=release, site=site)
+    old = [
+        removable_statement
+        for removable_statement in removables
+        if removable_statement.statement not in added.statements and removable_statement not in before
+    ]
     if old:
         yield _comments([f"Once {release} runs and a rollback is no longer needed, this may be removed:"])
         yield _comments([f"  {line}" for line in removal_lines(old[:_REMOVALS_SHOWN])])
@@ -198,7 +205,7 @@ def within_reach(
     placed = placed_policies(case)
     for role in seen.roles:
         arn = role.role.arn
-        role_refusals = [one for one in refused if one.role.role.arn == arn]
+        role_refusals = [refusal for refusal in refused if refusal.role.role.arn == arn]
         lifted: list[InstanceRequestAnswer] = []
         for part in _helping(role_refusals, placed, arn=arn, seen=seen):
             added = placed[arn, part]
@@ -206,8 +213,12 @@ def within_reach(
             yield in_aws(change)
             if code := terraform.text(change, BY_TERRAFORM):
                 yield Remedy(how="terraform", text=code, change=change)
-            lifted += [one for one in role_refusals if allowed_with(one, [each.document for each in added], seen=seen)]
-        if stubborn := [one for one in role_refusals if one not in lifted]:
+            lifted += [
+                refusal
+                for refusal in role_refusals
+                if allowed_with(refusal, [policy.document for policy in added], seen=seen)
+            ]
+        if stubborn := [refusal for refusal in role_refusals if refusal not in lifted]:
             yield _denied(arn, stubborn)
 
 
@@ -216,14 +227,14 @@ def _helping(
 ) -> Iterator[PolicyPart]:
     """The parts of which each allows some of the requests."""
     for (role, part), policies in placed.items():
-        documents = [one.document for one in policies]
-        if role == arn and any(allowed_with(one, documents, seen=seen) for one in refused):
+        documents = [refusal.document for refusal in policies]
+        if role == arn and any(allowed_with(refusal, documents, seen=seen) for refusal in refused):
             yield part
 
 
 def _denied(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
     role = read_role_arn(arn)
-    causes = dict.fromkeys(f"{one.request.action}: {one.answer.because}" for one in refused)
+    causes = dict.fromkeys(f"{refusal.request.action}: {refusal.answer.because}" for refusal in refused)
     notes = ("No added statement lifts this; the one that is named has to change:", *causes)
     if role is None:
         return in_aws(PersonTask(what="change the statement that is named", notes=notes, aws=True))
@@ -241,14 +252,14 @@ def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
     )
     try:
         apart, divided = closed.documents(), replace(closed, policies=own).documents("merged")
-    except InvalidInput as wrong:
-        yield _iam(_comments([f"no document can be proposed: {wrong}"]))
+    except InvalidInput as error:
+        yield _iam(_comments([f"no document can be proposed: {error}"]))
         return
     documents = of_release(placed_policies(case), lack.role)
     yield _iam(_comments(_SIZES))
     rest = [
         *(in_aws(_added(lack.role, lack.seen, placed=added)) for added in documents),
-        *(_iam(json.dumps(one, indent=2)) for one in divided if len(divided) > len(apart)),
+        *(_iam(json.dumps(policy_document, indent=2)) for policy_document in divided if len(divided) > len(apart)),
         *_inline(divided),
     ]
     yield from _first(_tool(case, lack.role), rest)

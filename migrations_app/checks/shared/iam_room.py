@@ -51,14 +51,14 @@ def placed_policies(case: CheckContext) -> PlacedPolicies:
         return {}
     names = _FreeNames({document.name for role in seen.roles for document in role.role.policies.items})
     rooms = {role.role.arn: _RoleRoom(role.role) for role in seen.roles}
-    found: dict[tuple[str, PolicyPart], tuple[PlacedPolicy, ...]] = {}
+    placed: dict[tuple[str, PolicyPart], tuple[PlacedPolicy, ...]] = {}
     for part, arn, release, documents in _documents(case, seen):
         stem = f"karpenter-{seen.site.cluster}-{release}-{part}"
-        found[arn, part] = tuple(
+        placed[arn, part] = tuple(
             PlacedPolicy(name=names.take(stem), document=document, place=rooms[arn].take(size_of(document)))
             for document in documents
         )
-    return found
+    return placed
 
 
 def of_release(placed: PlacedPolicies, role: RolePolicies) -> list[tuple[PlacedPolicy, ...]]:
@@ -86,8 +86,8 @@ class _PartDocuments(NamedTuple):
 def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments]:
     before: dict[str, list[Document]] = {}
     for part in get_args(GapPart):
-        found = lacking(case, part)
-        for lack in found if isinstance(found, tuple) else ():
+        gaps_of_roles = lacking(case, part)
+        for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
             try:
                 documents = closing(lack.report, seen.site).documents()
             except InvalidInput:
@@ -134,8 +134,8 @@ def _boundary(role: RolePolicies, seen: Permissions) -> Sequence[IamPolicy] | No
 class _FreeNames:
     """Names that no policy of these roles has. A name is given once: policies of an account do not share one."""
 
-    def __init__(self, taken: set[str]) -> None:
-        self._taken = taken
+    def __init__(self, names: set[str]) -> None:
+        self._taken = names
 
     def take(self, stem: str) -> str:
         number = 1

@@ -25,13 +25,13 @@ _METRIC = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
 
 def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
     """One row for each query and name that the hop's release no longer has."""
-    for found in getattr(case.inventory, part).items:
-        for query in found.queries:
+    for owner in getattr(case.inventory, part).items:
+        for query in owner.queries:
             for name in outdated(query.text, case.step.release):
                 yield Evidence(
-                    kind=found.kind,
-                    namespace=found.namespace,
-                    name=found.name,
+                    kind=owner.kind,
+                    namespace=owner.namespace,
+                    name=owner.name,
                     path=query.path,
                     seen=f"{name.old}, gone at {name.release}",
                     wanted=name.new or GONE,
@@ -41,7 +41,7 @@ def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
 
 def renamed_queries(case: CheckContext, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
     """The change of every object for each tool: new names are written, and what has none is for a person."""
-    owners = {(one.kind, one.namespace, one.name): one for one in getattr(case.inventory, part).items}
+    owners = {(owner.kind, owner.namespace, owner.name): owner for owner in getattr(case.inventory, part).items}
     places = list(dict.fromkeys((row.kind, row.namespace, row.name) for row in evidence))
     first = owners.get(places[0])
     renames = "; ".join(dict.fromkeys(f"{row.value('old')} is now {row.wanted}" for row in evidence))[:1000]

@@ -108,8 +108,8 @@ def requirements(inventory: Inventory) -> Iterator[Requirement]:
 
 
 def _rows(whole_object: WholeObject, *, kind: str, path: str) -> Iterator[Requirement]:
-    found: Any = whole_object.get(path, [])
-    for row in found if isinstance(found, list) else ():
+    requirements: Any = whole_object.get(path, [])
+    for row in requirements if isinstance(requirements, list) else ():
         if isinstance(row, dict) and isinstance(row.get("key"), str):
             values = row.get("values")
             texts = tuple(str(value) for value in values) if isinstance(values, list) else ()

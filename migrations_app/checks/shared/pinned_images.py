@@ -17,8 +17,8 @@ def pinned(node_class: EC2NodeClass) -> str:
     """What to write for the family of the class; VERSION where the images in use name no single release."""
     name = family(node_class)
     if name in (AL2, AL2023, BOTTLEROCKET):
-        found = {_release(name, str(row.get("name") or "")) for _, row in rows(node_class, AMIS)}
-        version = found.pop() if len(found) == 1 else ""
+        versions = {_release(name, str(row.get("name") or "")) for _, row in rows(node_class, AMIS)}
+        version = versions.pop() if len(versions) == 1 else ""
         return f"{name.lower()}@{version or VERSION}"
     if name.startswith("Windows"):
         return f"images by id, as {name.lower()} has no alias but @latest"

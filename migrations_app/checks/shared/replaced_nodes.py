@@ -73,8 +73,8 @@ def _counted(group: PodGroup, replaced: tuple[str, ...]) -> RollSituation:
 def kept_off(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
     """How to keep new pods off what these Provisioners launch, in each tool."""
     note = "Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
-    what = f"add to spec.taints: {json.dumps(LEGACY_TAINT)}"
-    change = ChangeGroup(steps=tuple(map(fenced, provisioners)), what=what, notes=(note,))
+    task = f"add to spec.taints: {json.dumps(LEGACY_TAINT)}"
+    change = ChangeGroup(steps=tuple(map(fenced, provisioners)), what=task, notes=(note,))
     return remedies_of(change, managed(provisioners[0].metadata))
 
 

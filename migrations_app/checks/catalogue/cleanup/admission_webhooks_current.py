@@ -43,8 +43,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    running, found = case.running.release, installation(case.inventory)
-    off = webhooks_off(found, running)
+    running, controller = case.running.release, installation(case.inventory)
+    off = webhooks_off(controller, running)
     for configuration in case.inventory.webhooks.items:
         row = admission_row(configuration.name)
         if row is None:
@@ -72,8 +72,8 @@ def _unanswered(case: CheckContext, configuration: WebhookConfiguration) -> str 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    wanted = {row.name for row in evidence}
-    stale = [webhook for webhook in case.inventory.webhooks.items if webhook.name in wanted]
+    names = {row.name for row in evidence}
+    stale = [webhook for webhook in case.inventory.webhooks.items if webhook.name in names]
     for kind in dict.fromkeys(configuration.kind for configuration in stale):
         target = ChangeTarget(kind, "", resource=f"{kind.lower()}s")
         yield from removal(target, [configuration for configuration in stale if configuration.kind == kind])

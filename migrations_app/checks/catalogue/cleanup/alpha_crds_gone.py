@@ -49,8 +49,8 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     if any(part.count for part in left):
         # Deleting a CRD deletes its objects, and through their owners the nodes.
         return
-    wanted = {row.name for row in evidence}
-    crds = [crd for crd in case.inventory.crds.items if crd.name in wanted]
+    names = {row.name for row in evidence}
+    crds = [crd for crd in case.inventory.crds.items if crd.name in names]
     first, needs = "Only while no object of these kinds is left; none was seen", ("legacy_node_templates_gone",)
     by = BY_HAND if all(_left_by_chart(crd, case) for crd in crds) else None
     yield from removal(crd_target(""), crds, first=first, needs=needs, by=by)
@@ -60,6 +60,6 @@ def _left_by_chart(crd: CRD, case: CheckContext) -> bool:
     """Whether a chart brought it and holds it no more: from 0.33 on neither chart does, and it stays where it is
     marked to be kept."""
     by, charts = managed(crd.metadata), (CHART, CRD_CHART)
-    named = {found.name for chart in charts if (found := chart_delivery(case.inventory.deliveries.items, chart))}
+    named = {delivery.name for chart in charts if (delivery := chart_delivery(case.inventory.deliveries.items, chart))}
     of_chart = by.by == "helm" or (by.by in AT_ONCE and by.name in {*named, *charts})
     return of_chart and minor_order(case.step.start.minor) >= (0, 33)

@@ -55,7 +55,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 
 def _automated(text: str) -> dict[str, object]:
     try:
-        found = parse_json(text)
+        policy = parse_json(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return policy if isinstance(policy, dict) else {}

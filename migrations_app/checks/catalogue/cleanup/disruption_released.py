@@ -29,10 +29,10 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every = own_pools(case.inventory)
-    if not every:
+    pools = own_pools(case.inventory)
+    if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    for pool in every:
+    for pool in pools:
         if is_held_by_us(pool):
             before = pool.metadata.annotation(HELD) or ""
             evidence = at(pool, "metadata.annotations", seen=HELD, wanted="its budgets as before")
@@ -65,7 +65,7 @@ def _restored(row: Evidence) -> ObjectPatch | PersonTask:
 def _budgets(text: str) -> tuple[bool, Any]:
     """Whether the annotation tells the former budgets, and those."""
     try:
-        found = parse_json(text)
+        budgets = parse_json(text)
     except ValueError:
         return False, None
-    return found is None or isinstance(found, list), found
+    return budgets is None or isinstance(budgets, list), budgets

@@ -40,16 +40,16 @@ WANTED = "a controller, or absent"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    held, running, found = held_nodes(case.inventory), case.running.release, installation(case.inventory)
+    counts, running, found = held_nodes(case.inventory), case.running.release, installation(case.inventory)
     gone = is_whole(case.inventory.controller) if found is None else found.workload.spec.replicas == 0
     more = tuple(_orphans(case.inventory)) if gone else ()
-    if not held and not more:
+    if not counts and not more:
         yield NotApplicable("no node carries a finalizer of Karpenter")
         return
     if not gone and None in (running, found):
         yield Unknown(f"what the running controller takes off is not known: {case.running.how}")
         return
-    for (made_by, kind, name), count in held.items():
+    for (made_by, kind, name), count in counts.items():
         if not gone and (not made_by or running is None or any(serves(running, one) for one in made_by)):
             continue
         seen = "no controller runs" if gone else f"{running} does not act on alpha"
@@ -64,10 +64,10 @@ def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
         part = cast(Part[NamedObject], inventory.part(kind.plural))
         if isinstance(part, Unseen):
             yield could_not_read(kind.plural, part)
-        for one in part.items:
-            if finalizer := first_finalizer(one):
+        for item in part.items:
+            if finalizer := first_finalizer(item):
                 path, seen = f"metadata.finalizers[{finalizer}]", "no controller runs"
-                yield Evidence(kind=kind.kind, name=one.name, path=path, seen=seen, wanted=WANTED)
+                yield Evidence(kind=kind.kind, name=item.name, path=path, seen=seen, wanted=WANTED)
 
 
 @check.advise

@@ -46,9 +46,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for chart in (CHART, CRD_CHART):
-        given = given_values(case.inventory, chart=chart)
-        rows = [row for row in evidence if given and (row.namespace, row.name) == (given.namespace, given.name)]
-        keys = dict.fromkeys(value_key(given, row) for row in rows if given)
+        chart_values = given_values(case.inventory, chart=chart)
+        rows = [
+            row
+            for row in evidence
+            if chart_values and (row.namespace, row.name) == (chart_values.namespace, chart_values.name)
+        ]
+        keys = dict.fromkeys(value_key(chart_values, row) for row in rows if chart_values)
         if keys:
             values = tuple(HelmValue(key, why="no webhook is left to configure") for key in keys)
             yield from helm_remedies(case, values, chart=chart)

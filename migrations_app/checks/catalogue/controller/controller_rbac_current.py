@@ -36,8 +36,12 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found, running, roles = installation(case.inventory), case.running.release, case.inventory.controller_rbac.items
-    if found is None:
+    controller, running, roles = (
+        installation(case.inventory),
+        case.running.release,
+        case.inventory.controller_rbac.items,
+    )
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif not roles:
         yield Unknown("no ClusterRole is bound to the controller's service account by a ClusterRoleBinding")

@@ -51,12 +51,12 @@ def _limits(controller: Installation, *, nodes: int) -> Iterator[JudgeResult]:
     for container in controller.workload.template.spec.containers or ():
         limits = (container.resources.limits if container.resources else None) or {}
         for name, least in (("memory", size.memory), ("cpu", size.cpu)):
-            given, path = limits.get(name), f"containers[{container.name}].resources.limits.{name}"
-            have = None if given is None else billionths(str(given))
-            if given is not None and have is None:
+            limit, path = limits.get(name), f"containers[{container.name}].resources.limits.{name}"
+            have = None if limit is None else billionths(str(limit))
+            if limit is not None and have is None:
                 yield Unknown(f"{controller.name}: {path} is no quantity")
             elif have is not None and "karpenter" in (container.image or "") and have < (billionths(least) or 0):
-                yield at_controller(controller, path, seen=f"{given} for {nodes} nodes", wanted=f"{least} or more")
+                yield at_controller(controller, path, seen=f"{limit} for {nodes} nodes", wanted=f"{least} or more")
 
 
 def _fared(pod: ControllerPod) -> Iterator[JudgeResult]:
@@ -72,6 +72,6 @@ def _fared(pod: ControllerPod) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     size = size_for(case.inventory.nodes.count or 0)
-    given = {f"controller.resources.{kind}.memory": size.memory for kind in ("requests", "limits")}
+    settings = {f"controller.resources.{kind}.memory": size.memory for kind in ("requests", "limits")}
     cpu = {f"controller.resources.{kind}.cpu": size.cpu for kind in ("requests", "limits")}
-    yield from chart_values(case, given | cpu, about="more room for the controller")
+    yield from chart_values(case, settings | cpu, about="more room for the controller")

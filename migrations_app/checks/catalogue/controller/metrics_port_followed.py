@@ -39,8 +39,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = installation(case.inventory)
-    if found is None:
+    controller = installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     values = given_values(case.inventory)
@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     after = given if isinstance(given, int) else metrics_port(case.step.release)
     if after is None:
         yield Unknown(f"the port of {case.step.release} is not known")
-    mine = [one for one in case.inventory.services.items if one.namespace == found.namespace and one.metrics_port]
+    mine = [one for one in case.inventory.services.items if one.namespace == controller.namespace and one.metrics_port]
     for service in mine if after is not None else ():
         now = service.metrics_port
         if now != after:
@@ -68,8 +68,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         )
     entered = case.running.release is not None and case.hop == "0.32"
     chosen = values is not None and isinstance(value_at(values.tree, WEBHOOK_KEY), int)
-    if entered and found.workload.template.spec.host_network and not chosen:
-        row = at_controller(found, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted=WEBHOOK_KEY)
+    if entered and controller.workload.template.spec.host_network and not chosen:
+        row = at_controller(controller, "hostNetwork", seen=f"{SECOND} will be used on the host", wanted=WEBHOOK_KEY)
         yield row.with_data(key=WEBHOOK_KEY, port="8002")
 
 

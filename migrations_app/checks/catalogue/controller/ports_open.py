@@ -43,13 +43,13 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found, ports = installation(case.inventory), ports_of(case.step.release)
-    if found is None:
+    controller, ports = installation(case.inventory), ports_of(case.step.release)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     if not ports:
         yield Unknown(f"the ports of {case.step.release} are not known")
-    if found.workload.template.spec.host_network:
+    if controller.workload.template.spec.host_network:
         port_list = ", ".join(f"{row.text} ({row.purpose})" for row in ports)
         yield ManualCheck(
             "the controller uses its node's network, where a NetworkPolicy counts for nothing: look whether the "
@@ -58,7 +58,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield SeverityCap("info")
         return
     now = ports_of(case.running.release) if case.running.release else ()
-    yield from _policies(case, found, ports=(*ports, *(row for row in now if row.webhook and row not in ports)))
+    yield from _policies(case, controller, ports=(*ports, *(row for row in now if row.webhook and row not in ports)))
 
 
 def _policies(case: CheckContext, controller: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:

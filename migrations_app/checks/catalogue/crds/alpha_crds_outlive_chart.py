@@ -44,14 +44,14 @@ PARTS = {kinds.PROVISIONER: "provisioners", kinds.AWS_NODE_TEMPLATE: "awsnodetem
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     left = {kind.crd_name: case.inventory.part(part).count or 0 for kind, part in PARTS.items()}
-    found = [crd for crd in case.inventory.crds.items if left.get(crd.name)]
-    if not found:
+    at_risk = [crd for crd in case.inventory.crds.items if left.get(crd.name)]
+    if not at_risk:
         yield NotApplicable("no alpha object is left")
         return
     unread = records_unread(case.inventory)
-    if unread and not any(managed(crd.metadata).name for crd in found):
+    if unread and not any(managed(crd.metadata).name for crd in at_risk):
         yield Unknown(f"whether {CRD_CHART} owns the CRDs is not known: Helm's records are unseen ({unread})")
-    for crd in found:
+    for crd in at_risk:
         owner = _deletes(case.inventory, crd)
         if owner:
             seen = f"{owner} would delete it with {left[crd.name]} objects"
@@ -66,14 +66,14 @@ def _deletes(inventory: Inventory, crd: CRD) -> str:
         return ""
     if key and not (by.by == "flux" and "helm" in by.told_by):
         return f"{'Argo CD' if by.by == 'argocd' else 'Flux'}, where it prunes,"
-    listed = any(one.chart == CRD_CHART and crd.name in one.crds for one in inventory.helm_releases.items)
+    listed = any(release.chart == CRD_CHART and crd.name in release.crds for release in inventory.helm_releases.items)
     helm = listed or (by.by in ("helm", "flux") and bool(by.name))
     return f"the Helm release {by.name or CRD_CHART}" if helm and metadata.annotation(KEEP) != "keep" else ""
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    wanted = {row.name for row in evidence}
+    names = {row.name for row in evidence}
     marks = {KEEP: "keep", **dict(PRUNE.values())}
-    crds = (crd for crd in case.inventory.crds.items if crd.name in wanted)
+    crds = (crd for crd in case.inventory.crds.items if crd.name in names)
     yield in_cluster(crds_annotated(crds, marks, notes=(BEST,)))

@@ -76,5 +76,5 @@ check.mendable(can_be_mended)
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     real, first = facts.webhook_service(case.inventory), facts.conversion_crds(case.inventory)[0]
-    found = by_looking(case, evidence, real=real) or (*by_chart(case, real), *by_patch(case, evidence, real=real))
-    yield from ordered(managed(first.metadata), found)
+    remedies = by_looking(case, evidence, real=real) or (*by_chart(case, real), *by_patch(case, evidence, real=real))
+    yield from ordered(managed(first.metadata), remedies)

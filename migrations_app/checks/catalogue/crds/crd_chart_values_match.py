@@ -30,11 +30,15 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    values, found, unread = crd_values(case.inventory), installation(case.inventory), records_unread(case.inventory)
+    values, controller, unread = (
+        crd_values(case.inventory),
+        installation(case.inventory),
+        records_unread(case.inventory),
+    )
     if values is None and unread:
         yield Unknown(f"Helm's records could not be read ({unread})")
         return
-    if values is None or found is None:
+    if values is None or controller is None:
         yield NotApplicable("the chart karpenter-crd is not installed, or there is no controller")
         return
     crds, main = helm_release(case.inventory, chart=CRD_CHART), helm_release(case.inventory)
@@ -66,10 +70,10 @@ def _aimed(case: CheckContext, values: Values, *, planned: WebhookAddress) -> It
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    given, why = crd_values(case.inventory), "the new chart writes the conversion of the CRDs from it"
-    rows = {value_key(given, row): row.value("value") for row in evidence if given and row.data}
+    chart_values, reason = crd_values(case.inventory), "the new chart writes the conversion of the CRDs from it"
+    rows = {value_key(chart_values, row): row.value("value") for row in evidence if chart_values and row.data}
     if rows:
-        values = tuple(HelmValue(key, as_json(value), why if value else "") for key, value in rows.items())
+        values = tuple(HelmValue(key, as_json(value), reason if value else "") for key, value in rows.items())
         yield from helm_remedies(case, values, chart=CRD_CHART)
     if len(rows) < len(evidence):
         yield from crd_chart(case, here(case))

@@ -74,7 +74,7 @@ def _applies(by: str) -> str:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     yield in_cluster(conversion_ended(row.name for row in evidence))
     ignored = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
-    why, what = "the CRDs do not say which Application applies them", "let Argo CD ignore /spec/conversion of CRDs"
-    task = PersonTask(what=f"{what} until the hop is done", why=why)
+    reason, what = "the CRDs do not say which Application applies them", "let Argo CD ignore /spec/conversion of CRDs"
+    task = PersonTask(what=f"{what} until the hop is done", why=reason)
     text = f"# Application, spec, until the hop is done\nignoreDifferences: [{ignored}]"
     yield Remedy(how="argocd", text=text, change=task)

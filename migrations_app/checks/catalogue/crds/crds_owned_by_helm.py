@@ -69,8 +69,8 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         labels.HELM_RELEASE_NAME: CRD_CHART,
         labels.HELM_RELEASE_NAMESPACE: controller.namespace if controller else HOME,
     }
-    wanted = {row.name for row in evidence}
-    crds = [crd for crd in case.inventory.crds.items if crd.name in wanted]
+    names = {row.name for row in evidence}
+    crds = [crd for crd in case.inventory.crds.items if crd.name in names]
     helm = {labels.APP_MANAGED_BY: "Helm"}
     marked = [labelled(crd_target(crd.name), crd.metadata.labels, given=helm) for crd in crds]
     note = "Marks only; never delete a CRD, its objects and their nodes go with it"

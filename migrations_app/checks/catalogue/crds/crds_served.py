@@ -41,6 +41,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    every = dict.fromkeys(no_option(row.name) for row in evidence)
-    looks = (shown("kubectl", "get", "crd", name, "-o", "jsonpath={.status.conditions}") for name in every)
+    names = dict.fromkeys(no_option(row.name) for row in evidence)
+    looks = (shown("kubectl", "get", "crd", name, "-o", "jsonpath={.status.conditions}") for name in names)
     yield in_cluster(group(*looks))

@@ -45,20 +45,20 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for one in every:
         if one.kind == "Application":
             skips = one.get("spec.source.helm.skipCrds", False)
-            path, seen, wanted, wrong = "spec.source.helm.skipCrds", str(skips).lower(), "true", skips is not True
+            path, seen, wanted, faulty = "spec.source.helm.skipCrds", str(skips).lower(), "true", skips is not True
         else:
             # Flux leaves CRDs alone on upgrades unless told otherwise.
             policy = one.get("spec.upgrade.crds", "Skip")
-            path, seen, wanted, wrong = "spec.upgrade.crds", str(policy), "Skip", policy in OVERWRITES
-        if wrong:
+            path, seen, wanted, faulty = "spec.upgrade.crds", str(policy), "Skip", policy in OVERWRITES
+        if faulty:
             yield Evidence(kind=one.kind, namespace=one.namespace, name=one.name, path=path, seen=seen, wanted=wanted)
     if any(_many(one) for one in case.inventory.deliveries.items):
         yield Unknown("an Argo CD Application has several sources, which are not read")
 
 
 def _chart(one: GitOpsDelivery) -> str:
-    found = one.get("spec.source.chart" if one.kind == "Application" else "spec.chart.spec.chart", "")
-    return found if isinstance(found, str) else ""
+    chart = one.get("spec.source.chart" if one.kind == "Application" else "spec.chart.spec.chart", "")
+    return chart if isinstance(chart, str) else ""
 
 
 def _many(one: GitOpsDelivery) -> bool:

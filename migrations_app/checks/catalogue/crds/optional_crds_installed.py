@@ -41,11 +41,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if shipped is None:
         yield Unknown(f"the CRDs of the running release are not known: {case.running.how}")
         return
-    wanted = [row for row in shipped.crds if not row.kind.generation]
-    if not wanted:
+    optional_crds = [row for row in shipped.crds if not row.kind.generation]
+    if not optional_crds:
         yield NotApplicable(f"{running} ships no CRD of an optional feature")
     seen = {crd.name: crd for crd in case.inventory.crds.items}
-    for row in wanted:
+    for row in optional_crds:
         crd = seen.get(row.name)
         if crd is None or row.storage not in crd.served:
             state = "absent" if crd is None else f"serves {', '.join(crd.served) or 'nothing'}"

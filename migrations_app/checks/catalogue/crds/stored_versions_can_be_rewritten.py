@@ -37,22 +37,22 @@ PARTS = {"NodePool": "nodepools", "EC2NodeClass": "ec2nodeclasses", "NodeClaim":
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     crds = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED]
-    running, found = case.running.release, installation(case.inventory)
+    running, controller = case.running.release, installation(case.inventory)
     if not crds or all(crd.stored == ("v1",) for crd in crds):
         yield NotApplicable("nothing but v1 is stored")
         return
-    if running is None or found is None:
+    if running is None or controller is None:
         yield Unknown(f"which release would rewrite them is not known: {case.running.how}")
         return
     if minor_order(running.minor) < (1, 0):
         yield NotApplicable(f"{case.step.start} will rewrite them, which does not run yet")
         return
-    yield from _able(found, running)
+    yield from _able(controller, running)
     for crd in crds:
         if crd.storage != "v1":
             yield at_crd(crd, "spec.versions[].storage", seen=f"{crd.storage or 'none'} is stored", wanted="v1")
     for kind, part in PARTS.items() if within(running, first=SINCE, last="1.0") else ():
-        left = [one for one in case.inventory.part(part).items if isinstance(one, NamedObject) and _left(one)]
+        left = [item for item in case.inventory.part(part).items if isinstance(item, NamedObject) and _left(item)]
         if left:
             path = f"metadata.annotations[{labels.STORED_VERSION_DONE}]"
             total = case.inventory.part(part).count

@@ -35,9 +35,9 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = lacking(case, "needs")
-    roles = unknown_node_roles(case, found) if case.hop not in PROFILE_HOPS else ()
-    yield from weighed(found, doubts=(*roles, *contradicted(case)))
+    gaps_of_roles = lacking(case, "needs")
+    roles = unknown_node_roles(case, gaps_of_roles) if case.hop not in PROFILE_HOPS else ()
+    yield from weighed(gaps_of_roles, doubts=(*roles, *contradicted(case)))
 
 
 @check.advise

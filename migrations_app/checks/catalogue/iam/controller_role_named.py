@@ -59,10 +59,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _looked_up(case: CheckContext) -> Iterator[Remedy]:
     """The command that lists the associations of the controller, where the name of the cluster is known."""
-    cluster, found = cluster_named(case.inventory), installation(case.inventory)
-    if cluster and found:
-        account = found.workload.template.spec.service_account_name or "default"
-        where = ("--cluster-name", cluster, "--namespace", found.namespace, "--service-account", account)
+    cluster, controller = cluster_named(case.inventory), installation(case.inventory)
+    if cluster and controller:
+        account = controller.workload.template.spec.service_account_name or "default"
+        where = ("--cluster-name", cluster, "--namespace", controller.namespace, "--service-account", account)
         notes = ("There has to be one, and its role is the one to give permissions to",)
         yield in_aws(shown("aws", "eks", "list-pod-identity-associations", *where, notes=notes))
 

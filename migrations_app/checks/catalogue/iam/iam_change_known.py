@@ -45,8 +45,8 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     try:
         actions = new_actions(case)
-    except InvalidInput as wrong:
-        yield Unknown(str(wrong))
+    except InvalidInput as error:
+        yield Unknown(str(error))
         return
     roles = case.inventory.aws.controller_roles
     if not actions:

@@ -37,12 +37,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not any((profiles.items, roles.items, _set_aside(profiles), _set_aside(roles))):
         yield NotApplicable("no node class names an instance profile or a role")
     for name, part in (("aws.instance_profiles", profiles), ("aws.node_roles", roles)):
-        found: Part[object] = case.inventory.part(name)
+        answers: Part[object] = case.inventory.part(name)
         yield from (Unknown(reason) for reason in _set_aside(part))
-        if part.items and isinstance(found, Unseen):
-            yield could_not_read(name, found)
+        if part.items and isinstance(answers, Unseen):
+            yield could_not_read(name, answers)
         elif part.items:
-            yield from (Unknown(reason) for reason in _set_aside(found))
+            yield from (Unknown(reason) for reason in _set_aside(answers))
     for profile in case.inventory.aws.instance_profiles.items:
         if len(profile.role_arns) != 1:
             seen = f"{profile.name}: " + (
@@ -77,4 +77,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     ]
     yield from (remedy for profile in lacking for remedy in profile_made(profile, aws))
     named = {row.value("name") for row in evidence if row.path == "spec.role"}
-    yield from (remedy for one in sorted(named) for remedy in role_made(one, aws.place))
+    yield from (remedy for role_name in sorted(named) for remedy in role_made(role_name, aws.place))

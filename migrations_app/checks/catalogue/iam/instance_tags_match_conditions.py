@@ -36,11 +36,11 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = permissions(case.inventory)
-    if isinstance(found, Unseen):
-        yield Unknown(f"the controller's permissions are not known: {found.detail or found.why}")
+    granted = permissions(case.inventory)
+    if isinstance(granted, Unseen):
+        yield Unknown(f"the controller's permissions are not known: {granted.detail or granted.why}")
         return
-    if not (judged := instance_requests(case, found)):
+    if not (judged := instance_requests(case, granted)):
         yield NotApplicable("no instance exists on which this hop brings a request")
     for answer in judged:
         if answer.answer.verdict is RequestVerdict.UNKNOWN:
@@ -65,10 +65,10 @@ def _row(answer: InstanceRequestAnswer) -> Evidence:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    found = permissions(case.inventory)
-    if isinstance(found, Permissions):
+    granted = permissions(case.inventory)
+    if isinstance(granted, Permissions):
         yield from within_reach(
             case,
-            [instance_request for instance_request in instance_requests(case, found) if is_refused(instance_request)],
-            seen=found,
+            [instance_request for instance_request in instance_requests(case, granted) if is_refused(instance_request)],
+            seen=granted,
         )

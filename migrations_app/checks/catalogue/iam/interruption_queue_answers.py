@@ -40,18 +40,18 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    named, found = setting(case.inventory, KEY), case.inventory.aws.queue
+    named, queues = setting(case.inventory, KEY), case.inventory.aws.queue
     if lost := interruption_queue.no_longer_set(case.inventory, case.running.release):
         yield _row(lost, f"data[{KEY}]", seen="read by no release from 0.33 on", wanted=SETTING.value, kind="ConfigMap")
     elif isinstance(named, Unseen):
         yield could_not_read("the name of the queue", named)
     elif not named.items:
         yield NotApplicable("no interruption queue is configured: nodes are not drained before a Spot interruption")
-    elif wrong := bad_name(named.items[0]):
-        yield _row(named.items[0], SETTING.env, seen=wrong, wanted=f"the name of a queue. {_effect(case)}")
-    elif isinstance(found, Unseen):
-        yield could_not_read("aws.queue", found)
-    for queue in found.items if not lost else ():
+    elif name_flaw := bad_name(named.items[0]):
+        yield _row(named.items[0], SETTING.env, seen=name_flaw, wanted=f"the name of a queue. {_effect(case)}")
+    elif isinstance(queues, Unseen):
+        yield could_not_read("aws.queue", queues)
+    for queue in queues.items if not lost else ():
         for fault in interruption_queue.queue_faults(queue, case.inventory.aws):
             if fault.certain:
                 wanted = fault.wanted + (f". {_effect(case)}" if fault.about == "queue" else "")

@@ -60,14 +60,14 @@ def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
     aws, me = case.inventory.aws, ("EC2NodeClass", name)
     node_roles = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
     whole = bool(node_roles and aws.cluster.items) and all(isinstance(one.role, Seen) for one in node_roles)
-    return [found for one in node_roles for found in node_access.joining(one, aws)] if whole else None
+    return [fault for one in node_roles for fault in node_access.joining(one, aws)] if whole else None
 
 
-def _word(name: str, found: JoinFault | JoinDoubt) -> JudgeResult:
-    if isinstance(found, JoinDoubt):
-        return ManualCheck(f"EC2NodeClass {name}: {found.detail}")
-    path = f"spec.role ({found.about} of {found.role})"
-    return Evidence(kind="EC2NodeClass", name=name, path=path, seen=found.seen, wanted=found.wanted)
+def _word(name: str, result: JoinFault | JoinDoubt) -> JudgeResult:
+    if isinstance(result, JoinDoubt):
+        return ManualCheck(f"EC2NodeClass {name}: {result.detail}")
+    path = f"spec.role ({result.about} of {result.role})"
+    return Evidence(kind="EC2NodeClass", name=name, path=path, seen=result.seen, wanted=result.wanted)
 
 
 @check.advise

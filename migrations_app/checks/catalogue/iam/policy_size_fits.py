@@ -34,15 +34,15 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = _found(case)
-    if isinstance(found, Unknown):
-        yield found
+    gaps_of_roles = _gaps(case)
+    if isinstance(gaps_of_roles, Unknown):
+        yield gaps_of_roles
         return
-    for lack in found:
+    for lack in gaps_of_roles:
         try:
             room = roomiest(lack.role, lack.report, site=lack.seen.site)
-        except InvalidInput as wrong:
-            yield Unknown(str(wrong))
+        except InvalidInput as error:
+            yield Unknown(str(error))
             continue
         if room and not room.fits:
             limit = f"at most {room.limit:,} characters" + f"; {room.attached} policies are attached" * room.full
@@ -53,7 +53,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield _row(lack, "policies of the role", seen=filled_to(lack.role), wanted=wanted)
 
 
-def _found(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
+def _gaps(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
     return lacks(case, mine=lambda _gap: True)
 
 
@@ -69,8 +69,8 @@ def _row(lack: RoleGaps, path: str, *, seen: str, wanted: str) -> Evidence:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    found = _found(case)
-    for lack in found if isinstance(found, tuple) else ():
+    gaps_of_roles = _gaps(case)
+    for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
         room = roomiest(lack.role, lack.report, site=lack.seen.site)
         if (room and not room.fits) or _homeless(case, lack):
             yield from splitting(case, lack)

@@ -37,8 +37,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = lacking(case, "profiles")
-    yield from weighed(found, doubts=unknown_node_roles(case, found))
+    gaps_of_roles = lacking(case, "profiles")
+    yield from weighed(gaps_of_roles, doubts=unknown_node_roles(case, gaps_of_roles))
 
 
 @check.advise

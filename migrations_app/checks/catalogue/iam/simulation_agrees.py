@@ -35,30 +35,30 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found = case.inventory.aws.simulation
-    if found == NOT_ASKED:
+    answers = case.inventory.aws.simulation
+    if answers == NOT_ASKED:
         yield Unknown("nothing was put to SimulatePrincipalPolicy: neither role nor running release is known")
-    elif isinstance(found, Unseen):
-        yield could_not_read("aws.simulation", found)
-    elif not found.items:
+    elif isinstance(answers, Unseen):
+        yield could_not_read("aws.simulation", answers)
+    elif not answers.items:
         yield NotApplicable("AWS simulated no request")
-    elif all(one.agreement == "cannot_tell" for one in found.items):
-        yield Unknown(f"AWS could answer none of {len(found.items)} requests; the first: {found.items[0].because}")
-    for one in case.inventory.aws.disagreements:
+    elif all(row.agreement == "cannot_tell" for row in answers.items):
+        yield Unknown(f"AWS could answer none of {len(answers.items)} requests; the first: {answers.items[0].because}")
+    for row in case.inventory.aws.disagreements:
         yield Evidence(
             kind="Role",
-            name=one.role_arn,
-            path=f"{one.action} on {one.resource}",
-            seen=f"karpdash: {one.ours.replace('_', ' ')}; AWS: {one.theirs}"
-            + (f", {one.because}" * bool(one.because)),
-            wanted=f"one word for what {one.release} asks",
+            name=row.role_arn,
+            path=f"{row.action} on {row.resource}",
+            seen=f"karpdash: {row.ours.replace('_', ' ')}; AWS: {row.theirs}"
+            + (f", {row.because}" * bool(row.because)),
+            wanted=f"one word for what {row.release} asks",
         )
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    asked = (("--policy-source-arn", one.role_arn, "--action-names", one.action, "--resource-arns", one.resource)
-             for one in case.inventory.aws.disagreements[:MOST_COMMANDS])  # fmt: skip
-    looks = (shown("aws", "iam", "simulate-principal-policy", *words) for words in dict.fromkeys(asked))
+    arguments = (("--policy-source-arn", row.role_arn, "--action-names", row.action, "--resource-arns", row.resource)
+             for row in case.inventory.aws.disagreements[:MOST_COMMANDS])  # fmt: skip
+    looks = (shown("aws", "iam", "simulate-principal-policy", *words) for words in dict.fromkeys(arguments))
     note = "Which statement decides, without the tags that Karpenter sends: add them by --context-entries"
     yield in_aws(group(*looks, notes=(note,)))

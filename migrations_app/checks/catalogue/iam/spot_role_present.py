@@ -37,15 +37,15 @@ STAYS = "the role serves the whole account; without spot instances it may be del
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    possible, found = spot_possible(case.inventory), case.inventory.aws.spot_role
+    possible, role = spot_possible(case.inventory), case.inventory.aws.spot_role
     if possible is False:
         yield NotApplicable("no NodePool allows Spot")
-    elif found.items or _spot_runs(case):
+    elif role.items or _spot_runs(case):
         return
     elif possible is None:
         yield Unknown(f"whether a NodePool allows Spot is not known: a requirement on {labels.CAPACITY_TYPE} is odd")
-    elif isinstance(found, Unseen):
-        yield could_not_read("aws.spot_role", found)
+    elif isinstance(role, Unseen):
+        yield could_not_read("aws.spot_role", role)
     else:
         yield Evidence(
             kind="Role",

@@ -52,10 +52,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if not images and not any(alias.endswith("@latest") for _, alias in aliases(ec2_node_class)):
             yield Unknown(f"EC2NodeClass {ec2_node_class.name}: neither an alias nor {AMIS} names the image")
         for path, image in images.items():
-            found = bottlerocket_version(image)
-            if found is None:
+            version = bottlerocket_version(image)
+            if version is None:
                 yield Unknown(f"EC2NodeClass {ec2_node_class.name}: {path} names no release of Bottlerocket")
-            elif found < BOTTLEROCKET_RAID0_FROM:
+            elif version < BOTTLEROCKET_RAID0_FROM:
                 yield cause(ec2_node_class, path, seen=image, wanted=WANTED)
 
 

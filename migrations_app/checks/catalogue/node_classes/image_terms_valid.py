@@ -37,40 +37,42 @@ PLACEHOLDER = "ami-placeholder"
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     part = case.inventory.ec2nodeclasses
-    classes = tuple(one for one in part.items if is_v1(part, one))
+    classes = tuple(node_class for node_class in part.items if is_v1(part, node_class))
     if not classes:
         yield NotApplicable("no EC2NodeClass is read as v1 yet")
     strange, classes = apart(classes, {AMI_TERMS: MAPS, FAMILY: TEXT})
     yield from strange
-    for one in classes:
-        terms = rows(one, AMI_TERMS)
-        if one.get(AMI_TERMS) in (None, []):
-            yield cause(one, AMI_TERMS, seen="absent", wanted=f"at least one term: {pinned(one)}")
-        elif terms and not text(one, FAMILY) and not any(_names_family(term) for _, term in terms):
-            yield cause(one, FAMILY, seen="absent", wanted="a family, as no term is an alias")
-        elif wrong := family_flaw(text(one, FAMILY), case.step.release):
-            yield cause(one, FAMILY, seen=wrong[0], wanted=wrong[1])
+    for node_class in classes:
+        terms = rows(node_class, AMI_TERMS)
+        if node_class.get(AMI_TERMS) in (None, []):
+            yield cause(node_class, AMI_TERMS, seen="absent", wanted=f"at least one term: {pinned(node_class)}")
+        elif terms and not text(node_class, FAMILY) and not any(_names_family(term) for _, term in terms):
+            yield cause(node_class, FAMILY, seen="absent", wanted="a family, as no term is an alias")
+        elif flaw_pair := family_flaw(text(node_class, FAMILY), case.step.release):
+            yield cause(node_class, FAMILY, seen=flaw_pair[0], wanted=flaw_pair[1])
         for place, term in terms:
-            yield from _term(one, f"{AMI_TERMS}[{place}]", term=term, alone=len(terms) == 1)
-            yield from _alias(one, f"{AMI_TERMS}[{place}].alias", alias=term.get("alias"), landing=case.step.release)
+            yield from _term(node_class, f"{AMI_TERMS}[{place}]", term=term, alone=len(terms) == 1)
+            yield from _alias(
+                node_class, f"{AMI_TERMS}[{place}].alias", alias=term.get("alias"), landing=case.step.release
+            )
 
 
 def _names_family(term: dict[str, Any]) -> bool:
     return "alias" in term or term.get("id") == PLACEHOLDER
 
 
-def _term(one: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[JudgeResult]:
+def _term(node_class: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[JudgeResult]:
     if term.get("id") == PLACEHOLDER:
-        yield cause(one, f"{path}.id", seen=PLACEHOLDER, wanted="the id of an image; the conversion knew none")
+        yield cause(node_class, f"{path}.id", seen=PLACEHOLDER, wanted="the id of an image; the conversion knew none")
     if isinstance(term.get("alias"), str) and (not alone or len(term) > 1):
-        yield cause(one, f"{path}.alias", seen=f"{term['alias']} beside other filters", wanted="an alias alone")
+        yield cause(node_class, f"{path}.alias", seen=f"{term['alias']} beside other filters", wanted="an alias alone")
 
 
-def _alias(one: EC2NodeClass, path: str, *, alias: object, landing: Release) -> Iterator[JudgeResult]:
+def _alias(node_class: EC2NodeClass, path: str, *, alias: object, landing: Release) -> Iterator[JudgeResult]:
     if alias is not None and not isinstance(alias, str):
-        yield Unknown(f"EC2NodeClass {one.name}: {path} is not {TEXT}")
-    elif alias is not None and (wrong := flaw(alias, beside=text(one, FAMILY), landing=landing)):
-        yield cause(one, path, seen=wrong[0], wanted=wrong[1])
+        yield Unknown(f"EC2NodeClass {node_class.name}: {path} is not {TEXT}")
+    elif alias is not None and (flaw_pair := flaw(alias, beside=text(node_class, FAMILY), landing=landing)):
+        yield cause(node_class, path, seen=flaw_pair[0], wanted=flaw_pair[1])
 
 
 @check.advise

@@ -44,28 +44,28 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no EC2NodeClass yet")
     strange, classes = apart(part.items, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
     yield from strange
-    for one in classes:
-        for place, alias in aliases(one):
+    for node_class in classes:
+        for place, alias in aliases(node_class):
             # Windows images cannot be pinned.
             if alias.endswith(LATEST) and not alias.lower().startswith("windows"):
-                yield _unpinned(one, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted="a pinned release")
-        if not is_v1(part, one) and one.get(AMI_TERMS) in (None, []) and family(one) != CUSTOM:
-            seen = f"absent: the newest image of {family(one) or 'the family'}"
-            yield _unpinned(one, AMI_TERMS, seen=seen, wanted="a pinned release, once v1 is read")
+                yield _unpinned(node_class, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted="a pinned release")
+        if not is_v1(part, node_class) and node_class.get(AMI_TERMS) in (None, []) and family(node_class) != CUSTOM:
+            seen = f"absent: the newest image of {family(node_class) or 'the family'}"
+            yield _unpinned(node_class, AMI_TERMS, seen=seen, wanted="a pinned release, once v1 is read")
 
 
-def _unpinned(one: EC2NodeClass, path: str, *, seen: str, wanted: str) -> Evidence:
-    alias = pinned(one)
-    return cause(one, path, seen=seen, wanted=f"{wanted}: {alias}").with_data(alias=alias)
+def _unpinned(node_class: EC2NodeClass, path: str, *, seen: str, wanted: str) -> Evidence:
+    alias = pinned(node_class)
+    return cause(node_class, path, seen=seen, wanted=f"{wanted}: {alias}").with_data(alias=alias)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    what, look = f"write {evidence[0].wanted}", None
+    task, look = f"write {evidence[0].wanted}", None
     if names := list(dict.fromkeys(no_option(row.name) for row in evidence if VERSION in row.value("alias"))):
-        what = f"{what}; {VERSION} stands in status.amis of the class, of several the newest"
+        task = f"{task}; {VERSION} stands in status.amis of the class, of several the newest"
         look = shown("kubectl", "get", CLASSES, *names[:NAMES_SHOWN], "-o", COLUMNS, notes=(LOOK,))
-    yield from changed(case, evidence, what=what, line=_pinned, look=look)
+    yield from changed(case, evidence, what=task, line=_pinned, look=look)
 
 
 def _pinned(row: Evidence) -> Change:

@@ -42,29 +42,29 @@ INLINE = "spec.provider.instanceProfile"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    templates = [(one, PATH) for one in case.inventory.awsnodetemplates.items]
-    inline = [(one, INLINE) for one in case.inventory.provisioners.items if one.get("spec.provider") is not None]
+    templates = [(owner, PATH) for owner in case.inventory.awsnodetemplates.items]
+    inline = [(owner, INLINE) for owner in case.inventory.provisioners.items if owner.get("spec.provider") is not None]
     if not templates and not inline:
         yield NotApplicable("there is no AWSNodeTemplate and no inline provider")
-    yield from odd((one for one, _ in templates), {PATH: TEXT})
-    yield from odd((one for one, _ in inline), {INLINE: TEXT, "spec.provider": MAP})
+    yield from odd((owner for owner, _ in templates), {PATH: TEXT})
+    yield from odd((owner for owner, _ in inline), {INLINE: TEXT, "spec.provider": MAP})
     seen = case.inventory.aws.instance_profiles
     known = {profile.name: profile for profile in seen.items}
-    for one, path in (*templates, *inline):
-        name = text(one, path) or default_profile(case.inventory)
+    for owner, path in (*templates, *inline):
+        name = text(owner, path) or default_profile(case.inventory)
         if name in known and len(known[name].role_arns) != 1:
             state = "no such profile" if not known[name].exists else f"{len(known[name].role_arns)} roles"
-            yield cause(one, path, seen=f"{name}: {state}", wanted="a profile with one role").with_data(profile=name)
+            yield cause(owner, path, seen=f"{name}: {state}", wanted="a profile with one role").with_data(profile=name)
         elif name not in known:
-            yield _open(one, path, name=name, unseen=isinstance(seen, Unseen))
+            yield _open(owner, path, name=name, unseen=isinstance(seen, Unseen))
 
 
-def _open(one: WholeObject, path: str, *, name: str, unseen: bool) -> JudgeResult:
-    where = f"{type(one).__name__} {one.name}"
+def _open(owner: WholeObject, path: str, *, name: str, unseen: bool) -> JudgeResult:
+    where = f"{type(owner).__name__} {owner.name}"
     if name and not unseen:
         return Unknown(f"{where}: the profile {name} was not looked up in IAM")
     default = "the profile of aws.defaultInstanceProfile, which v1beta1 ignores"
-    profile = f"the profile {name}" if text(one, path) else default
+    profile = f"the profile {name}" if text(owner, path) else default
     return ManualCheck(
         f"{where}: look up the role of {profile} (aws iam get-instance-profile) for spec.role",
         (profile_looked_up(name),) if name else (),

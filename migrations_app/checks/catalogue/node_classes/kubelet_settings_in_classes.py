@@ -45,16 +45,16 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     split = _split(case.inventory)
     for pool in pools:
-        path, found = kubelet_of(pool)
+        path, kubelet = kubelet_of(pool)
         shared = class_name(pool) in split
-        if found is None:
+        if kubelet is None:
             yield Unknown(f"NodePool {pool.name}: {path} cannot be read")
-        elif found and (path == PATH or shared):
+        elif kubelet and (path == PATH or shared):
             # An annotation alone is what compatibility_annotations_gone speaks of.
             wanted = (
                 f"spec.kubelet of a copy of {class_name(pool)}" if shared else f"spec.kubelet of {class_name(pool)}"
             )
-            seen = f"{same_meaning(found)}{', unlike other pools of the class' if shared else ''}"
+            seen = f"{same_meaning(kubelet)}{', unlike other pools of the class' if shared else ''}"
             yield cause(pool, path, seen=seen, wanted=wanted)
 
 
@@ -64,10 +64,10 @@ def _split(inventory: Inventory) -> set[str]:
         ec2nodeclass.name: same_meaning(ec2nodeclass.get("spec.kubelet"))
         for ec2nodeclass in inventory.ec2nodeclasses.items
     }
-    wanted: dict[str, set[str]] = defaultdict(set)
+    settings_by_class: dict[str, set[str]] = defaultdict(set)
     for pool in own_pools(inventory):
-        wanted[class_name(pool)].add(same_meaning(kubelet_of(pool)[1]) or own.get(class_name(pool), ""))
-    return {name for name, meanings in wanted.items() if len(meanings) > 1}
+        settings_by_class[class_name(pool)].add(same_meaning(kubelet_of(pool)[1]) or own.get(class_name(pool), ""))
+    return {name for name, meanings in settings_by_class.items() if len(meanings) > 1}
 
 
 @check.advise

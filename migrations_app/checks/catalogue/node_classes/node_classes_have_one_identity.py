@@ -41,12 +41,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no EC2NodeClass yet")
     strange, classes = apart(classes, {ROLE: TEXT, PROFILE: TEXT})
     yield from strange
-    found = [row for one in classes for row in _identity(one)]
-    unfilled = [one for one in classes if not any(row.name == one.name for row in found) and _unfilled(one)]
-    yield from found
+    rows = [row for one in classes for row in _identity(one)]
+    unfilled = [one for one in classes if not any(row.name == one.name for row in rows) and _unfilled(one)]
+    yield from rows
     for one in unfilled:
         yield cause(one, _unfilled(one), seen=text(one, _unfilled(one)), wanted="the name, in place of the placeholder")
-    if unfilled and not found and not any(_used(case, one) for one in unfilled):
+    if unfilled and not rows and not any(_used(case, one) for one in unfilled):
         yield SeverityCap("warning")
 
 

@@ -51,8 +51,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _reserved(tags: dict[str, str], *, v1: bool) -> list[str]:
-    kept = open_tags(tags, ("spec", "tags"), notes=FindingCollector("", ""), v1=v1)
-    return [key for key in tags if key not in kept]
+    accepted_tags = open_tags(tags, ("spec", "tags"), notes=FindingCollector("", ""), v1=v1)
+    return [key for key in tags if key not in accepted_tags]
 
 
 def _settings(settings: ConfigMap) -> Iterator[JudgeResult]:

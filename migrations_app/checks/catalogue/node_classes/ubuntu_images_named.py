@@ -71,8 +71,8 @@ def _loses(ec2_node_class: EC2NodeClass, case: CheckContext) -> bool:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    shown = (
+    images = (
         f"kubectl get ec2nodeclasses.karpenter.k8s.aws {word(evidence[0].name)} -o jsonpath='{{.status.amis[*].id}}'"
     )
-    notes = (f"The images in use today: {shown}",)
+    notes = (f"The images in use today: {images}",)
     yield from changed(case, evidence, what=f"write {WANTED}", line=edited, notes=notes)

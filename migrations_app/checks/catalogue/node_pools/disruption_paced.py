@@ -49,9 +49,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     line = patched(BUDGETS, [{"nodes": f"{DEFAULT_PERCENT}%"}])
-    what, running = "write the budgets that are meant", case.running.release
+    task, running = "write the budgets that are meant", case.running.release
     if running is not None and minor_order(running.minor) < KNOWS_BUDGETS:
         notes = (f"{running} keeps no budgets: only once the new CRDs are there",)
-        yield from changed(case, evidence, what=what, line=line, notes=notes, when="after")
+        yield from changed(case, evidence, what=task, line=line, notes=notes, when="after")
     else:
-        yield from changed(case, evidence, what=what, line=line)
+        yield from changed(case, evidence, what=task, line=line)

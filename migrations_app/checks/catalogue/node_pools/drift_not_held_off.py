@@ -30,12 +30,12 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    running, found = case.running.release, installation(case.inventory)
-    if running is None or found is None:
+    running, controller = case.running.release, installation(case.inventory)
+    if running is None or controller is None:
         yield Unknown(f"whether drift is on is not known: {case.running.how}")
     elif minor_order(running.minor) < (0, 33):
         yield NotApplicable(f"{running} has nodes replaced on the way; ask again on 0.33 to 0.37")
-    elif (gates := given_gates(found)) is not None and not gates.text:
+    elif (gates := given_gates(controller)) is not None and not gates.text:
         yield Unknown(f"{gates.path} is empty or taken from an object that is not read")
     elif not drift_is_on(running, feature_gates=gates.text if gates else None):
         for pool in own_pools(case.inventory):

@@ -61,8 +61,8 @@ def _requirements(pool: NodePool, case: CheckContext) -> Iterator[JudgeResult]:
 
 def _instead(key: str, case: CheckContext) -> str:
     """What took the key's place, where a pool may name that."""
-    found = labels.replacement(key, kind="label")
-    return found if found and accepted(found, case.step.release) else "absent"
+    successor = labels.replacement(key, kind="label")
+    return successor if successor and accepted(successor, case.step.release) else "absent"
 
 
 @check.advise

@@ -39,9 +39,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     strange, pools = apart(pools, {PATH: MAP})
     yield from strange
     for pool in pools:
-        found = pool.get(PATH)
-        if isinstance(found, dict) and any(found.values()):
-            yield cause(pool, PATH, seen=found, wanted="absent")
+        requests = pool.get(PATH)
+        if isinstance(requests, dict) and any(requests.values()):
+            yield cause(pool, PATH, seen=requests, wanted="absent")
 
 
 @check.advise

@@ -49,24 +49,24 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield from _word(ec2_node_class, has_condition=writes and is_v1(inventory.ec2nodeclasses, ec2_node_class))
 
 
-def _word(one: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
+def _word(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
     """v1beta1 had the condition on node classes only, from 0.37 on: there its absence means nothing.
 
     The same holds for a controller before 1.0 whose CRDs show its objects as v1.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for place, row in rows(one, CONDITIONS):
+    conditions: dict[str, dict[str, Any]] = {}
+    for place, row in rows(owner, CONDITIONS):
         if isinstance(row.get("type"), str):
-            found[row["type"]] = row
+            conditions[row["type"]] = row
         else:
-            yield Unknown(f"{type(one).__name__} {one.name}: {CONDITIONS}[{place}].type is not a text")
-    if "Ready" not in found:
+            yield Unknown(f"{type(owner).__name__} {owner.name}: {CONDITIONS}[{place}].type is not a text")
+    if "Ready" not in conditions:
         if has_condition:
-            yield Unknown(f"{type(one).__name__} {one.name}: {READY} is absent")
-    elif found["Ready"].get("status") != "True":
-        unmet = sorted(str(kind) for kind, row in found.items() if row.get("status") != "True" and kind != "Ready")
-        why = ", ".join(unmet) or str(found["Ready"].get("message") or found["Ready"].get("reason") or "")
-        yield cause(one, READY, seen=f"{found['Ready'].get('status')} {why}".strip(), wanted="True")
+            yield Unknown(f"{type(owner).__name__} {owner.name}: {READY} is absent")
+    elif conditions["Ready"].get("status") != "True":
+        unmet = sorted(str(kind) for kind, row in conditions.items() if row.get("status") != "True" and kind != "Ready")
+        reason = ", ".join(unmet) or str(conditions["Ready"].get("message") or conditions["Ready"].get("reason") or "")
+        yield cause(owner, READY, seen=f"{conditions['Ready'].get('status')} {reason}".strip(), wanted="True")
 
 
 @check.advise

@@ -50,8 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     strange, pools = apart(pools, SHAPES)
     yield from strange
-    made = [one for item in items(case.inventory, generation="alpha") for one in item.objects]
-    before = {one["metadata"]["name"]: one["spec"]["disruption"] for one in made if one["kind"] == "NodePool"}
+    trees = [tree for item in items(case.inventory, generation="alpha") for tree in item.objects]
+    before = {tree["metadata"]["name"]: tree["spec"]["disruption"] for tree in trees if tree["kind"] == "NodePool"}
     for pool in pools:
         yield from _requirements(pool)
         if pool.name in before:
@@ -59,8 +59,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _requirements(pool: NodePool) -> Iterator[Evidence]:
-    given = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
-    for missing in defaults(given, strings(pool, LABELS), notes=FindingCollector("NodePool", pool.name)):
+    requirements = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
+    for missing in defaults(requirements, strings(pool, LABELS), notes=FindingCollector("NodePool", pool.name)):
         # pools_state_capacity_type asks for that one, at every hop.
         if missing["key"] != labels.CAPACITY_TYPE:
             yield cause(pool, REQUIREMENTS, seen=f"nothing about {missing['key']}", wanted=requirement_text(missing))
@@ -76,5 +76,5 @@ def _disruption(pool: NodePool, before: dict[str, str]) -> Iterator[Evidence]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    what = f"write {evidence[0].wanted} into {evidence[0].path} of NodePool {evidence[0].name}"
-    yield from changed(case, evidence, what=what, line=edited, notes=("Nodes that no longer fit will drift",))
+    task = f"write {evidence[0].wanted} into {evidence[0].path} of NodePool {evidence[0].name}"
+    yield from changed(case, evidence, what=task, line=edited, notes=("Nodes that no longer fit will drift",))

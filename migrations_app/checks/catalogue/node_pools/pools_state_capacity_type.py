@@ -69,7 +69,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     }
     pools |= {("Provisioner", pool.name): pool for pool in case.inventory.provisioners.items}
     value = {"key": labels.CAPACITY_TYPE, "operator": "In", "values": [labels.ON_DEMAND]}
-    what = f"add the requirement {json.dumps(value, separators=(',', ':'))}"
+    task = f"add the requirement {json.dumps(value, separators=(',', ':'))}"
 
     def added(row: Evidence) -> ObjectPatch:
         whole_object, target = pools[row.kind, row.name], target_of(row)
@@ -77,4 +77,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         body = tuple(appended(whole_object, row.path, value=value))
         return ObjectPatch(target=target, body=body, undo=undo, done=f"{row.path} has it")
 
-    yield from changed(case, evidence, what=what, line=added, notes=(NOTE,))
+    yield from changed(case, evidence, what=task, line=added, notes=(NOTE,))

@@ -43,12 +43,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     fixed = [pool for pool in pools if pool.get(REPLICAS) is not None]
     if not fixed:
         yield NotApplicable("no NodePool sets spec.replicas")
-    found, row = installation(case.inventory), find(case.step.release)
+    controller, row = installation(case.inventory), find(case.step.release)
     default = bool(row and row.gate_default(GATE))
-    given = given_gates(found) if found else None
-    if fixed and given is not None and not given.text:
-        yield Unknown(f"{given.path} is empty or taken from an object that is not read")
-    elif not parse_gates(given.text if given else "").get(GATE, _comes(case) or default):
+    gate_setting = given_gates(controller) if controller else None
+    if fixed and gate_setting is not None and not gate_setting.text:
+        yield Unknown(f"{gate_setting.path} is empty or taken from an object that is not read")
+    elif not parse_gates(gate_setting.text if gate_setting else "").get(GATE, _comes(case) or default):
         for pool in fixed:
             yield cause(pool, REPLICAS, seen=f"{pool.get(REPLICAS)}, {GATE} off", wanted=f"{GATE}=true, or no replicas")
 

@@ -32,10 +32,10 @@ LOST = "claim-without-node"
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     lost = {(anomaly.kind, anomaly.name) for anomaly in case.ownership.anomalies if anomaly.id == LOST}
     now = moment(case.now)
-    every = first_steps(case.inventory)
+    claim_rows = first_steps(case.inventory)
     if not case.inventory.machines.items and not own_claims(case.inventory):
         yield NotApplicable("there is no claim")
-    for claim, kind, missing in every:
+    for claim, kind, missing in claim_rows:
         if missing or (kind, claim.name) in lost:
             yield from _judge(claim, kind, now=now, missing=missing)
 

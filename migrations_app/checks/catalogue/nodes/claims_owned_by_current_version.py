@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @once
 def _old(inventory: Inventory) -> tuple[Evidence, ...]:
-    found = ((claim, claim.metadata.owner(kinds.NODE_POOL.kind)) for claim in own_claims(inventory))
+    pairs = ((claim, claim.metadata.owner(kinds.NODE_POOL.kind)) for claim in own_claims(inventory))
     path = "metadata.ownerReferences"
     return tuple(
         Evidence(
@@ -56,7 +56,7 @@ def _old(inventory: Inventory) -> tuple[Evidence, ...]:
             seen=f"{owner.api_version} {owner.kind} {owner.name}",
             wanted=CURRENT,
         )
-        for claim, owner in found
+        for claim, owner in pairs
         if owner is not None and _is_old(owner)
     )
 

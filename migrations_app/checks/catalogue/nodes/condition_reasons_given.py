@@ -41,13 +41,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @once
 def _bare(inventory: Inventory) -> tuple[Evidence, ...]:
-    found: list[Evidence] = []
+    rows: list[Evidence] = []
     for claim in own_claims(inventory):
-        bare = [one.type for one in (claim.status and claim.status.conditions) or () if not one.reason]
+        bare = [row.type for row in (claim.status and claim.status.conditions) or () if not row.reason]
         if bare:
             seen, path = f"none: {' '.join(bare)}", "status.conditions[].reason"
-            found.append(Evidence(kind="NodeClaim", name=claim.name, path=path, seen=seen, wanted="a reason"))
-    return tuple(found)
+            rows.append(Evidence(kind="NodeClaim", name=claim.name, path=path, seen=seen, wanted="a reason"))
+    return tuple(rows)
 
 
 @check.advise
@@ -72,8 +72,8 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 def _reasons(claim: KarpenterClaim) -> Iterator[Body]:
     """Refused where the list has changed meanwhile."""
-    for at, one in enumerate((claim.status and claim.status.conditions) or ()):
-        if not one.reason:
+    for at, row in enumerate((claim.status and claim.status.conditions) or ()):
+        if not row.reason:
             path = f"/status/conditions/{at}"
-            yield {"op": "test", "path": f"{path}/type", "value": one.type}
-            yield {"op": "add", "path": f"{path}/reason", "value": one.type}
+            yield {"op": "test", "path": f"{path}/type", "value": row.type}
+            yield {"op": "add", "path": f"{path}/reason", "value": row.type}

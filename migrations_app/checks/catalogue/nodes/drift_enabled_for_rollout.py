@@ -39,29 +39,29 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    running, found = case.running.release, installation(case.inventory)
+    running, controller = case.running.release, installation(case.inventory)
     if not case.inventory.machines.items:
         yield NotApplicable("there is no Machine to replace")
-    elif running is None or found is None:
+    elif running is None or controller is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != ROLLS_ON:
         # Where hashes are written, a Machine without one stays without: told before 0.32 is entered.
         yield from _unhashed(case.inventory) if running.minor in HASHES_ALPHA_ONLY else ()
         yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
     else:
-        given = given_gates(found)
-        gates = given.text if given else None
+        gate_setting = given_gates(controller)
+        gates = gate_setting.text if gate_setting else None
         settings = next((config.data for config in case.inventory.settings.items if config.data), None)
-        if given is not None and not given.text:
-            yield Unknown(f"{given.path} is empty or taken from an object that is not read")
+        if gate_setting is not None and not gate_setting.text:
+            yield Unknown(f"{gate_setting.path} is empty or taken from an object that is not read")
         elif not drift_is_on(running, feature_gates=gates, global_settings=settings):
-            yield at_variable(found, FEATURE_GATES, seen=gates or "absent", wanted="Drift=true")
+            yield at_variable(controller, FEATURE_GATES, seen=gates or "absent", wanted="Drift=true")
         yield from _unhashed(case.inventory)
 
 
 def _unhashed(inventory: Inventory) -> Iterator[Evidence]:
-    for one in unhashed(inventory):
-        yield cause(one, HASH, seen="absent", wanted="a hash")
+    for item in unhashed(inventory):
+        yield cause(item, HASH, seen="absent", wanted="a hash")
 
 
 _CHOICE = "replace Machines one by one, as legacy_machines_gone does; or switch drift on while 0.32 runs"

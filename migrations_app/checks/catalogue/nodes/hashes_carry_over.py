@@ -60,17 +60,17 @@ def _versions(release: Release | None) -> dict[str, str | None] | None:
     return dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(release), strict=True)) if row and release else None
 
 
-def _settled(one: DriftHashes, *, expected: str | None) -> Iterator[JudgeResult]:
-    if one.version is None and expected:
-        yield Unknown(f"{one.kind} {one.name}: metadata.annotations[{one.annotation}] is absent")
-    for version, count in one.behind.items():
+def _settled(row: DriftHashes, *, expected: str | None) -> Iterator[JudgeResult]:
+    if row.version is None and expected:
+        yield Unknown(f"{row.kind} {row.name}: metadata.annotations[{row.annotation}] is absent")
+    for version, count in row.behind.items():
         seen = f"claims at {version}: drift is not judged until they agree"
-        yield _evidence(one, seen=seen, wanted=f"all at {one.version}", count=count)
+        yield _evidence(row, seen=seen, wanted=f"all at {row.version}", count=count)
 
 
-def _evidence(one: DriftHashes, *, seen: str, wanted: str, count: int) -> Evidence:
-    path = f"metadata.annotations[{one.annotation}]"
-    return Evidence(kind=one.kind, name=one.name, path=path, seen=seen, wanted=wanted, count=count)
+def _evidence(row: DriftHashes, *, seen: str, wanted: str, count: int) -> Evidence:
+    path = f"metadata.annotations[{row.annotation}]"
+    return Evidence(kind=row.kind, name=row.name, path=path, seen=seen, wanted=wanted, count=count)
 
 
 @check.advise

@@ -37,9 +37,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     now = moment(case.now)
     for node, claim in _tainted(case.inventory):
         for taint in node.spec.taints or ():
-            why = _why(case, node, key=taint.key, claim=claim, now=now)
-            if why:
-                yield Evidence(kind="Node", name=node.name, path=f"spec.taints[{taint.key}]", seen=why, wanted="absent")
+            reason = _reason(case, node, key=taint.key, claim=claim, now=now)
+            if reason:
+                yield Evidence(
+                    kind="Node", name=node.name, path=f"spec.taints[{taint.key}]", seen=reason, wanted="absent"
+                )
 
 
 @once
@@ -50,7 +52,7 @@ def _tainted(inventory: Inventory) -> tuple[tuple[Node, KarpenterClaim | None], 
     return tuple((node, claims.get(node.spec.provider_id or "")) for node in nodes)
 
 
-def _why(case: CheckContext, node: Node, *, key: str, claim: KarpenterClaim | None, now: datetime | None) -> str:
+def _reason(case: CheckContext, node: Node, *, key: str, claim: KarpenterClaim | None, now: datetime | None) -> str:
     running = case.running.release
     if key == labels.UNREGISTERED_TAINT:
         born = moment(node.metadata.creation_timestamp)

@@ -48,19 +48,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     now = moment(case.now)
     for kind in KINDS:
         for one in case.inventory.part(kind.plural).items:
-            if isinstance(one, NamedObject) and one.metadata.deleting and (held := _held(one)):
+            if isinstance(one, NamedObject) and one.metadata.deleting and (names := _finalizers(one)):
                 since = moment(one.metadata.deletion_timestamp)
                 if since is None or now is None:
                     yield Unknown(f"{kind.kind} {one.name}: metadata.deletionTimestamp cannot be read")
                 elif now - since > PATIENCE:
-                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(held)}{_users(case.inventory, one)}"
+                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(names)}{_users(case.inventory, one)}"
                     yield Evidence(kind=kind.kind, name=one.name, path="metadata.finalizers", seen=seen, wanted="gone")
 
 
-def _held(named_object: NamedObject) -> list[str]:
+def _finalizers(named_object: NamedObject) -> list[str]:
     """The finalizers that hold it; of a Node Karpenter's own, for others are nobody's here."""
-    every = named_object.metadata.finalizers or []
-    return [each for each in every if is_karpenter(each)] if isinstance(named_object, Node) else every
+    names = named_object.metadata.finalizers or []
+    return [entry for entry in names if is_karpenter(entry)] if isinstance(named_object, Node) else names
 
 
 def _users(inventory: Inventory, one: NamedObject) -> str:

@@ -48,14 +48,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _taints(whole_object: WholeObject, path: str) -> set[tuple[str, str]]:
-    found = whole_object.get(path, [])
-    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    taints = whole_object.get(path, [])
+    rows = [row for row in taints if isinstance(row, dict)] if isinstance(taints, list) else []
     return {(str(row.get("key")), str(row.get("value", ""))) for row in rows if row.get("effect") in KEEPS_OFF}
 
 
 def _weight(whole_object: WholeObject) -> int:
-    found: Any = whole_object.get("spec.weight", 0)
-    return found if isinstance(found, int) else 0
+    weight: Any = whole_object.get("spec.weight", 0)
+    return weight if isinstance(weight, int) else 0
 
 
 def _closed(provisioner: Provisioner) -> bool:

@@ -52,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _alone(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
     """How many workloads run on the nodes of one Provisioner and nowhere else, by Provisioner."""
-    whole: set[tuple[str, str, str, str]] = set()
+    workloads: set[tuple[str, str, str, str]] = set()
     for situation in there(case, pools, wanted=lambda group: group.nodes):
         if not situation.exact or situation.pods != situation.group.count:
             continue
@@ -60,8 +60,8 @@ def _alone(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
         if len(owners) == 1:
             group = situation.group
             named = group.owner_name or next(iter(group.samples), "")
-            whole.add((owners.pop(), group.namespace, group.owner_kind, named))
-    return Counter(pool for pool, *_ in whole)
+            workloads.add((owners.pop(), group.namespace, group.owner_kind, named))
+    return Counter(pool for pool, *_ in workloads)
 
 
 @check.advise

@@ -76,5 +76,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     for row in evidence:
         longest[row.value("pool")] = max(int(row.value("grace")), longest[row.value("pool")])
     values = {name: f"{seconds}s" if seconds < FOREVER else None for name, seconds in longest.items()}
-    rows, what = [Evidence(kind="NodePool", name=name) for name in values], f"raise {PATH}, or take it out"
-    yield from changed(case, rows, what=what, line=lambda row: patched(PATH, values[row.name])(row), notes=(ABOUT,))
+    rows, task = [Evidence(kind="NodePool", name=name) for name in values], f"raise {PATH}, or take it out"
+    yield from changed(case, rows, what=task, line=lambda row: patched(PATH, values[row.name])(row), notes=(ABOUT,))

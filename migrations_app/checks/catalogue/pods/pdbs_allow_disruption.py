@@ -64,12 +64,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     budgets = {(budget.namespace, budget.name): budget.spec for budget in case.inventory.pdbs.items}
-    held = [row for row in evidence if row.path.startswith("spec.")]
-    steps = [budget_loosened(row, budgets[(row.namespace, row.name)]) for row in held]
+    budget_rows = [row for row in evidence if row.path.startswith("spec.")]
+    steps = [budget_loosened(row, budgets[(row.namespace, row.name)]) for row in budget_rows]
     if steps:
         back = way_back(group(*steps), "To put each rule back once the nodes are replaced:")
         yield in_cluster(group(*steps, notes=(CONSENT, *back)))
-    short = [_described(row) for row in evidence if row not in held][:NAMES_SHOWN]
+    short = [_described(row) for row in evidence if row not in budget_rows][:NAMES_SHOWN]
     if short:
         yield in_cluster(group(*short, notes=("First bring the pods of these back: the rule is right",)))
 

@@ -35,10 +35,10 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     parts = (case.inventory.part(name) for name in check.reads)
-    every = [one for part in parts for one in part.items if isinstance(one, NamedObject)]
-    if not every:
+    objects = [item for part in parts for item in part.items if isinstance(item, NamedObject)]
+    if not objects:
         yield NotApplicable("nothing of Karpenter is installed")
-    for named_object in every:
+    for named_object in objects:
         tools = appliers(named_object.metadata, case.inventory)
         if len(tools) > 1:
             yield at(named_object, "metadata", seen=" and ".join(tools), wanted="one of them")

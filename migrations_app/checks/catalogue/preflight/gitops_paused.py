@@ -49,32 +49,32 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield at(one, path, seen=seen, wanted="paused during manual changes, or the upgrade made in its source")
 
 
-def _acts(one: GitOpsDelivery) -> tuple[str, str]:
+def _acts(delivery: GitOpsDelivery) -> tuple[str, str]:
     """Where it says that it acts by itself, and how; two empty texts where it does not."""
-    if not acts(one):
+    if not acts(delivery):
         return "", ""
-    if one.kind == "Application":
-        words = [word for word in ("selfHeal", "prune") if one.get(f"spec.syncPolicy.automated.{word}") is True]
+    if delivery.kind == "Application":
+        words = [word for word in ("selfHeal", "prune") if delivery.get(f"spec.syncPolicy.automated.{word}") is True]
         return "spec.syncPolicy.automated", ", ".join(words) or "syncs by itself"
-    if one.kind == "Kustomization":
-        return "spec.prune", "prunes and reverts" if one.get("spec.prune") is True else "reverts"
+    if delivery.kind == "Kustomization":
+        return "spec.prune", "prunes and reverts" if delivery.get("spec.prune") is True else "reverts"
     return "spec.suspend", "reverts what it installed at its next upgrade"
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    every = {(one.kind, one.namespace, one.name): one for one in case.inventory.deliveries.items}
+    every = {(item.kind, item.namespace, item.name): item for item in case.inventory.deliveries.items}
     for row in evidence:
         target = ChangeTarget(row.kind, row.name, row.namespace)
-        found = every.get((row.kind, row.namespace, row.name))
+        delivery = every.get((row.kind, row.namespace, row.name))
         note = STOPS_SYNC if row.kind == "Application" else STOPS
-        pause = DeliveryPause(target=target, notes=(note,), undo=_resumed(target, found))
+        pause = DeliveryPause(target=target, notes=(note,), undo=_resumed(target, delivery))
         yield from remedies_of(pause, BY_HAND)
 
 
-def _resumed(target: ChangeTarget, one: GitOpsDelivery | None) -> DeliveryResume:
+def _resumed(target: ChangeTarget, delivery: GitOpsDelivery | None) -> DeliveryResume:
     """On again, as it was before."""
-    automated = one.get("spec.syncPolicy.automated") if one else None
+    automated = delivery.get("spec.syncPolicy.automated") if delivery else None
     settings = automated if isinstance(automated, dict) else {}
     prune, heals = settings.get("prune") is True, settings.get("selfHeal") is True
     return DeliveryResume(target=target, prune=prune, self_heal=heals, when="after")

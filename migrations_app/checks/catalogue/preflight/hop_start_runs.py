@@ -27,14 +27,14 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    running, found = case.running.release, installation(case.inventory)
-    if running is None or found is None:
+    running, controller = case.running.release, installation(case.inventory)
+    if running is None or controller is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running < case.step.start:
         yield Evidence(
             kind="Deployment",
-            namespace=found.namespace,
-            name=found.name,
+            namespace=controller.namespace,
+            name=controller.name,
             path=f"metadata.labels[{labels.APP_VERSION}]",
             seen=str(running),
             wanted=f"{case.step.start} or later",

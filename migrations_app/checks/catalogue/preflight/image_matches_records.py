@@ -51,10 +51,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    found = evidence[0]
-    home, release = no_option(found.namespace), no_option(found.value("release"))
+    row = evidence[0]
+    home, release = no_option(row.namespace), no_option(row.value("release"))
     note = "Look for the image's tag or digest among the values, and take it out of the file of the next landing:"
-    given = ((*HELM, home, "get", "values", release, "--all"), ("grep", "-nE", "tag:|digest:"))
-    whole = ("kubectl", "-n", home, "get", "deployment", no_option(found.name), "-o", "yaml")
-    runs = Observation(pipe=(whole, ("grep", "-E", "image:|/version:")))
-    yield in_cluster(group(Observation(pipe=given), runs, notes=(note,)))
+    values_pipe = ((*HELM, home, "get", "values", release, "--all"), ("grep", "-nE", "tag:|digest:"))
+    get_deployment = ("kubectl", "-n", home, "get", "deployment", no_option(row.name), "-o", "yaml")
+    runs = Observation(pipe=(get_deployment, ("grep", "-E", "image:|/version:")))
+    yield in_cluster(group(Observation(pipe=values_pipe), runs, notes=(note,)))

@@ -61,9 +61,9 @@ def _listed(name: str) -> str:
 
 @check.mendable
 def mendable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
-    found = mends(case.inventory, case.running.release)
+    possible_mends = mends(case.inventory, case.running.release)
     failing = (row.name for row in evidence if row.value("why") == CONVERSION_FAILED)
-    return any(name in found and found[name].strategy for name in failing)
+    return any(name in possible_mends and possible_mends[name].strategy for name in failing)
 
 
 @check.advise

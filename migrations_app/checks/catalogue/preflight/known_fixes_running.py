@@ -27,8 +27,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    running, found = case.running.release, installation(case.inventory)
-    if found is None:
+    running, controller = case.running.release, installation(case.inventory)
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif running is None:
         yield Unknown(f"which patch runs is not known: {case.running.how}")
@@ -36,8 +36,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for row, patch in missing_fixes(running):
             yield Evidence(
                 kind="Deployment",
-                namespace=found.namespace,
-                name=found.name,
+                namespace=controller.namespace,
+                name=controller.name,
                 path="spec.template.spec.containers[].image",
                 seen=f"{running}: {row.fault}",
                 wanted=f"{patch} or later",
@@ -50,6 +50,6 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     if any(missing_fixes(lands)):
         task = PersonTask(what="take a later hop for the rest", why=f"not every fix is in {lands}, on which this lands")
     else:
-        why = f"its target version {lands} has the fix: CRDs first, then the controller"
-        task = PersonTask(what="take the hop", why=why)
+        reason = f"its target version {lands} has the fix: CRDs first, then the controller"
+        task = PersonTask(what="take the hop", why=reason)
     yield in_cluster(task)

@@ -60,9 +60,9 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         return
     highest = newest_patch_for(case.step.release, seen)
     quickly = "pass through this hop quickly: no patch of it reaches higher"
-    what = f"land on {highest} instead" if highest else quickly
-    why = f"a control plane cannot be taken back below {seen}"
-    yield in_cluster(PersonTask(what=what, why=why))
+    task = f"land on {highest} instead" if highest else quickly
+    reason = f"a control plane cannot be taken back below {seen}"
+    yield in_cluster(PersonTask(what=task, why=reason))
 
 
 def _raised(case: CheckContext, *, seen: str, wanted: str) -> Change:

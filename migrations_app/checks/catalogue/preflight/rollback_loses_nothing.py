@@ -41,8 +41,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:
     budgets = pool.get("spec.disruption.budgets", [])
-    for place, one in enumerate(budgets if isinstance(budgets, list) else []):
-        reasons = one.get("reasons") if isinstance(one, dict) else None
+    for place, budget in enumerate(budgets if isinstance(budgets, list) else []):
+        reasons = budget.get("reasons") if isinstance(budget, dict) else None
         if reasons:
             reason_names = ", ".join(map(str, reasons)) if isinstance(reasons, list) else str(reasons)
             yield f"spec.disruption.budgets[{place}].reasons", reason_names
@@ -56,5 +56,5 @@ def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:
 @check.advise
 def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     note = "Keep what there is before the hop, CRDs and objects; applied again they bring the fields back"
-    whole = ("kubectl", "get", "crd,nodepools,ec2nodeclasses,nodeclaims", "-o", "yaml")
-    yield in_cluster(Observation(pipe=(whole,), into="before-the-hop.yaml", notes=(note,)))
+    command = ("kubectl", "get", "crd,nodepools,ec2nodeclasses,nodeclaims", "-o", "yaml")
+    yield in_cluster(Observation(pipe=(command,), into="before-the-hop.yaml", notes=(note,)))

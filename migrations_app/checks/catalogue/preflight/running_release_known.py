@@ -53,8 +53,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    found = evidence[0]
-    home = no_option(found.namespace)
-    whole = ("kubectl", "-n", home, "get", "deployment", no_option(found.name), "-o", "yaml")
-    runs = Observation(pipe=(whole, ("grep", "-E", "image:|/version:")))
+    row = evidence[0]
+    home = no_option(row.namespace)
+    get_deployment = ("kubectl", "-n", home, "get", "deployment", no_option(row.name), "-o", "yaml")
+    runs = Observation(pipe=(get_deployment, ("grep", "-E", "image:|/version:")))
     yield in_cluster(group(runs, shown(*HELM, home, "history", "karpenter")))

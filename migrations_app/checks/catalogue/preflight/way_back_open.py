@@ -34,8 +34,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    running, found = case.running.release, installation(case.inventory)
-    if running is None or found is None or find(running) is None:
+    running, controller = case.running.release, installation(case.inventory)
+    if running is None or controller is None or find(running) is None:
         yield Unknown(f"whether a rollback to the running release is possible is not known: {case.running.how}")
         return
     if running < case.step.start:
@@ -43,8 +43,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif running.minor != case.step.release.minor and running not in rollback_targets(case.step.release):
         yield Evidence(
             kind="Deployment",
-            namespace=found.namespace,
-            name=found.name,
+            namespace=controller.namespace,
+            name=controller.name,
             path="spec.template.spec.containers[].image",
             seen=str(running),
             wanted=", ".join(str(target) for target in case.step.rollback_to) or "no release is known",

@@ -47,8 +47,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _by_flag(controller: Installation) -> bool:
-    given = (arg for container in controller.workload.template.spec.containers or () for arg in container.args or ())
-    return any(arg.partition("=")[0] == FLAG for arg in given)
+    arguments = (
+        arg for container in controller.workload.template.spec.containers or () for arg in container.args or ()
+    )
+    return any(arg.partition("=")[0] == FLAG for arg in arguments)
 
 
 def _without(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:

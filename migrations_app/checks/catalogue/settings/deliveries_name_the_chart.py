@@ -38,16 +38,16 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every = [*_charts(case)]
-    if not every:
+    charts = [*_charts(case)]
+    if not charts:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application names a chart of Karpenter")
-    for whole_object, path in every:
-        given = str(whole_object.get(path, ""))
-        release = parse(given)
+    for whole_object, path in charts:
+        version = str(whole_object.get(path, ""))
+        release = parse(version)
         row = find(release) if release else None
-        right = f"{row.tag_prefix}{release}" if row else given
-        if given.strip() != right:
-            yield at(whole_object, path, seen=given, wanted=right).with_data(right=right)
+        right = f"{row.tag_prefix}{release}" if row else version
+        if version.strip() != right:
+            yield at(whole_object, path, seen=version, wanted=right).with_data(right=right)
 
 
 def _charts(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:

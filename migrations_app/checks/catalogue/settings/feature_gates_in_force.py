@@ -32,20 +32,20 @@ BRANCH, UNREADABLE = "settings.featureGates", "the controller cannot read it and
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    found, row = installation(case.inventory), find(case.running.release) if case.running.release else None
-    if found is None:
+    controller, row = installation(case.inventory), find(case.running.release) if case.running.release else None
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif row is None:
         yield Unknown(f"the gates of the running release are not known: {case.running.how}")
     else:
-        if (gates := given_gates(found)) is not None and not gates.text:
+        if (gates := given_gates(controller)) is not None and not gates.text:
             yield Unknown(f"{gates.path} is empty or taken from an object that is not read")
         elif gates is not None:
-            yield from _given(case, found, gates=gates, row=row)
-        yield from _flipped(case, found, row=row)
+            yield from _gates(case, controller, gates=gates, row=row)
+        yield from _flipped(case, controller, row=row)
 
 
-def _given(case: CheckContext, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[JudgeResult]:
+def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[JudgeResult]:
     for part in gates.malformed:
         yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
     gates_set, coming = controller.told_gates(found), find(case.step.release)
@@ -73,8 +73,8 @@ def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> I
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    kept = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
-    if kept:
-        yield from chart_values(case, kept, about="as it is today")
-    if len(kept) < len(evidence):
+    values = {f"{BRANCH}.{row.value('gate')}": row.value("value") for row in evidence if row.data}
+    if values:
+        yield from chart_values(case, values, about="as it is today")
+    if len(values) < len(evidence):
         yield from chart_values(case, {}, about=CHOICE, when="person")

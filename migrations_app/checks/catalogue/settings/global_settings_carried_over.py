@@ -45,18 +45,18 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _carried(case: CheckContext, config: ConfigMap, *, row: SettingRow, value: str) -> Iterator[JudgeResult]:
-    values, running, found = given_values(case.inventory), case.running.release, installation(case.inventory)
+    values, running, controller = given_values(case.inventory), case.running.release, installation(case.inventory)
     if values is not None:
         missing = value_at(values.tree, row.value) is ABSENT
-    elif found is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
+    elif controller is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
         # Until 0.32 the chart fills the variable from the old value too, so the variable proves nothing.
         yield Unknown(f"the Helm values are not known, so neither is whether {row.value} is given")
         return
-    elif found.hides(row.env):
+    elif controller.hides(row.env):
         yield Unknown(f"{row.env} may be taken from an object that is not read")
         return
     else:
-        missing = not found.env.get(row.env)
+        missing = not controller.env.get(row.env)
     if missing:
         yield Evidence(
             kind="ConfigMap",
@@ -71,5 +71,5 @@ def _carried(case: CheckContext, config: ConfigMap, *, row: SettingRow, value: s
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    given = {row.value("key"): row.value("value") for row in evidence}
-    yield from chart_values(case, given, about="carried over from karpenter-global-settings")
+    settings = {row.value("key"): row.value("value") for row in evidence}
+    yield from chart_values(case, settings, about="carried over from karpenter-global-settings")

@@ -34,23 +34,23 @@ HOLD = "hold nodes by budgets until then"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    running, every = case.running.release, drift_hashes(case.inventory)
+    running, all_hashes = case.running.release, drift_hashes(case.inventory)
     row = find(running) if running else None
-    if not every:
+    if not all_hashes:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
         return
     if running is None or row is None:
         yield Unknown(f"which hashes the running release writes is not known: {case.running.how}")
         return
     known = dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(running), strict=True))
-    for one in every:
-        have, most = number(one.version), number(known[one.kind]) or 0
-        path = f"metadata.annotations[{one.annotation}]"
+    for hashes in all_hashes:
+        have, most = number(hashes.version), number(known[hashes.kind]) or 0
+        path = f"metadata.annotations[{hashes.annotation}]"
         if have is None:
-            yield Unknown(f"{one.kind} {one.name}: {path} is no version")
+            yield Unknown(f"{hashes.kind} {hashes.name}: {path} is no version")
         elif have > most:
-            wanted = f"{known[one.kind] or 'no version'}, as {running} writes it"
-            yield Evidence(kind=one.kind, name=one.name, path=path, seen=one.version or "", wanted=wanted)
+            wanted = f"{known[hashes.kind] or 'no version'}, as {running} writes it"
+            yield Evidence(kind=hashes.kind, name=hashes.name, path=path, seen=hashes.version or "", wanted=wanted)
 
 
 @check.advise

@@ -30,8 +30,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    values, found, running = given_values(case.inventory), installation(case.inventory), case.running.release
-    if found is None:
+    values, controller, running = given_values(case.inventory), installation(case.inventory), case.running.release
+    if controller is None:
         yield NotApplicable("there is no Karpenter Deployment")
     elif values is None or running is None:
         yield Unknown("the Helm values of the chart karpenter, or the running release, are not known")
@@ -58,12 +58,12 @@ def _absent(values: Values, *keys: str) -> bool:
 
 
 def _configured(values: Values) -> bool:
-    given = value_at(values.tree, "logConfig")
-    return isinstance(given, dict) and bool(set(given) - {"enabled"})
+    log_config = value_at(values.tree, "logConfig")
+    return isinstance(log_config, dict) and bool(set(log_config) - {"enabled"})
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     values = given_values(case.inventory)
-    given = {value_key(values, row): row.value("value") for row in evidence if values}
-    yield from chart_values(case, given, about="keeps the logs as they are")
+    settings = {value_key(values, row): row.value("value") for row in evidence if values}
+    yield from chart_values(case, settings, about="keeps the logs as they are")

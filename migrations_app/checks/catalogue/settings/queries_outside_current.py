@@ -38,10 +38,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not names and not others:
         yield NotApplicable("no metric name is removed by this upgrade")
         return
-    shown = ", ".join(names[:NAMES_SHOWN]) + (
+    names_text = ", ".join(names[:NAMES_SHOWN]) + (
         f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     )
-    renames = "; ".join(word for word in (shown, *map(spoken_row, others)) if word)
+    renames = "; ".join(word for word in (names_text, *map(spoken_row, others)) if word)
     yield ManualCheck(
         f"search rules, dashboards and log queries outside of this cluster for: {renames}", tuple(advise(case, ()))
     )

@@ -50,8 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _strange_gates(case: CheckContext, gates: str) -> list[str]:
     """A gate that the running release knows was written by its chart, and goes with it."""
     running = case.running.release
-    known_strange = unread_gates(gates, running) if running else []
-    return [gate for gate in unread_gates(gates, case.step.release) if gate in known_strange]
+    strange_gates = unread_gates(gates, running) if running else []
+    return [gate for gate in unread_gates(gates, case.step.release) if gate in strange_gates]
 
 
 def _evidence(controller: Installation, *, name: str, seen: str, wanted: str) -> Evidence:
@@ -70,8 +70,8 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     old = dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence if not row.data)
     left = without(case.inventory, frozenset(old))
     if left is not None:
-        why = f"without {', '.join(old)}, which {case.step.release} does not read"
-        yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(left), why),))
+        reason = f"without {', '.join(old)}, which {case.step.release} does not read"
+        yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(left), reason),))
     gates = [f"without {row.value('gate')}" for row in evidence if row.data]
     if gates or left is None:
         tasks = [f"take {', '.join(old)} out of {VARIABLES}"] if old and left is None else []

@@ -36,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     values = given_values(case.inventory)
     if values is None:
-        yield Unknown(_why(case))
+        yield Unknown(_reason(case))
         return
     for unread in lost_helm_keys(values.tree, case.step.release):
         yield Evidence(
@@ -49,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         )
 
 
-def _why(case: CheckContext) -> str:
+def _reason(case: CheckContext) -> str:
     if unread := records_unread(case.inventory):
         return f"Helm's records could not be read ({unread}), so the values are not known"
     return "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
@@ -60,17 +60,17 @@ def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Reme
     values = given_values(case.inventory)
     moved: list[HelmValue] = []
     by_hand: list[HelmValue] = []
-    gone: list[HelmValue] = []
+    removals: list[HelmValue] = []
     for row in lost_helm_keys(values.tree, case.step.release) if values else ():
         value = value_at(values.tree, row.key) if values else None
         if not row.replacement or " " in row.replacement:
-            gone.append(HelmValue(row.key, why=f"{case.step.release} does not read it"))
+            removals.append(HelmValue(row.key, why=f"{case.step.release} does not read it"))
         elif is_whole(value):
             moved.append(HelmValue(row.replacement, json.dumps(value, ensure_ascii=False), f"takes over {row.key}"))
-            gone.append(HelmValue(row.key, why=f"{row.replacement} takes over"))
+            removals.append(HelmValue(row.key, why=f"{row.replacement} takes over"))
         else:
             by_hand.append(HelmValue(row.replacement, json.dumps(f"VALUE OF {row.key}"), "a secret is not shown here"))
-    if gone:
-        yield from helm_remedies(case, (*gone, *moved))
+    if removals:
+        yield from helm_remedies(case, (*removals, *moved))
     if by_hand:
         yield from helm_remedies(case, tuple(by_hand), when="person")

@@ -61,8 +61,8 @@ def _alone(values: list[str] | tuple[str, ...]) -> bool:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     steps = dict.fromkeys(_step(case, row) for row in evidence)
-    what = f"list {' and '.join(NEW)} beside {OLD} in {KEY}"
-    yield from remedies_of(group(*steps, what=what), keeper(case.inventory, evidence[0]))
+    task = f"list {' and '.join(NEW)} beside {OLD} in {KEY}"
+    yield from remedies_of(group(*steps, what=task), keeper(case.inventory, evidence[0]))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
@@ -71,7 +71,7 @@ def _step(case: CheckContext, row: Evidence) -> Change:
     return requirements_patched(case.inventory, row, mend=_mended)
 
 
-def _mended(one: Body) -> Body:
-    values = one.get("values")
-    ours = one.get("key") == KEY and one.get("operator") == "In" and isinstance(values, list) and _alone(values)
-    return one | {"values": [*one["values"], *NEW]} if ours else one
+def _mended(row: Body) -> Body:
+    values = row.get("values")
+    ours = row.get("key") == KEY and row.get("operator") == "In" and isinstance(values, list) and _alone(values)
+    return row | {"values": [*row["values"], *NEW]} if ours else row

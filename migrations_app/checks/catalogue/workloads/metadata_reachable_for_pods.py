@@ -43,33 +43,37 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     strange, classes = apart(part.items, {OPTIONS: MAP, LIMIT: WHOLE})
     yield from strange
     # Stored v1beta1 classes keep what they have: the API server wrote the old default into them.
-    near = [one for one in classes if is_v1(part, one) and one.get(LIMIT, 1) == 1]
-    if not any(is_v1(part, one) for one in part.items):
+    near = [node_class for node_class in classes if is_v1(part, node_class) and node_class.get(LIMIT, 1) == 1]
+    if not any(is_v1(part, node_class) for node_class in part.items):
         yield NotApplicable("no EC2NodeClass is read as v1 yet; stored classes keep their hop limit")
-    for found in metadata_users(case.inventory) if near else ():
-        yield _evidence(found)
-    for one in near:
+    for user in metadata_users(case.inventory) if near else ():
+        yield _evidence(user)
+    for node_class in near:
         yield ManualCheck(
-            f"EC2NodeClass {one.name}: {LIMIT} is 1; look for pods without host network that have neither "
+            f"EC2NodeClass {node_class.name}: {LIMIT} is 1; look for pods without host network that have neither "
             "a role by annotation nor Pod Identity and ask instance metadata"
         )
 
 
-def _evidence(found: KnownMetadataUser) -> Evidence:
+def _evidence(user: KnownMetadataUser) -> Evidence:
     return Evidence(
-        kind=found.kind,
-        namespace=found.workload.namespace,
-        name=found.workload.name,
+        kind=user.kind,
+        namespace=user.workload.namespace,
+        name=user.workload.name,
         path="spec.template.spec.containers",
-        seen=found.image,
-        wanted=f"{' and '.join(found.row.spared_by)}, or hostNetwork",
+        seen=user.image,
+        wanted=f"{' and '.join(user.row.spared_by)}, or hostNetwork",
     )
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     part = case.inventory.ec2nodeclasses
-    near = [cause(one, LIMIT, seen=1, wanted="2") for one in part.items if is_v1(part, one) and one.get(LIMIT, 1) == 1]
+    near = [
+        cause(node_class, LIMIT, seen=1, wanted="2")
+        for node_class in part.items
+        if is_v1(part, node_class) and node_class.get(LIMIT, 1) == 1
+    ]
     edits = [f"{row.kind} {row.namespace}/{row.name}: {row.wanted}" for row in evidence]
     notes = (*edits, "or, for all pods of these classes; their nodes drift:")
     yield in_cluster(group(*map(patched(LIMIT, 2), near), notes=notes))

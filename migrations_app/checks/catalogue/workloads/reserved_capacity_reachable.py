@@ -60,8 +60,8 @@ def _without(values: list[str] | tuple[str, ...]) -> bool:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     steps = dict.fromkeys(_step(case, row) for row in evidence)
-    what = f"list {evidence[0].wanted} in {labels.CAPACITY_TYPE}"
-    yield from remedies_of(group(*steps, what=what), keeper(case.inventory, evidence[0]))
+    task = f"list {evidence[0].wanted} in {labels.CAPACITY_TYPE}"
+    yield from remedies_of(group(*steps, what=task), keeper(case.inventory, evidence[0]))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
@@ -70,9 +70,9 @@ def _step(case: CheckContext, row: Evidence) -> Change:
     return requirements_patched(case.inventory, row, mend=_mended)
 
 
-def _mended(one: Body) -> Body:
-    values = one.get("values")
-    kind = one.get("key") == labels.CAPACITY_TYPE and one.get("operator") == "In"
+def _mended(requirement: Body) -> Body:
+    values = requirement.get("values")
+    kind = requirement.get("key") == labels.CAPACITY_TYPE and requirement.get("operator") == "In"
     if not kind or not isinstance(values, list) or not _without(values):
-        return one
-    return one | {"values": [*values, labels.RESERVED]}
+        return requirement
+    return requirement | {"values": [*values, labels.RESERVED]}

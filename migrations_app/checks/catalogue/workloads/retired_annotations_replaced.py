@@ -35,9 +35,11 @@ RETIRED, POOL_PATH = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE), "spec.tem
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    kept = {_owner(mention) for mention in marked(case.inventory, {labels.DO_NOT_DISRUPT}) if mention.value == "true"}
+    current_owners = {
+        _owner(mention) for mention in marked(case.inventory, {labels.DO_NOT_DISRUPT}) if mention.value == "true"
+    }
     for mention in marked(case.inventory, RETIRED):
-        if mention.value == "true" and _owner(mention) not in kept:
+        if mention.value == "true" and _owner(mention) not in current_owners:
             yield _evidence(
                 mention.kind,
                 mention.name,
@@ -50,8 +52,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for kind, name, marks in protected(case.inventory):
         yield from _alone(marks, kind=kind, name=name, path="metadata.annotations")
     for pool in case.inventory.nodepools.items:
-        given = pool.get(POOL_PATH, {})
-        yield from _alone(given if isinstance(given, dict) else {}, kind="NodePool", name=pool.name, path=POOL_PATH)
+        annotations = pool.get(POOL_PATH, {})
+        yield from _alone(
+            annotations if isinstance(annotations, dict) else {}, kind="NodePool", name=pool.name, path=POOL_PATH
+        )
 
 
 def _owner(mention: Mention) -> tuple[str, str, str]:
@@ -71,6 +75,6 @@ def _evidence(kind: str, name: str, *, path: str, key: str, namespace: str = "",
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    what = f"add {evidence[0].wanted} beside the old annotation, which may stay until 1.0 runs"
+    task = f"add {evidence[0].wanted} beside the old annotation, which may stay until 1.0 runs"
     steps = dict.fromkeys(map(protection_renewed, evidence))
-    yield from remedies_of(group(*steps, what=what), kept_by(case.inventory, evidence[0]))
+    yield from remedies_of(group(*steps, what=task), kept_by(case.inventory, evidence[0]))

@@ -32,8 +32,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    gone = _gone(case)
-    for mention in placed(case.inventory, gone):
+    retired_keys = _retired_keys(case)
+    for mention in placed(case.inventory, retired_keys):
         if not mention.value.startswith("DoesNotExist"):
             yield Evidence(
                 kind=mention.kind,
@@ -45,21 +45,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 count=mention.count,
             )
     for row in requirements(case.inventory):
-        if row.key in gone:
+        if row.key in retired_keys:
             seen = " ".join((row.key, row.operator, *row.values))
             yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted="without it")
 
 
-def _gone(case: CheckContext) -> set[str]:
-    every = {row.key for row in labels.KEYS if row.kind == "label" and row.retired_in(case.step.release)}
-    return every - {labels.PROVISIONER_NAME}
+def _retired_keys(case: CheckContext) -> set[str]:
+    retired_keys = {row.key for row in labels.KEYS if row.kind == "label" and row.retired_in(case.step.release)}
+    return retired_keys - {labels.PROVISIONER_NAME}
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     steps = dict.fromkeys(_step(case, row) for row in evidence)
-    what = "ask for instance family, size or CPU in its place"
-    yield from remedies_of(group(*steps, what=what), keeper(case.inventory, evidence[0]))
+    task = "ask for instance family, size or CPU in its place"
+    yield from remedies_of(group(*steps, what=task), keeper(case.inventory, evidence[0]))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
@@ -67,4 +67,8 @@ def _step(case: CheckContext, row: Evidence) -> Change:
         return by_editor(
             row, "instance family, size or CPU in the place of it", why="what stands in its place is a choice"
         )
-    return requirements_patched(case.inventory, row, mend=lambda one: None if one.get("key") in _gone(case) else one)
+    return requirements_patched(
+        case.inventory,
+        row,
+        mend=lambda requirement: None if requirement.get("key") in _retired_keys(case) else requirement,
+    )

@@ -62,6 +62,6 @@ def _keys(case: CheckContext) -> tuple[str, str]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     old, new = _keys(case)
-    what = f"tolerate {new} as well, if the toleration is really wanted"
+    task = f"tolerate {new} as well, if the toleration is really wanted"
     steps = dict.fromkeys(toleration_added(case.inventory, row, old=old, new=new) for row in evidence)
-    yield from remedies_of(group(*steps, what=what), kept_by(case.inventory, evidence[0]))
+    yield from remedies_of(group(*steps, what=task), kept_by(case.inventory, evidence[0]))

@@ -73,5 +73,5 @@ def _place(mention: Mention) -> tuple[str, str, str, str]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     steps = dict.fromkeys(pool_selected(case.inventory, row) for row in evidence)
-    what = f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}"
-    yield from remedies_of(group(*steps, what=what), kept_by(case.inventory, evidence[0]))
+    task = f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}"
+    yield from remedies_of(group(*steps, what=task), kept_by(case.inventory, evidence[0]))

@@ -63,8 +63,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = evidence[0]
     steps = dict.fromkeys(_step(case, row) for row in evidence)
-    what = f"write {first.value('stable')} in the place of {first.value('label')}"
-    yield from remedies_of(group(*steps, what=what), keeper(case.inventory, first))
+    task = f"write {first.value('stable')} in the place of {first.value('label')}"
+    yield from remedies_of(group(*steps, what=task), keeper(case.inventory, first))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
@@ -76,5 +76,5 @@ def _step(case: CheckContext, row: Evidence) -> Change:
     return by_editor(row, row.wanted, why="the whole term is written anew")
 
 
-def _mended(one: Body) -> Body:
-    return one | {"key": ALIASES.get(str(one.get("key")), one.get("key"))}
+def _mended(requirement: Body) -> Body:
+    return requirement | {"key": ALIASES.get(str(requirement.get("key")), requirement.get("key"))}
