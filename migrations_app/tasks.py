@@ -25,7 +25,7 @@ from migrations_app.use_cases.journeys.lifecycle import expire_journeys
 from migrations_app.use_cases.notifications import delivery as notify_flow
 from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.use_cases.organizations import queue as organization_queue
-from migrations_app.use_cases.organizations.worker import look_claimed
+from migrations_app.use_cases.organizations.look import look_claimed
 from migrations_app.use_cases.rehearsal_runs import queue as rehearsals
 from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison, uncompared
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed

@@ -122,7 +122,7 @@ def _seal(options: argparse.Namespace) -> int:
 
 
 def _grants(options: argparse.Namespace) -> int:
-    from migrations_app.use_cases.audit.database_grants import grants
+    from migrations_app.use_cases.audit.guards import grants
 
     show(grants(options.role))
     return Exit.READY

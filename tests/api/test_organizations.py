@@ -10,7 +10,7 @@ from migrations_app.api import organizations
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.organizations import queue
-from migrations_app.use_cases.organizations.worker import look_claimed
+from migrations_app.use_cases.organizations.look import look_claimed
 from tests.api.conftest import Tool
 from tests.fakes.aws_server import AwsServer
 from tests.use_cases import eks

@@ -2,8 +2,8 @@
 
 import pytest
 
-from migrations_app.use_cases.rehearsals.consolidation import CODE, unplayed_consolidation
 from migrations_app.use_cases.rehearsals.reading import ClusterReading
+from migrations_app.use_cases.rehearsals.surroundings import CONSOLIDATION, unplayed_consolidation
 
 MANY = 10**6
 
@@ -36,7 +36,7 @@ def reading(*disruptions, claims=20, provisioner=None):
 )
 def test_the_budgets_of_a_pool_bound_the_peak(disruption, more):
     found = unplayed_consolidation(reading(disruption), at_once=MANY)
-    assert found.code == CODE
+    assert found.code == CONSOLIDATION
     assert "NodePool p0: prices are not known. Here nodes" in found.words
     assert f"up to {more} more nodes" in found.words
 

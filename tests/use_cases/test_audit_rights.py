@@ -6,7 +6,7 @@ from django.db import DatabaseError, connection, transaction
 from migrations_app.audit_verify import verify
 from migrations_app.models.checkpoint import Checkpoint
 from migrations_app.queries.audit.log import head
-from migrations_app.use_cases.audit.database_grants import grants
+from migrations_app.use_cases.audit.guards import grants
 from tests.use_cases.audit import log, with_sinks, write
 
 pytestmark = pytest.mark.django_db

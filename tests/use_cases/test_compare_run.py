@@ -9,7 +9,7 @@ from django.utils import timezone
 from migrations_app.models.monitoring import Tally
 from migrations_app.models.rehearsal import RunRecord
 from migrations_app.queries.fleet.metrics import numbers
-from migrations_app.queries.rehearsals.differences import stored_difference
+from migrations_app.queries.rehearsals.rehearsals import stored_difference
 from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison, uncompared
 from tests.builders_rehearsals import a_rehearsal, played
 from tests.builders_rollouts import a_line, a_rollout

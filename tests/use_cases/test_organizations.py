@@ -15,12 +15,12 @@ from migrations_app.use_cases.clusters.eks_registration import register_eks
 from migrations_app.use_cases.clusters.registration import Details, remove
 from migrations_app.use_cases.organizations import queue
 from migrations_app.use_cases.organizations.clusters import register_listed
+from migrations_app.use_cases.organizations.look import look_claimed
 from migrations_app.use_cases.organizations.registration import (
     NewOrganization,
     register_organization,
     remove_organization,
 )
-from migrations_app.use_cases.organizations.worker import look_claimed
 from migrations_app.use_cases.runtime.connections import connect_aws, entry_of
 from tests.fakes.aws_server import ROLE
 from tests.use_cases import eks

@@ -10,7 +10,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.organizations import queue
-from migrations_app.use_cases.organizations.worker import look_claimed
+from migrations_app.use_cases.organizations.look import look_claimed
 from tests.use_cases import eks
 from tests.use_cases.organization_server import BANK, HERE, HUB_ACCOUNT, SHOP, THERE, arn, open_roles, running
 

@@ -1,11 +1,12 @@
-"""Rehearsals of a plan as rows, with their results as they are stored."""
+"""Rehearsals of a plan as rows, with their results and comparisons as they are stored."""
 
 import uuid
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from migrations_app.errors import NotFound
-from migrations_app.models.rehearsal import Rehearsal
+from migrations_app.models.rehearsal import Rehearsal, RunRecord
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
@@ -64,3 +65,10 @@ def rehearsal_row(row: Rehearsal, *, digest: str) -> RehearsalRow:
     """The row as a value; `digest` is that of the plan as it is now."""
     failures = tuple((str(scenario), str(zone)) for scenario, zone in row.failures)
     return from_row(RehearsalRow, row, failures=failures, current=row.digest == digest, raw=bytes(row.result))
+
+
+def stored_difference(rollout_id: uuid.UUID) -> dict[str, Any] | None:
+    """The comparison as plain values; None before the end, and without a rehearsal."""
+    rows = RunRecord.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
+    found: dict[str, Any] | None = rows.values_list("difference", flat=True).first()
+    return found

@@ -6,14 +6,16 @@ Re-authentication (step-up) is valid for ten minutes; irreversible actions requi
 import math
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from axes.models import AccessAttempt
 from django.contrib.auth import get_user_model
+from django.db.models import Max, Sum
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from migrations_app.queries.accounts.tries import WrongTries, wrong_tries
 from migrations_app.queries.audit.log import count_since
 from migrations_app.use_cases.audit.log import Actor, Event, record, record_alone, sealed
 
@@ -36,6 +38,21 @@ def throttled_name(request: HttpRequest | None, credentials: Mapping[str, object
     name = str((credentials or {}).get("username") or (request.POST.get("username", "") if request else ""))
     folded = unicodedata.normalize("NFKC", name).casefold()
     return sealed("".join(letter for letter in folded if unicodedata.category(letter)[0] not in "CZ"))
+
+
+@dataclass(frozen=True, slots=True)
+class WrongTries:
+    """How many wrong passwords there were, and when the newest came."""
+
+    count: int
+    newest: datetime | None
+
+
+def wrong_tries(address: str, *, since: datetime, until: datetime) -> WrongTries:
+    """Wrong passwords from that address for whatever names."""
+    rows = AccessAttempt.objects.filter(ip_address=address or None, attempt_time__range=(since, until))
+    found = rows.aggregate(count=Sum("failures_since_start"), newest=Max("attempt_time"))
+    return WrongTries(found["count"] or 0, found["newest"])
 
 
 def seconds_to_wait(*, address: str) -> int:

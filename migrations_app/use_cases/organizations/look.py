@@ -3,6 +3,7 @@
 Every role is proven before it is used: a role that opens without the external id is told and not read (T20).
 """
 
+import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from migrations_app.clients.aws.eks import eks_connection
 from migrations_app.clients.aws.identity import prove_guarded
 from migrations_app.clients.aws.organization import cluster_names, organization_accounts
 from migrations_app.clients.aws.session import AwsSession
-from migrations_app.errors import InvalidInput, KarpdashError, TimedOut
+from migrations_app.errors import Conflict, InvalidInput, KarpdashError, ReadError, TimedOut
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.objects.organization import (
     ACTIVE,
@@ -28,6 +29,8 @@ from migrations_app.inventory.objects.organization import (
     OrganizationListing,
 )
 from migrations_app.models.organization import AwsOrganization
+from migrations_app.use_cases.organizations import queue
+from migrations_app.use_cases.organizations.queue import LookClaim
 from migrations_app.use_cases.organizations.registration import hub_access, member_access
 
 AT_ONCE = 8
@@ -92,3 +95,20 @@ def _cluster(entry: ClusterAccountAccess, name: str, *, own: OwnIdentity) -> Lis
     except KarpdashError as wrong:
         return msgspec.structs.replace(cluster, code=wrong.code, error=wrong.message)
     return msgspec.structs.replace(cluster, server=connection.server.url)
+
+
+log = logging.getLogger(__name__)
+
+
+def look_claimed(claim: LookClaim) -> None:
+    """Reads the organization and stores the list, or why there is none. A look that was taken over stores nothing."""
+    row = AwsOrganization.objects.defer("listing").get(pk=claim.organization_id)
+    try:
+        try:
+            listing = look_at(row)
+        except (ReadError, InvalidInput) as reason:
+            queue.fail(claim, reason.code, words=reason.message)
+        else:
+            queue.store(claim, listing)
+    except Conflict:
+        log.warning("look was taken over", extra={"organization": str(claim.organization_id)})

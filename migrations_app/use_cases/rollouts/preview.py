@@ -41,8 +41,8 @@ from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import journal
 from migrations_app.use_cases.rollouts.backups import export, keep_diffs
 from migrations_app.use_cases.rollouts.helm.backup import diffs_of_runs, export_release
-from migrations_app.use_cases.rollouts.helm.delivered import delivery_edits
 from migrations_app.use_cases.rollouts.helm.planning import HelmPreview, propose
+from migrations_app.use_cases.rollouts.helm.values import delivery_edits
 from migrations_app.use_cases.rollouts.proof import (
     ProofResult,
     prove_steps,

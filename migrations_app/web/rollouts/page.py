@@ -15,7 +15,7 @@ from migrations_app.access import Person
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.audit.log import events_of
 from migrations_app.queries.journeys.holding import part_of
-from migrations_app.queries.rehearsals.differences import stored_difference
+from migrations_app.queries.rehearsals.rehearsals import stored_difference
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
 from migrations_app.queries.rollouts.policies import switch_now
