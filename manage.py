@@ -10,4 +10,6 @@ if __name__ == "__main__":
     from django.core.management import execute_from_command_line
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
+    import karpdash.monitoring.schema  # noqa: F401 - its check of the database is one of `migrate`
+
     execute_from_command_line(sys.argv)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from django.db import connection
 from django.db.backends.base.operations import BaseDatabaseOperations
 
-GUARDS = importlib.import_module("migrations_app.migrations.0002_guards")
+GUARDS = importlib.import_module("migrations_app.migrations.0002_squashed_0026_guards")
 TABLES = ("migrations_app_auditevent", "migrations_app_audithead", "migrations_app_checkpoint")
 _flush = BaseDatabaseOperations.execute_sql_flush
 

@@ -4,12 +4,16 @@ A newer release changes the tables while processes of the one before still run. 
 a default in the database or that may be empty, indexes) is served as well. A step that takes away, renames or narrows
 says in its name which step a release must know to live with it: `0007_needs_0005_drop_old_name`. The release that knows
 0005 no longer uses what goes; an older one is told to be ahead of.
+
+A step may replace others, whose files are gone; code that has it knows those, too. A database that applied only some of
+them cannot be brought up: Django finds no way, and we say why.
 """
 
 import re
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
+from django.core.checks import Error, Tags, register
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -37,6 +41,30 @@ def needed_step(name: str) -> set[str]:
     return {match[1]} if match else set()
 
 
-@cache
+def no_way_up() -> str:
+    """Why this database cannot be brought to the schema of this code; empty if it can. Raises django.db.Error."""
+    done = set(MigrationRecorder(connection).applied_migrations())
+    for (app, name), replaced in _steps().items():
+        if app == OURS and replaced & done and (missing := sorted(step for _, step in replaced - done)):
+            return (
+                f"the database has only some of the schema steps that {name} replaces and lacks {missing[-1]}: "
+                f"run `migrate` of the last commit before {name} on it first, or begin with a new database"
+            )
+    return ""
+
+
+@register(Tags.database)
+def way_up(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
+    """For `manage.py migrate`, which otherwise names a missing node of its graph and nothing else."""
+    return [Error(words, id="karpdash.E019")] if (words := no_way_up()) else []
+
+
 def _known() -> frozenset[tuple[str, str]]:
-    return frozenset(MigrationLoader(None).disk_migrations or ())
+    """The steps of this code, with those that they replace."""
+    return frozenset(_steps()).union(*_steps().values())
+
+
+@cache
+def _steps() -> dict[tuple[str, str], frozenset[tuple[str, str]]]:
+    """Each step of this code with those that it replaces."""
+    return {key: frozenset(step.replaces) for key, step in (MigrationLoader(None).disk_migrations or {}).items()}

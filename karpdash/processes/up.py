@@ -197,11 +197,13 @@ def _bring_schema_up() -> None:
     from django.core.management import call_command
     from django.db import DatabaseError, connection
 
-    from karpdash.monitoring.schema import schema_fit
+    from karpdash.monitoring.schema import no_way_up, schema_fit
 
     try:
         if connection.introspection.table_names() and schema_fit() == "ahead":
             raise InvalidSetting("a newer release took away what this one needs; it cannot go back", where=DATABASE)
+        if words := no_way_up():
+            raise InvalidSetting(words, where=DATABASE)
         call_command("migrate", interactive=False, verbosity=0)
     except (DatabaseError, ImproperlyConfigured) as wrong:
         reason = str(wrong).strip().partition("\n")[0]

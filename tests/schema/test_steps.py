@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 from django.db import connection, migrations, models
+from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -37,9 +38,14 @@ def only_adds(operation: Operation, new: set[str]) -> bool:
     return isinstance(operation, migrations.SeparateDatabaseAndState) and not operation.database_operations
 
 
-def steps():
+def loaded():
     for path in sorted((ROOT / "migrations_app" / "migrations").glob("[0-9]*.py")):
-        yield path.stem, importlib.import_module(f"migrations_app.migrations.{path.stem}").Migration.operations
+        yield path.stem, importlib.import_module(f"migrations_app.migrations.{path.stem}").Migration
+
+
+def steps():
+    for name, step in loaded():
+        yield name, step.operations
 
 
 def refused(name: str, operations: list[Operation]) -> list[str]:
@@ -55,6 +61,16 @@ def test_every_step_only_adds_or_says_what_must_be_known():
     }
     known = {name[:4] for name in named}
     assert all(needed_step(name) <= known and needed_step(name) < {name[:4], "9999"} | known for name in named)
+
+
+def test_no_number_of_a_step_is_used_again_for_another_one():
+    """A number says what a release must know: `0007_needs_0005_...`. A step that replaces others has theirs."""
+    replaced = {name for _, step in loaded() for _, name in step.replaces}
+    own = [name[:4] for name, step in loaded() if not step.replaces]
+    assert len(set(own)) == len(own)
+    assert set(own).isdisjoint(name[:4] for name in replaced)
+    last = MigrationAutodetector.parse_number(max(name for name, _ in loaded()))
+    assert last >= max(int(name[:4]) for name in replaced)
 
 
 TEXT = models.CharField(max_length=9)

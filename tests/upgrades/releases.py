@@ -1,5 +1,6 @@
 """Releases beside this one: copies of this tree with steps of their own, and trees of older commits."""
 
+import importlib
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -68,11 +69,11 @@ def series(folder: Path) -> tuple[Release, Release, Release]:
 
 
 def older_release(folder: Path) -> Release:
-    """The newest commit before a schema step of this tree was added, whose own steps this tree still has.
+    """The newest commit before a schema step of this tree was added, whose own steps this tree still has or replaces.
 
     Raises LookupError where the history holds none.
     """
-    known = {path.name for path in (ROOT / MIGRATIONS).glob("[0-9]*.py")}
+    known = {f"{name}.py" for name in _known_steps()}
     for commit in _parents():
         steps = {Path(name).name for name in _git("ls-tree", "--name-only", commit, f"{MIGRATIONS}/").splitlines()}
         if {name for name in steps if name[0].isdigit()} < known:
@@ -84,9 +85,18 @@ def older_release(folder: Path) -> Release:
     raise LookupError("the history holds no release of fewer steps")
 
 
+def _known_steps() -> Iterator[str]:
+    """The steps of this tree, and those that they replace: a database that has all of the latter is upgraded."""
+    for path in (ROOT / MIGRATIONS).glob("[0-9]*.py"):
+        yield path.stem
+        step = importlib.import_module(f"{MIGRATIONS.replace('/', '.')}.{path.stem}").Migration
+        yield from (name for _, name in step.replaces)
+
+
 def _parents() -> Iterator[str]:
     """The commits before those that added a step, newest first."""
-    added = _git("log", "--first-parent", "-m", "--diff-filter=A", "--format=%H %P", "--", MIGRATIONS)
+    which = ("--first-parent", "-m", "--no-renames", "--diff-filter=A")
+    added = _git("log", *which, "--format=%H %P", "--", MIGRATIONS)
     yield from (line.split()[1] for line in added.splitlines() if len(line.split()) > 1)
 
 

@@ -21,7 +21,6 @@ from migrations_app.queries.scans.snapshot_findings import answer_ages
 from migrations_app.use_cases.scans import packing, queue, registered, store
 from migrations_app.use_cases.scans.packing import GOING_BACK, MARK, OURS, SETTLING, STEP, pack_history
 from migrations_app.use_cases.scans.retention import sweep_old
-from tests.measures import ROOT
 
 pytestmark = pytest.mark.django_db
 STORY, OTHER = "beta_037", "another"
@@ -171,8 +170,9 @@ def test_from_then_on_a_release_that_cannot_read_it_is_not_ready(cluster, monkey
     assert schema.schema_fit() == ""
 
 
-def test_the_step_that_is_asked_for_is_there():
-    assert (ROOT / "migrations_app" / "migrations" / f"{STEP}.py").exists()
+def test_the_step_that_is_asked_for_is_known_and_recorded_in_a_new_database():
+    assert (OURS, STEP) in schema._known()
+    assert STEP in names_of_steps()
     assert schema.needed_step(MARK) == {STEP[:4]}
 
 

@@ -32,6 +32,7 @@ SETTLING = timedelta(hours=1)
 GOING_BACK = timedelta(days=7)
 """Until so long after the schema step nothing is packed, since the release before could not read it (R27)."""
 STEP = "0025_packed_contents"
+"""The first release records it in a new database, too: it replaces that step."""
 MARK = f"{STEP[:4]}_needs_{STEP}"
 """Recorded among the schema steps before the first content is packed: a release without STEP is not ready then."""
 OURS = "migrations_app"

@@ -117,8 +117,8 @@ def test_every_state_has_a_row_and_the_way_to_a_run_leads_over_an_approval():
 def test_the_database_knows_the_same_table():
     import importlib
 
-    guards = importlib.import_module("migrations_app.migrations.0006_journeys")
-    assert set(guards.PAIRS) == set(pairs())
+    guards = importlib.import_module("migrations_app.migrations.0002_squashed_0026_guards")
+    assert set(guards.JOURNEY_PAIRS) == set(pairs())
 
 
 def test_a_failed_step_is_retried_or_skipped_before_the_journey_goes_on():

@@ -7,7 +7,7 @@ table anew to add a column with a default and loses its triggers: a later step t
 
 from django.db import migrations
 
-PAIRS = (
+ROLLOUT_PAIRS = (
     ("draft", "previewed"),
     ("draft", "expired"),
     ("previewed", "awaiting_approval"),
@@ -37,9 +37,49 @@ PAIRS = (
     ("needs_attention", "failed"),
     ("needs_attention", "aborted"),
 )
-"""The legal steps when this was written; a later change of the table brings a step of its own."""
+JOURNEY_PAIRS = (
+    ("draft", "previewed"),
+    ("draft", "expired"),
+    ("previewed", "awaiting_approval"),
+    ("previewed", "expired"),
+    ("awaiting_approval", "approved"),
+    ("awaiting_approval", "rejected"),
+    ("awaiting_approval", "expired"),
+    ("approved", "running"),
+    ("approved", "rejected"),
+    ("approved", "expired"),
+    ("running", "paused"),
+    ("running", "succeeded"),
+    ("running", "aborted"),
+    ("paused", "running"),
+    ("paused", "aborted"),
+)
+CAMPAIGN_PAIRS = (
+    ("draft", "previewed"),
+    ("draft", "expired"),
+    ("previewed", "awaiting_approval"),
+    ("previewed", "expired"),
+    ("awaiting_approval", "approved"),
+    ("awaiting_approval", "rejected"),
+    ("awaiting_approval", "expired"),
+    ("approved", "awaiting_approval"),
+    ("approved", "running"),
+    ("approved", "rejected"),
+    ("approved", "expired"),
+    ("running", "paused"),
+    ("running", "succeeded"),
+    ("running", "aborted"),
+    ("paused", "running"),
+    ("paused", "aborted"),
+)
+"""The legal steps when this was written; a later change of a table brings a step of its own."""
 
-LEGAL = ", ".join(f"'{now}>{then}'" for now, then in PAIRS)
+
+def _legal(pairs):
+    return ", ".join(f"'{now}>{then}'" for now, then in pairs)
+
+
+ROLLOUT_LEGAL, JOURNEY_LEGAL, CAMPAIGN_LEGAL = map(_legal, (ROLLOUT_PAIRS, JOURNEY_PAIRS, CAMPAIGN_PAIRS))
 SQLITE = (
     """CREATE TRIGGER audit_never_changes BEFORE UPDATE ON migrations_app_auditevent
        BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
@@ -48,7 +88,7 @@ SQLITE = (
     """CREATE TRIGGER audit_head_stays BEFORE DELETE ON migrations_app_audithead
        BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
     f"""CREATE TRIGGER rollout_states BEFORE UPDATE OF state ON migrations_app_rollout
-       WHEN OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({LEGAL})
+       WHEN OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({ROLLOUT_LEGAL})
        BEGIN SELECT RAISE(ABORT, 'this state does not follow that one'); END""",
     """CREATE TRIGGER rollout_plan_frozen BEFORE UPDATE OF plan, digest ON migrations_app_rollout
        WHEN OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest)
@@ -60,6 +100,18 @@ SQLITE = (
     """CREATE TRIGGER audit_head_steps BEFORE UPDATE ON migrations_app_audithead
        WHEN NEW.seq <> OLD.seq + 1
        BEGIN SELECT RAISE(ABORT, 'the audit log only grows'); END""",
+    f"""CREATE TRIGGER journey_states BEFORE UPDATE OF state ON migrations_app_journey
+       WHEN OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({JOURNEY_LEGAL})
+       BEGIN SELECT RAISE(ABORT, 'this state does not follow that one'); END""",
+    """CREATE TRIGGER journey_plan_frozen BEFORE UPDATE OF plan, digest ON migrations_app_journey
+       WHEN OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest)
+       BEGIN SELECT RAISE(ABORT, 'a journey is never changed'); END""",
+    f"""CREATE TRIGGER campaign_states BEFORE UPDATE OF state ON migrations_app_campaign
+       WHEN OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({CAMPAIGN_LEGAL})
+       BEGIN SELECT RAISE(ABORT, 'this state does not follow that one'); END""",
+    """CREATE TRIGGER campaign_plan_frozen BEFORE UPDATE OF plan, digest ON migrations_app_campaign
+       WHEN OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest)
+       BEGIN SELECT RAISE(ABORT, 'a campaign is never changed'); END""",
 )
 POSTGRES = (
     """CREATE FUNCTION karpdash_audit_only_grows() RETURNS trigger LANGUAGE plpgsql AS
@@ -71,7 +123,7 @@ POSTGRES = (
     """CREATE TRIGGER audit_head_stays BEFORE DELETE ON migrations_app_audithead
        FOR EACH ROW EXECUTE FUNCTION karpdash_audit_only_grows()""",
     f"""CREATE FUNCTION karpdash_rollout_states() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-       IF OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({LEGAL}) THEN
+       IF OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({ROLLOUT_LEGAL}) THEN
          RAISE EXCEPTION 'this state does not follow that one';
        END IF;
        IF OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest) THEN
@@ -88,6 +140,26 @@ POSTGRES = (
        FOR EACH STATEMENT EXECUTE FUNCTION karpdash_audit_only_grows()""",
     """CREATE TRIGGER audit_head_steps BEFORE UPDATE ON migrations_app_audithead
        FOR EACH ROW WHEN (NEW.seq <> OLD.seq + 1) EXECUTE FUNCTION karpdash_audit_only_grows()""",
+    f"""CREATE FUNCTION karpdash_journey_states() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({JOURNEY_LEGAL}) THEN
+         RAISE EXCEPTION 'this state does not follow that one';
+       END IF;
+       IF OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest) THEN
+         RAISE EXCEPTION 'a journey is never changed';
+       END IF;
+       RETURN NEW; END $$""",
+    """CREATE TRIGGER journey_states BEFORE UPDATE ON migrations_app_journey
+       FOR EACH ROW EXECUTE FUNCTION karpdash_journey_states()""",
+    f"""CREATE FUNCTION karpdash_campaign_states() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF OLD.state <> NEW.state AND (OLD.state || '>' || NEW.state) NOT IN ({CAMPAIGN_LEGAL}) THEN
+         RAISE EXCEPTION 'this state does not follow that one';
+       END IF;
+       IF OLD.state <> 'draft' AND (OLD.plan <> NEW.plan OR OLD.digest <> NEW.digest) THEN
+         RAISE EXCEPTION 'a campaign is never changed';
+       END IF;
+       RETURN NEW; END $$""",
+    """CREATE TRIGGER campaign_states BEFORE UPDATE ON migrations_app_campaign
+       FOR EACH ROW EXECUTE FUNCTION karpdash_campaign_states()""",
 )
 UNDO_SQLITE = tuple(
     f"DROP TRIGGER IF EXISTS {name}"
@@ -100,11 +172,17 @@ UNDO_SQLITE = tuple(
         "checkpoint_never_changes",
         "checkpoint_never_shrinks",
         "audit_head_steps",
+        "journey_states",
+        "journey_plan_frozen",
+        "campaign_states",
+        "campaign_plan_frozen",
     )
 )
 UNDO_POSTGRES = (
     "DROP FUNCTION IF EXISTS karpdash_audit_only_grows() CASCADE",
     "DROP FUNCTION IF EXISTS karpdash_rollout_states() CASCADE",
+    "DROP FUNCTION IF EXISTS karpdash_journey_states() CASCADE",
+    "DROP FUNCTION IF EXISTS karpdash_campaign_states() CASCADE",
 )
 
 
@@ -120,6 +198,7 @@ def _unguard(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("migrations_app", "0001_initial")]
+    replaces = [("migrations_app", "0002_guards")]
+    dependencies = [("migrations_app", "0001_squashed_0026_tables")]
 
     operations = [migrations.RunPython(guard, _unguard, elidable=False)]
