@@ -15,7 +15,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.versions import release
 from migrations_app.models.rollout import Rollout
 from migrations_app.readiness.delivery_diff import carriers
-from migrations_app.use_cases.rollouts.helm import delivered as delivered_edits
+from migrations_app.use_cases.rollouts.helm import values
 from tests.actions.delivered import (
     APPLICATIONS,
     AUTOMATED,
@@ -57,7 +57,7 @@ def refused(*docs, edits=EDITS, **parameters):
 @pytest.fixture(autouse=True)
 def one_hop(monkeypatch):
     """1.0.14 is one patch away: what the next hop lands on is another test's subject."""
-    for module in (upgrade_delivery, delivered_edits):
+    for module in (upgrade_delivery, values):
         monkeypatch.setattr(module, "landing", lambda *_, wanted: release(wanted))
 
 
