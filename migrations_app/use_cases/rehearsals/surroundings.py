@@ -110,8 +110,8 @@ def unplayed_consolidation(reading: ClusterReading, *, at_once: int) -> UnknownP
     nodes = "1 more node" if more == 1 else f"{more} more nodes"
     words = (
         f"{pool_names}: prices are not known. Here nodes that are used too little only go one by one, while their "
-        f"pods have room on others; Karpenter also replaces nodes by cheaper ones, and takes several at once. At the peak there "
-        f"may be up to {nodes}, at the end fewer, and more pods move"
+        f"pods have room on others; Karpenter also replaces nodes by cheaper ones, and takes several at once. At the "
+        f"peak there may be up to {nodes}, at the end fewer, and more pods move"
     )
     return UnknownPart(code=CONSOLIDATION, words=words)
 
