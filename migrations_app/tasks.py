@@ -107,13 +107,13 @@ def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -
     return claim(uuid.UUID(scan_id))
 
 
-def _guarded(claim: C, work: Callable[[C], T], *, rows: Any, what: str = "scan") -> T | None:  # noqa: ANN401 - a queue's module
+def _guarded(claim: C, work: Callable[[C], T], *, rows: Any, kind: str = "scan") -> T | None:  # noqa: ANN401 - a queue's module
     """The result of `work`; None if it crashed. `rows` is the queue that the claim is of.
 
     A database that went away is no fault of the work: the claim stays until its lease ends, then it is tried again.
     """
     try:
-        result, crash = _logged(partial(work, claim), f"{what} crashed")
+        result, crash = _logged(partial(work, claim), f"{kind} crashed")
     except SystemExit:
         # The worker was asked to stop and its grace period is over: another worker can start again at once (R28).
         rows.requeue(claim)
@@ -129,7 +129,7 @@ def rehearse(rehearsal_id: str) -> None:
     with bound_contextvars(rehearsal=rehearsal_id):
         claim = rehearsals.claim(uuid.UUID(rehearsal_id))
         if claim is not None:
-            _guarded(claim, rehearse_claimed, rows=rehearsals, what="rehearsal")
+            _guarded(claim, rehearse_claimed, rows=rehearsals, kind="rehearsal")
 
 
 def wake_rehearsal(rehearsal_id: uuid.UUID) -> bool:
@@ -275,7 +275,7 @@ def look_at_organization(organization_id: str) -> None:
     with bound_contextvars(organization=organization_id):
         claim = organization_queue.claim(uuid.UUID(organization_id))
         if claim is not None:
-            _guarded(claim, look_claimed, rows=organization_queue, what="look at an organization")
+            _guarded(claim, look_claimed, rows=organization_queue, kind="look at an organization")
 
 
 @shared_task(name="sweep_organizations", ignore_result=True)

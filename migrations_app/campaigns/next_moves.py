@@ -132,29 +132,29 @@ def _noted(member_seen: MemberSeen) -> Iterator[CampaignMove]:
         return
     if member_seen.state not in AT_WORK or member_seen.journey is None:
         return
-    made = member_seen.journey
-    if made.state == "succeeded" and not member_seen.lost:
+    journey = member_seen.journey
+    if journey.state == "succeeded" and not member_seen.lost:
         yield CampaignMove("next_hop" if member_seen.left else "finish", member_seen.id, "verified")
         return
-    if made.state == "expired" and made.cause_code == "no_hop" and member_seen.reached:
+    if journey.state == "expired" and journey.cause_code == "no_hop" and member_seen.reached:
         yield CampaignMove("finish", member_seen.id, "reached")
         return
-    code = member_seen.lost or broken_code(made)
+    code = member_seen.lost or broken_code(journey)
     if code and member_seen.state != "stopped":
         yield CampaignMove("stop", member_seen.id, code)
-    elif not code and made.state == "running" and (member_seen.state != "running" or member_seen.paused_with):
+    elif not code and journey.state == "running" and (member_seen.state != "running" or member_seen.paused_with):
         how = "fixed" if member_seen.state == "stopped" else "resumed" if member_seen.paused_with else "started"
         yield CampaignMove("note_running", member_seen.id, how)
 
 
-def broken_code(made: JourneySeen) -> str:
+def broken_code(journey: JourneySeen) -> str:
     """The code of how the journey broke the promise; empty if it did not."""
-    if made.state == "paused" and made.cause_code not in NO_BREACH:
-        return made.cause_code or "journey_paused"
-    if made.state in ("aborted", "rejected", "expired"):
-        return made.cause_code if made.cause_code not in ("", "asked") else f"journey_{made.state}"
-    if made.state == "running" and made.wait_code in BROKEN:
-        return made.wait_code
+    if journey.state == "paused" and journey.cause_code not in NO_BREACH:
+        return journey.cause_code or "journey_paused"
+    if journey.state in ("aborted", "rejected", "expired"):
+        return journey.cause_code if journey.cause_code not in ("", "asked") else f"journey_{journey.state}"
+    if journey.state == "running" and journey.wait_code in BROKEN:
+        return journey.wait_code
     return ""
 
 
@@ -184,14 +184,14 @@ def _begun(here: CampaignSeen) -> Iterator[CampaignMove]:
             yield CampaignMove("prepare", member.id)
 
 
-def _prepared(member_seen: MemberSeen, made: JourneySeen, *, window: bool) -> Iterator[CampaignMove]:
-    if made.state == "previewed":
+def _prepared(member_seen: MemberSeen, journey: JourneySeen, *, window: bool) -> Iterator[CampaignMove]:
+    if journey.state == "previewed":
         yield (
-            CampaignMove("ask", member_seen.id, made.differs[0])
-            if made.differs
+            CampaignMove("ask", member_seen.id, journey.differs[0])
+            if journey.differs
             else CampaignMove("cover", member_seen.id)
         )
-    elif made.state == "approved" and window:
+    elif journey.state == "approved" and window:
         yield CampaignMove("start", member_seen.id)
 
 

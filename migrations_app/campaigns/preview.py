@@ -43,7 +43,7 @@ def member_preview(
     if known.cause:
         return known
     facts = report.cluster
-    told = msgspec.structs.replace(
+    preview = msgspec.structs.replace(
         known,
         scanned_at=report.scanned_at,
         release=facts.karpenter_version or "",
@@ -52,65 +52,66 @@ def member_preview(
     )
     path, cause = hops_to(recipe.to, report.target.path, running=facts.karpenter_version)
     if cause:
-        return msgspec.structs.replace(told, cause=cause)
+        return msgspec.structs.replace(preview, cause=cause)
     accepted = {check.hop for check in report.checks if check.id == KUBERNETES_FITS and check.status == "waived"}
     if any(step.kubernetes_fits is False and step.hop not in accepted for step in path):
-        return msgspec.structs.replace(told, cause="kubernetes_outside")
-    wanted = {step.hop for step in path}
+        return msgspec.structs.replace(preview, cause="kubernetes_outside")
+    hop_names = {step.hop for step in path}
     choices = choices or Choices(recipe.parameters, recipe.soak_seconds)
-    hops = (hop for hop in runbook(report).hops if hop.lands.hop in wanted)
-    shown = tuple(
-        _hop(hop, journey_steps(hop, installed=facts.installed, choices=choices), told=told, pace=pace) for hop in hops
+    hops = (hop for hop in runbook(report).hops if hop.lands.hop in hop_names)
+    previews = tuple(
+        _hop(hop, journey_steps(hop, installed=facts.installed, choices=choices), preview=preview, pace=pace)
+        for hop in hops
     )
-    deletes = any(step.action in recipe.destroys for hop in shown for step in hop.steps if step.action)
-    return msgspec.structs.replace(told, hops=shown, objects=forecast_objects(report) if deletes else ())
+    deletes = any(step.action in recipe.destroys for hop in previews for step in hop.steps if step.action)
+    return msgspec.structs.replace(preview, hops=previews, objects=forecast_objects(report) if deletes else ())
 
 
-def hops_to(wanted: str, path: Sequence[PathStep], *, running: str | None) -> tuple[tuple[PathStep, ...], str]:
+def hops_to(target: str, path: Sequence[PathStep], *, running: str | None) -> tuple[tuple[PathStep, ...], str]:
     """The hops of the path up to that hop, release or minor, and the code why there are none; empty: the next hop."""
     if running is None:
         return (), "release_unknown"
-    if not wanted:
+    if not target:
         return tuple(path[:1]), "" if path else "reached"
-    ends = [place for place, step in enumerate(path) if wanted in (step.hop, step.release, parse_minor(step.release))]
+    ends = [place for place, step in enumerate(path) if target in (step.hop, step.release, parse_minor(step.release))]
     if ends:
         return tuple(path[: ends[-1] + 1]), ""
-    return (), "reached" if _past(running, wanted) else "target_not_on_path"
+    return (), "reached" if _past(running, target) else "target_not_on_path"
 
 
-def _past(running: str, wanted: str) -> bool:
+def _past(running: str, target: str) -> bool:
     """Whether the running release is at or beyond a hop, release or minor."""
-    here, release = parse(running), parse(wanted)
+    here, release = parse(running), parse(target)
     if here is None:
         return False
     if release is not None:
         return not here < release
-    minor = parse_minor(wanted.removesuffix("+"))
+    minor = parse_minor(target.removesuffix("+"))
     return minor is not None and minor_order(here.minor) >= minor_order(minor)
 
 
-def differs(shown: MemberPreview, *, lands: str, steps: Iterable[JourneyStep], nodes: int) -> tuple[str, ...]:
+def differs(preview: MemberPreview, *, lands: str, steps: Iterable[JourneyStep], nodes: int) -> tuple[str, ...]:
     """Codes of how a journey that was planned from a fresh reading differs from what the campaign showed; empty if not.
 
     The release has to be a shown one, every action a shown one of that hop, and `nodes`, the largest number of nodes
     that one kind of request is about, at most a tenth above the nodes that the cluster had, and one more in any case.
     """
-    hop = shown.hop_to(lands)
+    hop = preview.hop_to(lands)
     if hop is None:
         return ("other_target",)
-    found = []
+    codes = []
     actions = {step.action for step in hop.steps if step.action}
     if any(step.action not in actions for step in steps if step.kind == "rollout"):
-        found.append("action_added")
-    if nodes and shown.owned is None:
-        found.append("nodes_unknown")
-    elif shown.owned is not None and nodes > shown.owned + max(1, shown.owned // 10):
-        found.append("more_nodes")
-    return tuple(found)
+        codes.append("action_added")
+    if nodes and preview.owned is None:
+        codes.append("nodes_unknown")
+    elif preview.owned is not None and nodes > preview.owned + max(1, preview.owned // 10):
+        codes.append("more_nodes")
+    return tuple(codes)
 
 
-def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, told: MemberPreview, pace: Pace) -> HopPreview:
-    nodes = _rolled(hop, told)
+def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, preview: MemberPreview, pace: Pace) -> HopPreview:
+    nodes = _rolled(hop, preview)
     waits = sum(step.seconds for step in steps) // 60
     return HopPreview(
         hop=hop.lands.hop,
@@ -140,16 +141,16 @@ def _warnings(hop: RunbookHop, steps: Sequence[JourneyStep]) -> Iterator[Warning
     """What fails of the steps that a person confirms, with every cause; a blocker is never accepted."""
     confirmed = {check for step in steps if step.kind == "person" for check in step.checks}
     for finding in hop.steps:
-        told = asked_check(finding)
-        shown = told.whole and len(finding.evidence) <= MOST_CAUSES
-        if finding.id in confirmed and told.status == "fail" and shown and not told.blocks:
+        answer = asked_check(finding)
+        is_complete = answer.whole and len(finding.evidence) <= MOST_CAUSES
+        if finding.id in confirmed and answer.status == "fail" and is_complete and not answer.blocks:
             yield WarningShown(finding.id, finding.summary, tuple(map(_about, finding.evidence)))
 
 
 def _about(row: Evidence) -> str:
     where = "/".join(filter(None, (row.namespace, row.name)))
-    told = " ".join(filter(None, (row.kind, where, row.path)))
-    return f"{told}: {row.seen}" + (f" ({row.count} times)" if row.count > 1 else "")
+    subject = " ".join(filter(None, (row.kind, where, row.path)))
+    return f"{subject}: {row.seen}" + (f" ({row.count} times)" if row.count > 1 else "")
 
 
 def rolling_minutes(nodes: int, pace: Pace) -> int:
@@ -168,13 +169,13 @@ def _step(step: JourneyStep, hop: RunbookHop) -> StepPreview:
     )  # fmt: skip
 
 
-def _rolled(hop: RunbookHop, told: MemberPreview) -> int | None:
+def _rolled(hop: RunbookHop, preview: MemberPreview) -> int | None:
     """Nodes that the hop replaces: at most those that Karpenter has; None if a line that counts them is unknown."""
     lines = [line for line in hop.forecast if line.check in ROLLED_BY]
     if any(line.count is None for line in lines):
         return None
     most = max((line.count or 0 for line in lines), default=0)
-    return most if told.owned is None else min(most, told.owned)
+    return most if preview.owned is None else min(most, preview.owned)
 
 
 def _owned(report: Report) -> int | None:

@@ -99,13 +99,13 @@ def in_waves(clusters: Sequence[Placed], recipe: Recipe) -> tuple[tuple[str, ...
             clusters, key=lambda placed: (rank.get(placed.environment, len(rank)), placed.nodes, placed.name, placed.id)
         )
     ]
-    found: list[tuple[str, ...]] = []
+    waves: list[tuple[str, ...]] = []
     for size in (*recipe.waves, REST):
         count = len(left) if size == REST else size
         if left[:count]:
-            found.append(tuple(left[:count]))
+            waves.append(tuple(left[:count]))
         left = left[count:]
-    return tuple(found)
+    return tuple(waves)
 
 
 def person_opens(gates: Gates, *, wave: int) -> bool:

@@ -109,8 +109,8 @@ class MemberPreview(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def risk(self) -> Risk | None:
         """The highest risk that an action declares; None if karpdash changes nothing. Its plan may risk more."""
-        told = [risk for hop in self.hops for step in hop.steps for risk in RISKS if risk == step.risk]
-        return max(told, key=RISKS.index, default=None)
+        risks = [risk for hop in self.hops for step in hop.steps for risk in RISKS if risk == step.risk]
+        return max(risks, key=RISKS.index, default=None)
 
     def hop_to(self, lands: str) -> HopPreview | None:
         """The hop that ends at that release."""
@@ -153,9 +153,9 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
         return accepted_of(self.joined) if self.recipe.accepts else ()
 
 
-def accepted_of(shown: Iterable[MemberPreview]) -> tuple[str, ...]:
+def accepted_of(previews: Iterable[MemberPreview]) -> tuple[str, ...]:
     """The ids of the checks of steps for people that fail somewhere as they are shown."""
-    return tuple(sorted({warning.check for member in shown for hop in member.hops for warning in hop.warns}))
+    return tuple(sorted({warning.check for member in previews for hop in member.hops for warning in hop.warns}))
 
 
 def destroyed_by(member: MemberPreview) -> tuple[DestroyedObject, ...]:
@@ -165,5 +165,5 @@ def destroyed_by(member: MemberPreview) -> tuple[DestroyedObject, ...]:
 
 def known_sum(counts: Iterable[int | None]) -> int | None:
     """The sum; None if one of the numbers is not known."""
-    told = tuple(counts)
-    return None if None in told else sum(count or 0 for count in told)
+    numbers = tuple(counts)
+    return None if None in numbers else sum(count or 0 for count in numbers)

@@ -35,16 +35,16 @@ class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
     unknown: int = 0
 
 
-def campaign_forecast(shown: Iterable[MemberPreview]) -> CampaignForecast:
+def campaign_forecast(members: Iterable[MemberPreview]) -> CampaignForecast:
     """The sums of the previews."""
-    told = tuple(shown)
-    joined = [member for member in told if not member.cause]
-    causes = Counter(member.cause for member in told if member.cause)
+    previews = tuple(members)
+    joined = [member for member in previews if not member.cause]
+    causes = Counter(member.cause for member in previews if member.cause)
     weighs = Counter(check for member in joined for check in _weighed(member))
     fails = Counter(check for member in joined for check in accepted_of((member,)))
     return CampaignForecast(
         clusters=len(joined),
-        left_out=len(told) - len(joined),
+        left_out=len(previews) - len(joined),
         causes=dict(sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))),
         nodes=known_sum(member.nodes for member in joined),
         nodes_known=sum(member.nodes or 0 for member in joined),

@@ -67,12 +67,12 @@ class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
 def asked_check(finding: Finding) -> AskedCheck:
     """What the finding says, as it is compared with another scan or hop."""
     if finding.status == "fail":
-        whole = finding.evidence_exact and finding.evidence_total == sum(row.count for row in finding.evidence)
+        is_whole = finding.evidence_exact and finding.evidence_total == sum(row.count for row in finding.evidence)
         causes = tuple(dict.fromkeys(map(_cause, finding.evidence)))
-        return AskedCheck("fail", causes, whole, blocks=finding.severity == "blocker")
+        return AskedCheck("fail", causes, is_whole, blocks=finding.severity == "blocker")
     if finding.status == "manual":
-        told = () if isinstance(finding.asks, msgspec.UnsetType) else finding.asks
-        return AskedCheck("manual", told, bool(told))
+        questions = () if isinstance(finding.asks, msgspec.UnsetType) else finding.asks
+        return AskedCheck("manual", questions, bool(questions))
     if finding.status == "unknown":
         reason = finding.reason
         return AskedCheck("unknown", (finding.summary if isinstance(reason, msgspec.UnsetType) else reason.code,))
@@ -90,52 +90,57 @@ def is_weighed(
 
     `cluster` is its uid and CA as they are now, `now` what its checks say in a fresh scan.
     """
-    shown = settled.weighed.get(lands)
-    if not settled.covered or cluster != settled.cluster or not settled.note or not shown or not step.checks:
+    weighed_checks = settled.weighed.get(lands)
+    if not settled.covered or cluster != settled.cluster or not settled.note or not weighed_checks or not step.checks:
         return False
-    return all(_is_as_shown(settled, shown, check=check, now=now.get(check)) for check in step.checks)
+    return all(_is_as_shown(settled, weighed_checks, check=check, now=now.get(check)) for check in step.checks)
 
 
-def _is_as_shown(settled: SettledBefore, shown: WeighedChecks, *, check: str, now: AskedCheck | None) -> bool:
+def _is_as_shown(settled: SettledBefore, weighed_checks: WeighedChecks, *, check: str, now: AskedCheck | None) -> bool:
     """Whether the check says nothing that was not shown of this cluster, at this hop or at another one of its way."""
     if now is None:
         return False
     if now.status in (*IN_ORDER, NOT_ASKED):
-        return check in shown.asked or check in shown.again
+        return check in weighed_checks.asked or check in weighed_checks.again
     hops = [hop for hop in settled.weighed.values() if check in hop.asked]
     if now.status == "fail":
-        told = (hop.asked[check] for hop in hops if check in hop.accepted)
-        accepted = (one for one in told if one.whole and not one.blocks)
+        answers = (hop.asked[check] for hop in hops if check in hop.accepted)
+        accepted = (answer for answer in answers if answer.whole and not answer.blocks)
         return settled.accepts and now.whole and not now.blocks and _among(now, accepted)
     every = [hop.asked[check] for hop in hops]
     if _among(now, every):
         return True
     # What a hop makes anew cannot be told before; where it then cannot be told for a reason that was shown, it is.
-    reasons = (one for hop in settled.weighed.values() for one in hop.asked.values())
-    return now.status == "unknown" and check in shown.again and _among(now, reasons)
+    reasons = (answer for hop in settled.weighed.values() for answer in hop.asked.values())
+    return now.status == "unknown" and check in weighed_checks.again and _among(now, reasons)
 
 
-def _among(now: AskedCheck, shown: Iterable[AskedCheck]) -> bool:
-    known = {cause for one in shown if one.status == now.status for cause in one.causes}
+def _among(now: AskedCheck, answers: Iterable[AskedCheck]) -> bool:
+    known = {cause for answer in answers if answer.status == now.status for cause in answer.causes}
     return bool(now.causes) and set(now.causes) <= known
 
 
-def covers_unseen(settled: SettledBefore, step: JourneyStep, *, made: Outline, lands: str, limit: str) -> bool:
+def covers_unseen(settled: SettledBefore, step: JourneyStep, *, outline: Outline, lands: str, limit: str) -> bool:
     """Whether the approval covers a plan that could not be shown: by its action, cluster, nodes and risk."""
-    if not settled.covered or made.action != step.action or made.action not in settled.actions.get(lands, ()):
+    if not settled.covered or outline.action != step.action or outline.action not in settled.actions.get(lands, ()):
         return False
-    if made.cluster != settled.cluster or not coverable(made, limit=limit):  # type: ignore[arg-type]  # one of COVERABLE
+    if outline.cluster != settled.cluster or not coverable(outline, limit=limit):  # type: ignore[arg-type]  # one of COVERABLE
         return False
-    most = max((node.count for node in made.nodes), default=0)
+    most = max((node.count for node in outline.nodes), default=0)
     return not most or (settled.nodes is not None and most <= settled.nodes + max(1, settled.nodes // NODE_MARGIN))
 
 
 def covers_destroying(
-    settled: SettledBefore, step: JourneyStep, *, made: Outline, deletes: tuple[DestroyedObject, ...] | None, lands: str
+    settled: SettledBefore,
+    step: JourneyStep,
+    *,
+    outline: Outline,
+    deletes: tuple[DestroyedObject, ...] | None,
+    lands: str,
 ) -> bool:
     """Whether the approval covers a plan that deletes: its action was named, and it is about objects alone that were
     shown, by their uids. `deletes` are the objects of the plan; None if it does anything but delete objects.
     """
-    if not settled.covered or made.action != step.action or made.action not in settled.destroys.get(lands, ()):
+    if not settled.covered or outline.action != step.action or outline.action not in settled.destroys.get(lands, ()):
         return False
-    return made.cluster == settled.cluster and not made.doubts and only_shown(deletes, settled.objects)
+    return outline.cluster == settled.cluster and not outline.doubts and only_shown(deletes, settled.objects)

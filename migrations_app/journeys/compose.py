@@ -67,13 +67,13 @@ class Choices(NamedTuple):
 def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
     """The steps of the hop in the order of its stages, with the ids j01, j02, ..."""
     stages = [stage for stage in hop.stages if not (choices.pauses and resumes(stage))]
-    made = [(stage, step) for stage in stages for step in _of(stage, hop, installed=installed, choices=choices)]
-    fenced = any(step.action == TAINTS for _, step in made)
-    held = any(step.action == HOLD for _, step in made)
-    holds = any(set(step.checks) & set(HOLDS) for _, step in made)
+    placed_steps = [(stage, step) for stage in stages for step in _of(stage, hop, installed=installed, choices=choices)]
+    fenced = any(step.action == TAINTS for _, step in placed_steps)
+    has_hold = any(step.action == HOLD for _, step in placed_steps)
+    holds = any(set(step.checks) & set(HOLDS) for _, step in placed_steps)
     steps = [
-        _restoring(stage) if held and _lets_go(stage) else step
-        for stage, step in made
+        _restoring(stage) if has_hold and _lets_go(stage) else step
+        for stage, step in placed_steps
         if not (fenced and _is_fence(stage)) and (holds or not _lets_go(stage))
     ]
     every = with_pauses(steps, hop, installed=installed) if choices.pauses else steps
@@ -120,9 +120,9 @@ def upgraded_by(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
     """The checks that an upgrade of the running release before the landing settles, which is that stage; a scan of them
     proves it. What takes several upgrades is settled by the last one."""
     last: dict[str, Stage] = {}
-    for one in hop.stages:
-        last |= {check: one for chart, check in hop.upgraded_first if _upgrades_first(one, chart)}
-    return tuple(check for check, one in last.items() if one is stage)
+    for hop_stage in hop.stages:
+        last |= {check: hop_stage for chart, check in hop.upgraded_first if _upgrades_first(hop_stage, chart)}
+    return tuple(check for check, hop_stage in last.items() if hop_stage is stage)
 
 
 def _upgrades_first(stage: Stage, chart: str) -> bool:
@@ -132,7 +132,7 @@ def _upgrades_first(stage: Stage, chart: str) -> bool:
 
 def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
     """Its CRDs and its controller are the last stages of their phases; what stands before them is prepared by hand."""
-    alike = [one for one in hop.stages if one.part == "land" and one.phase == stage.phase]
+    alike = [hop_stage for hop_stage in hop.stages if hop_stage.part == "land" and hop_stage.phase == stage.phase]
     if stage != alike[-1]:
         if stage.checks:
             yield from _open(stage, hop, choices=choices)
@@ -149,15 +149,15 @@ def _crds_land(
     stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """By helm or by their delivery where karpdash may, by karpdash itself where no GitOps tool keeps them."""
-    release, kept = hop.lands.release, installed.crds_kept_by if installed else ""
+    release, manager = hop.lands.release, installed.crds_kept_by if installed else ""
     failing = any(finding.id == LANDS and finding.status == "fail" for finding in hop.open_in(stage))
-    if failing and kept == HELM and _crds_by_helm(installed, choices):
-        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, given={}, checks=(LANDS,))
-    elif failing and kept in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, given={}, checks=(LANDS,))
-    elif failing and kept not in GITOPS:
-        given = {"release": release, **_of_release(choices.parameters.get(UPGRADE_CRDS, {}), release)}
-        yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=given, protects=True)
+    if failing and manager == HELM and _crds_by_helm(installed, choices):
+        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+    elif failing and manager in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
+        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+    elif failing and manager not in GITOPS:
+        parameters = {"release": release, **_of_release(choices.parameters.get(UPGRADE_CRDS, {}), release)}
+        yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=parameters, protects=True)
     elif stage.checks:
         yield _step(stage, "outside", checks=(LANDS,), protects=True, commands=_committed(choices, CRD_CHART))
 
@@ -168,9 +168,9 @@ def _controller_lands(
     """Its upgrade, and the time to soak."""
     if choices.by_helm and installed and installed.kept_by == HELM:
         chosen = choices.parameters.get(UPGRADE_CONTROLLER, {})
-        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, given=chosen)
+        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, extra=chosen)
     elif installed and installed.kept_by in GITOPS and _is_own_source(installed, choices, chart=CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CHART, given={})
+        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CHART, extra={})
     else:
         yield _step(stage, "outside", release=release, protects=True, commands=_committed(choices, CHART))
     if choices.soak_seconds:
@@ -189,8 +189,8 @@ def _crds_by_helm(installed: Installed | None, choices: Choices) -> bool:
 
 def _is_own_source(installed: Installed | None, choices: Choices, *, chart: str) -> bool:
     """Whether one object of Flux or Argo CD brings that chart, nobody else writes it, and karpdash may."""
-    told = installed.carriers if installed else ()
-    carriers = [carrier for carrier in told if carrier.chart == chart] if told is not UNSET else []
+    all_carriers = installed.carriers if installed else ()
+    carriers = [carrier for carrier in all_carriers if carrier.chart == chart] if all_carriers is not UNSET else []
     return choices.by_delivery and len(carriers) == 1 and not carriers[0].elsewhere
 
 
@@ -200,11 +200,11 @@ def _committed(choices: Choices, chart: str) -> tuple[Command, ...]:
 
 
 def landing_by(
-    action: str, stage: Stage, *, release: str, chart: str, given: Mapping[str, Any], checks: tuple[str, ...] = ()
+    action: str, stage: Stage, *, release: str, chart: str, extra: Mapping[str, Any], checks: tuple[str, ...] = ()
 ) -> JourneyStep:
     """The step in which karpdash upgrades one of Karpenter's charts by that action. The release of the controller has
     to run afterwards; that of the CRDs is told by its checks."""
-    parameters = {**given, "chart": chart, "release": release}
+    parameters = {**extra, "chart": chart, "release": release}
     runs = "" if chart == CRD_CHART else release
     return _step(stage, "rollout", checks=checks, release=runs, action=action, parameters=parameters, protects=True)
 
@@ -219,12 +219,12 @@ def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[Journe
             groups.setdefault(key, []).append(finding)
     for (kind, name), findings in groups.items():
         action = registry.find(name) if name else None
-        protects = any(one.severity == "blocker" or one.id in HOLDS for one in findings)
+        protects = any(finding.severity == "blocker" or finding.id in HOLDS for finding in findings)
         yield _step(
             stage,
             kind,
             title=action.title if action else stage.does,
-            checks=tuple(one.id for one in findings),
+            checks=tuple(finding.id for finding in findings),
             action=name,
             parameters=_parameters(name, stage, hop=hop, choices=choices),
             commands=() if name else tuple(_commands(findings)),
@@ -262,8 +262,8 @@ def _held_by_us(finding: Finding, hop: RunbookHop) -> bool:
 def _action_for(finding: Finding, stage: Stage, *, hop: str) -> str:
     """The id of the action that resolves the check at that hop; empty if none does. What destroys is never chosen."""
     named = next((check.actions_at(finding) for check in all_checks() if check.id == finding.id), ())
-    found = [name for name in named if name not in LAST_RESORT and _fits(name, hop=hop)]
-    return next((name for name in found if name == PREFERRED.get(stage.phase)), found[0] if found else "")
+    names = [name for name in named if name not in LAST_RESORT and _fits(name, hop=hop)]
+    return next((name for name in names if name == PREFERRED.get(stage.phase)), names[0] if names else "")
 
 
 def _fits(name: str, *, hop: str) -> bool:
@@ -273,17 +273,17 @@ def _fits(name: str, *, hop: str) -> bool:
 
 def _parameters(name: str, stage: Stage, *, hop: RunbookHop, choices: Choices) -> dict[str, Any]:
     """What the author chose; CRDs before the landing are those of the release that runs."""
-    given = choices.parameters.get(name, {})
+    values = choices.parameters.get(name, {})
     if name != UPGRADE_CRDS:
-        return dict(given)
+        return dict(values)
     release = hop.starts if stage.part == "before" else hop.lands.release
-    return {**({"release": release} if stage.part == "before" else {}), **_of_release(given, release)}
+    return {**({"release": release} if stage.part == "before" else {}), **_of_release(values, release)}
 
 
-def _of_release(given: Mapping[str, Any], release: str) -> dict[str, Any]:
+def _of_release(values: Mapping[str, Any], release: str) -> dict[str, Any]:
     """The author's choices with the release in the name of the chart: several hops take several charts."""
-    source = given.get("source")
-    return {**given, "source": source.replace(IN_CHART, release)} if isinstance(source, str) else dict(given)
+    source = values.get("source")
+    return {**values, "source": source.replace(IN_CHART, release)} if isinstance(source, str) else dict(values)
 
 
 def _commands(findings: Iterable[Finding]) -> Iterator[Command]:

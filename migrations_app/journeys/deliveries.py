@@ -49,14 +49,14 @@ NOT_BEGUN = ("", "draft", "previewed", "awaiting_approval", "approved", "rejecte
 
 def left_paused(steps: Iterable[StepDone]) -> tuple[str, ...]:
     """The deliveries that the steps have paused, or may have, and not resumed; each `Kind namespace/name`."""
-    found: dict[str, None] = {}
+    deliveries: dict[str, None] = {}
     for step in steps:
         names = step.step.parameters.get("deliveries") or ()
         if step.step.action == PAUSE and step.rollout not in NOT_BEGUN:
-            found |= dict.fromkeys(map(str, names))
+            deliveries |= dict.fromkeys(map(str, names))
         elif step.step.action == RESUME and step.rollout == "succeeded":
-            found = {name: None for name in found if name not in names}
-    return tuple(found)
+            deliveries = {name: None for name in deliveries if name not in names}
+    return tuple(deliveries)
 
 
 def with_pauses(
@@ -74,22 +74,22 @@ def with_pauses(
     carrying = _carrying(every, installed)
     landing = next((place for place, journey_step in enumerate(steps) if journey_step.release == hop.lands.release), -1)
     after = next((place for place in places if place > landing), None)
-    found: dict[int, list[str]] = {}
+    names_by_place: dict[int, list[str]] = {}
     for name in every:
         place = after if name in carrying else places[0]
         if place is not None:
-            found.setdefault(place, []).append(name)
-    return tuple(_woven(steps, found)) if found else tuple(steps)
+            names_by_place.setdefault(place, []).append(name)
+    return tuple(_woven(steps, names_by_place)) if names_by_place else tuple(steps)
 
 
 def _carrying(every: Collection[str], installed: Installed | None) -> Collection[str]:
     """Those of the deliveries that have to run until the release has landed; all where nothing tells them apart."""
     if installed is None or not {installed.kept_by, installed.crds_kept_by} & set(GITOPS):
         return ()
-    told = installed.carriers
-    if told is UNSET or not told or any(carrier.elsewhere for carrier in told):
+    carriers = installed.carriers
+    if carriers is UNSET or not carriers or any(carrier.elsewhere for carrier in carriers):
         return every
-    return {carrier.said for carrier in told}
+    return {carrier.said for carrier in carriers}
 
 
 def _woven(steps: Sequence[JourneyStep], pauses: dict[int, list[str]]) -> Iterable[JourneyStep]:
@@ -115,15 +115,15 @@ def _pause(names: list[str], before: JourneyStep) -> JourneyStep:
 
 
 def _resume(names: list[str], before: JourneyStep) -> Iterable[JourneyStep]:
-    told = ", ".join(names)
+    deliveries = ", ".join(names)
     yield JourneyStep(
-        id="", kind="person", title=f"See that the sources of {told} say what the cluster holds now",
+        id="", kind="person", title=f"See that the sources of {deliveries} say what the cluster holds now",
         phase=before.phase, protects=True, back=before.back,
     )  # fmt: skip
     yield JourneyStep(
         id="",
         kind="rollout",
-        title=f"Resume {told}",
+        title=f"Resume {deliveries}",
         phase=before.phase,
         action=RESUME,
         parameters={"deliveries": names, "ahead": True},

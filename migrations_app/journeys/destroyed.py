@@ -26,10 +26,10 @@ class DestroyedObject(msgspec.Struct, frozen=True, kw_only=True):
 
 def forecast_objects(report: Report) -> tuple[DestroyedObject, ...] | None:
     """What the actions of FORECAST would delete at most, now or once nothing uses it; None where not all was read."""
-    told = report.legacy_objects
-    if isinstance(told, msgspec.UnsetType) or told is None:
+    legacy_objects = report.legacy_objects
+    if isinstance(legacy_objects, msgspec.UnsetType) or legacy_objects is None:
         return None
-    return tuple(map(_object, told))
+    return tuple(map(_object, legacy_objects))
 
 
 def _object(legacy: LegacyObject) -> DestroyedObject:
@@ -38,16 +38,16 @@ def _object(legacy: LegacyObject) -> DestroyedObject:
 
 def deleted_objects(plan: Plan) -> tuple[DestroyedObject, ...] | None:
     """The objects that the plan deletes; None if a step does anything else, or names no uid."""
-    found = []
+    objects = []
     for step in plan.steps:
         change = step.change
         if change is None or change.verb != "delete" or not change.target.uid or change.target.namespace:
             return None
         target = change.target
-        found.append(DestroyedObject(kind=target.kind, name=target.name, uid=target.uid, manager=step.manager))
-    return tuple(found)
+        objects.append(DestroyedObject(kind=target.kind, name=target.name, uid=target.uid, manager=step.manager))
+    return tuple(objects)
 
 
-def only_shown(deletes: Collection[DestroyedObject] | None, shown: Collection[DestroyedObject]) -> bool:
+def only_shown(deletes: Collection[DestroyedObject] | None, shown_objects: Collection[DestroyedObject]) -> bool:
     """Whether there are objects and each of them was shown: the same uid, kept by the same tool."""
-    return bool(deletes) and set(deletes or ()) <= set(shown)
+    return bool(deletes) and set(deletes or ()) <= set(shown_objects)

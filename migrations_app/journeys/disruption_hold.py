@@ -53,33 +53,33 @@ def next_hold_move(here: HoldSeen) -> HoldMove:
     return _releasing(here) if here.releasing else _holding(here.hold)
 
 
-def _holding(made: RolloutSeen | None) -> HoldMove:
-    if made is None or (made.state == "expired" and made.cause_code in ANEW):
+def _holding(rollout: RolloutSeen | None) -> HoldMove:
+    if rollout is None or (rollout.state == "expired" and rollout.cause_code in ANEW):
         return HoldMove("draft")
-    if made.state in ("expired", "rejected", "rolled_back"):
-        return HoldMove("end", made.cause_code or made.state)
-    if made.state in ("failed", "aborted"):
-        return HoldMove("tell", f"rollout_{made.state}")  # a part of the NodePools may be held: a person restores
-    return HoldMove("wait", HELD) if made.state == "succeeded" else _BEFORE_ITS_END[made.state]
+    if rollout.state in ("expired", "rejected", "rolled_back"):
+        return HoldMove("end", rollout.cause_code or rollout.state)
+    if rollout.state in ("failed", "aborted"):
+        return HoldMove("tell", f"rollout_{rollout.state}")  # a part of the NodePools may be held: a person restores
+    return HoldMove("wait", HELD) if rollout.state == "succeeded" else _BEFORE_ITS_END[rollout.state]
 
 
 def _releasing(here: HoldSeen) -> HoldMove:
-    held = here.hold
-    if held is None or held.state in ("expired", "rejected", "rolled_back"):
+    hold = here.hold
+    if hold is None or hold.state in ("expired", "rejected", "rolled_back"):
         return HoldMove("end", RELEASED)
-    if held.state in PLANNED:
+    if hold.state in PLANNED:
         return HoldMove("withdraw", RELEASED)
-    if held.state == "paused":
+    if hold.state == "paused":
         return HoldMove("abort")  # what it held so far is restored
-    if held.state in ("running", "rolling_back", "needs_attention"):
-        return _BEFORE_ITS_END[held.state]
-    made = here.release
-    if made is None or (made.state == "expired" and made.cause_code in ANEW):
+    if hold.state in ("running", "rolling_back", "needs_attention"):
+        return _BEFORE_ITS_END[hold.state]
+    release = here.release
+    if release is None or (release.state == "expired" and release.cause_code in ANEW):
         return HoldMove("draft")
-    if made.state == "succeeded" or (made.state == "expired" and made.cause_code == NOTHING_TO_DO):
+    if release.state == "succeeded" or (release.state == "expired" and release.cause_code == NOTHING_TO_DO):
         return HoldMove("end", RELEASED)
-    if made.state == "paused":
+    if release.state == "paused":
         return HoldMove("abort")  # an object is not as it was planned: who asks again gets a new plan
-    if made.state == "expired" and made.cause_code:
-        return HoldMove("tell", made.cause_code)  # why no plan could be made
-    return _BEFORE_ITS_END.get(made.state) or HoldMove("tell", f"rollout_{made.state}")
+    if release.state == "expired" and release.cause_code:
+        return HoldMove("tell", release.cause_code)  # why no plan could be made
+    return _BEFORE_ITS_END.get(release.state) or HoldMove("tell", f"rollout_{release.state}")

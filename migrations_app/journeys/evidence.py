@@ -61,6 +61,6 @@ def _check(report: Report, name: str, *, hop: str) -> CheckSeen:
 
 def finding_of(report: Report, name: str, *, hop: str) -> Finding | None:
     """What the check says at the hop or, once that was taken, at the first hop that asks it; None if none does."""
-    asked: dict[str, Finding] = {check.hop: check for check in report.checks if check.id == name}
+    by_hop: dict[str, Finding] = {check.hop: check for check in report.checks if check.id == name}
     order = (hop, *(step.hop for step in report.target.path))
-    return next((asked[one] for one in order if one in asked), None)
+    return next((by_hop[step_hop] for step_hop in order if step_hop in by_hop), None)

@@ -84,12 +84,12 @@ def _of_person(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
     once, and again as long as a check fails, for its work may be done meanwhile."""
     if here.weighed:
         return Move("finish", WEIGHED_BEFORE)
-    evidence, told = here.evidence, Move("tell", "tick_needed")
+    evidence, move = here.evidence, Move("tell", "tick_needed")
     if evidence is not None and evidence.verdict == "proven":
         return Move("finish", "seen")
     if not step.checks or (evidence is not None and evidence.verdict == "unknown"):
-        return told
-    return _scan(here, now=now, otherwise=told)
+        return move
+    return _scan(here, now=now, otherwise=move)
 
 
 _WATCHED: dict[str, Move] = {
@@ -110,30 +110,30 @@ NODES_SKIPPED = "nodes_skipped"
 
 
 def _of_rollout(here: StepSeen, *, now: datetime, settled: bool) -> Move:
-    made = here.rollout
-    if made is None:
+    rollout = here.rollout
+    if rollout is None:
         return Move("draft")
-    if settled and (made.state == "succeeded" or (made.state, made.cause_code) == ("expired", NOTHING_TO_DO)):
+    if settled and (rollout.state == "succeeded" or (rollout.state, rollout.cause_code) == ("expired", NOTHING_TO_DO)):
         return Move("finish", "settled")
-    if made.state == "previewed":
-        return _planned(made)
-    if made.state == "succeeded":
+    if rollout.state == "previewed":
+        return _planned(rollout)
+    if rollout.state == "succeeded":
         return _by_evidence(here, now=now, patience=PATIENCE)
-    if made.state == "expired":
-        if made.cause_code in ANEW:
-            return Move("draft", made.cause_code)
-        if made.cause_code == NOTHING_TO_DO:
+    if rollout.state == "expired":
+        if rollout.cause_code in ANEW:
+            return Move("draft", rollout.cause_code)
+        if rollout.cause_code == NOTHING_TO_DO:
             return _by_evidence(here, now=now, patience=PATIENCE)
-        return Move("fail", made.cause_code or "no_plan")
-    return _WATCHED.get(made.state, Move("fail", f"rollout_{made.state}"))
+        return Move("fail", rollout.cause_code or "no_plan")
+    return _WATCHED.get(rollout.state, Move("fail", f"rollout_{rollout.state}"))
 
 
-def _planned(made: RolloutSeen) -> Move:
-    if made.accepted:
+def _planned(rollout: RolloutSeen) -> Move:
+    if rollout.accepted:
         return Move("ask", "accepted")
-    if made.differences:
+    if rollout.differences:
         return Move("stop", "plan_differs")
-    return Move("cover") if made.covered else Move("ask", "not_covered")
+    return Move("cover") if rollout.covered else Move("ask", "not_covered")
 
 
 def _by_evidence(here: StepSeen, *, now: datetime, patience: timedelta | None) -> Move:
@@ -146,8 +146,8 @@ def _by_evidence(here: StepSeen, *, now: datetime, patience: timedelta | None) -
     if evidence.verdict == "other_release":
         return Move("fail", "other_release")
     if evidence.verdict == "unknown":
-        told = Move("finish", WEIGHED_BEFORE) if here.weighed else Move("tell", "confirmation_needed")
-        return _scan(here, now=now, otherwise=told)
+        move = Move("finish", WEIGHED_BEFORE) if here.weighed else Move("tell", "confirmation_needed")
+        return _scan(here, now=now, otherwise=move)
     if here.rollout is not None and here.rollout.skipped:
         return Move("fail", NODES_SKIPPED)
     if patience is not None and now - here.proof_since >= patience:

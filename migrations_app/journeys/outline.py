@@ -99,8 +99,8 @@ def _content(step: Step) -> str:
     """The digest of the request, its undo, the tool that keeps the object, and the object that is meant."""
     change, undo = step.change, step.undo
     uid = change.target.uid if change else ""
-    told = [change.path if change else "", change.body if change else {}, undo.body if undo else None]
-    return _digest([uid, step.manager, *told])
+    parts = [change.path if change else "", change.body if change else {}, undo.body if undo else None]
+    return _digest([uid, step.manager, *parts])
 
 
 def _digest(value: Any) -> str:  # noqa: ANN401 - plain JSON or a struct
@@ -139,8 +139,8 @@ def _other_requests(approved: Outline, now: Outline) -> Iterator[PlanDifference]
 
 
 def _more_nodes(approved: Outline, now: Outline) -> Iterator[PlanDifference]:
-    shown = {(node.verb, node.kind, node.undo): node.count for node in approved.nodes}
+    counts = {(node.verb, node.kind, node.undo): node.count for node in approved.nodes}
     for node in now.nodes:
-        count = shown.get((node.verb, node.kind, node.undo), 0)
+        count = counts.get((node.verb, node.kind, node.undo), 0)
         if node.count > (count + max(1, count // 10) if count else 0):
             yield PlanDifference("nodes", f"{node.verb} {node.kind}: {node.count}, shown were {count}")

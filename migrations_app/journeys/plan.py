@@ -77,8 +77,8 @@ class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def risk(self) -> Risk | None:
         """The highest risk that the approval covers; None if it covers no plan."""
-        found = [outline.risk for outline in self.shown.values() if coverable(outline, limit=self.covers)]
-        return max(found, key=RISKS.index, default=None)
+        risks = [outline.risk for outline in self.shown.values() if coverable(outline, limit=self.covers)]
+        return max(risks, key=RISKS.index, default=None)
 
     def step(self, step_id: str) -> JourneyStep:
         """The step of that id. Raises KeyError."""
@@ -88,6 +88,6 @@ class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True):
         raise KeyError(step_id)
 
 
-def coverable(shown: Outline, *, limit: Risk) -> bool:
+def coverable(outline: Outline, *, limit: Risk) -> bool:
     """Whether an approval of the journey may cover that plan: its risk is within the limit and nothing is in doubt."""
-    return RISKS.index(shown.risk) <= RISKS.index(limit) and shown.risk in COVERABLE and not shown.doubts
+    return RISKS.index(outline.risk) <= RISKS.index(limit) and outline.risk in COVERABLE and not outline.doubts

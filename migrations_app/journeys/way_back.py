@@ -67,14 +67,14 @@ def way_kind(step: JourneyStep, *, state: StepState, effect: bool) -> WayKind:
 
 def way_back(steps: Sequence[tuple[JourneyStep, StepState, bool]], *, to: int) -> tuple[WayBack, ...]:
     """How each step down to that place is undone, the last one first. The flag says whether it had an effect."""
-    found = []
+    ways = []
     for step, state, effect in reversed(steps[to:]):
         if state in ("waiting", "ready") or (state == "skipped" and not effect):
             continue
         how = way_kind(step, state=state, effect=effect)
         why = step.no_return if how in ("no_return", "rollback") else ()
-        found.append(WayBack(step=step.id, title=step.title, how=how, words=step.back, why=why))
-    return tuple(found)
+        ways.append(WayBack(step=step.id, title=step.title, how=how, words=step.back, why=why))
+    return tuple(ways)
 
 
 _OF_ROLLBACK: dict[str, BackMove] = {
@@ -103,15 +103,15 @@ def next_back(step: JourneyStep, here: BackSeen, *, before: StepState, now: date
     return BackMove("undone", "taken_back" if step.kind == "rollout" else "nothing_to_undo")
 
 
-def _of_rollback(made: RolloutSeen | None) -> BackMove:
-    if made is None or made.state in ("succeeded", "rolled_back"):
+def _of_rollback(rollout: RolloutSeen | None) -> BackMove:
+    if rollout is None or rollout.state in ("succeeded", "rolled_back"):
         return BackMove("draft")  # one of an earlier rollout of the step: the next one is taken back now
-    if made.state == "expired":
-        again = made.cause_code in ANEW or made.cause_code == RETRIED
-        return BackMove("draft", made.cause_code) if again else BackMove("keep", made.cause_code or "no_plan")
-    if made.state == "previewed" and made.accepted:
+    if rollout.state == "expired":
+        again = rollout.cause_code in ANEW or rollout.cause_code == RETRIED
+        return BackMove("draft", rollout.cause_code) if again else BackMove("keep", rollout.cause_code or "no_plan")
+    if rollout.state == "previewed" and rollout.accepted:
         return BackMove("ask", "accepted")
-    return _OF_ROLLBACK.get(made.state, BackMove("fail", f"rollout_{made.state}"))
+    return _OF_ROLLBACK.get(rollout.state, BackMove("fail", f"rollout_{rollout.state}"))
 
 
 def _by_release(step: JourneyStep, here: BackSeen, *, now: datetime) -> BackMove:

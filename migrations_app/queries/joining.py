@@ -205,15 +205,15 @@ def _not_the_same(stays: Cluster, ends: Cluster) -> Iterator[JoinObstacle]:
 
 
 def _under_way(row: Cluster) -> Iterator[JoinObstacle]:
-    held: tuple[tuple[str, str, bool], ...] = (
+    work: tuple[tuple[str, str, bool], ...] = (
         ("rollout_holds", "a rollout", Rollout.objects.filter(cluster=row, state__in=ROLLOUTS).exists()),
         ("journey_holds", "a journey", Journey.objects.filter(cluster=row, state__in=journeys.HOLDING).exists()),
         ("campaign_holds", "a campaign", CampaignMember.objects.filter(cluster=row, claims=True).exists()),
         ("scan_active", "a scan", Scan.objects.filter(cluster=row, state__in=ACTIVE).exists()),
     )
-    for code, what, there in held:
-        if there:
-            words = f"{what} of {row.name} is under way: wait for its end, or end it"
+    for code, subject, is_active in work:
+        if is_active:
+            words = f"{subject} of {row.name} is under way: wait for its end, or end it"
             yield JoinObstacle(code=code, words=words, registration=row.name)
 
 

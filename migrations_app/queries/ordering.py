@@ -37,17 +37,17 @@ class SortOrder:
     columns: tuple[SortColumn, ...]
 
 
-def orders(wanted: Mapping[str, SortColumn], *ties: SortColumn) -> Mapping[str, SortOrder]:
+def orders(columns: Mapping[str, SortColumn], *ties: SortColumn) -> Mapping[str, SortOrder]:
     """By its name each order of a list, and with a minus before the name the one with the first column turned round.
 
     Rows that are equal in that column are sorted by `ties`, the same way in both.
     """
-    found: dict[str, SortOrder] = {}
-    for name, first in wanted.items():
+    by_name: dict[str, SortOrder] = {}
+    for name, first in columns.items():
         rest = tuple(column for column in ties if column.name != first.name)
         for sign, column in (("", first), ("-", replace(first, descending=not first.descending))):
-            found[f"{sign}{name}"] = SortOrder(f"{sign}{name}", (column, *rest))
-    return found
+            by_name[f"{sign}{name}"] = SortOrder(f"{sign}{name}", (column, *rest))
+    return by_name
 
 
 def rank(column: str, values: Sequence[str]) -> Case:

@@ -78,7 +78,7 @@ def organization_page(*, after: str = "", limit: int = 100) -> Page[Organization
 
 def organization_detail(organization_id: uuid.UUID) -> OrganizationDetail:
     """One organization. Raises NotFound."""
-    organization = _rows(whole=True).filter(pk=organization_id).first()
+    organization = _rows(with_listing=True).filter(pk=organization_id).first()
     if organization is None:
         raise NotFound("no such organization")
     listing = listing_of(organization) or OrganizationListing()
@@ -134,9 +134,9 @@ def _clusters(
     return tuple(sorted(clusters, key=lambda cluster: cluster.listed.arn))
 
 
-def _rows(*, whole: bool = False) -> QuerySet[AwsOrganization]:
+def _rows(*, with_listing: bool = False) -> QuerySet[AwsOrganization]:
     rows = AwsOrganization.objects.annotate(registered=Count("clusters"))
-    return rows if whole else rows.defer("listing")
+    return rows if with_listing else rows.defer("listing")
 
 
 def _row(row: AwsOrganization) -> OrganizationRow:

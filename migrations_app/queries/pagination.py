@@ -47,11 +47,11 @@ class Page(Generic[Row]):
 
 
 def page_of(
-    found: Sequence[Source], *, limit: int, row: Callable[[Source], Row], key: Callable[[Source], str]
+    sources: Sequence[Source], *, limit: int, row: Callable[[Source], Row], key: Callable[[Source], str]
 ) -> Page[Row]:
     """The page from `limit + 1` rows: the extra row shows that there is a next page."""
-    following = key(found[limit - 1]) if len(found) > limit else ""
-    return Page(tuple(row(one) for one in found[:limit]), following)
+    following = key(sources[limit - 1]) if len(sources) > limit else ""
+    return Page(tuple(row(source) for source in sources[:limit]), following)
 
 
 def keys_of(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:

@@ -77,12 +77,12 @@ def request_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[Reque
 
 def newest_by_check(cluster_id: uuid.UUID, hop: str) -> Mapping[str, RequestRow]:
     """The newest request of each check at that hop that was approved."""
-    asked = [
+    requests = [
         request
         for request in requests_of(cluster_id)
         if request.hop == hop and request.state != PullRequest.State.PREVIEWED
     ]
-    return {one.check_id: one for one in reversed(asked)}
+    return {request.check_id: request for request in reversed(requests)}
 
 
 def request_row(request_id: uuid.UUID) -> RequestRow:

@@ -51,11 +51,11 @@ def permissions_of(user: AbstractBaseUser | AnonymousUser) -> EffectivePermissio
     """The account's current rights, cached on the account object as Django does with permissions."""
     if not isinstance(user, User) or not user.is_active:
         return EffectivePermissions()
-    kept = getattr(user, _KEPT, None)
-    if not isinstance(kept, EffectivePermissions):
-        kept = EffectivePermissions(everywhere=RIGHTS) if user.is_superuser else _granted(user)
-        setattr(user, _KEPT, kept)
-    return kept
+    cached = getattr(user, _KEPT, None)
+    if not isinstance(cached, EffectivePermissions):
+        cached = EffectivePermissions(everywhere=RIGHTS) if user.is_superuser else _granted(user)
+        setattr(user, _KEPT, cached)
+    return cached
 
 
 def right_named(permission: str) -> Right | None:
@@ -90,9 +90,9 @@ def groups_of(cluster_id: uuid.UUID) -> Collection[uuid.UUID]:
 
 
 def _granted(user: User) -> EffectivePermissions:
-    given = ModelBackend().get_all_permissions(user)
-    everywhere = frozenset(right for name, right in _NAMED.items() if name in given)
-    if any(name.startswith(f"{APP}.") for name in given):
+    permissions = ModelBackend().get_all_permissions(user)
+    everywhere = frozenset(right for name, right in _NAMED.items() if name in permissions)
+    if any(name.startswith(f"{APP}.") for name in permissions):
         everywhere |= {"view"}
     by_group: dict[uuid.UUID, frozenset[Right]] = {}
     grants = Grant.objects.filter(Q(person=user) | Q(team__user=user))
@@ -211,10 +211,10 @@ def _cluster(kind: str, key: uuid.UUID) -> uuid.UUID:
 
 def _owner(kind: str, key: uuid.UUID) -> uuid.UUID | None:
     rows = OWNED[kind].filter(visible_or_of_all()).filter(pk=key)
-    found = rows.values_list("pk", "cluster_id").first()
-    if found is None:
+    columns = rows.values_list("pk", "cluster_id").first()
+    if columns is None:
         raise NotFound(f"no such {kind}")
-    return uuid.UUID(str(found[1])) if found[1] else None
+    return uuid.UUID(str(columns[1])) if columns[1] else None
 
 
 def visible_campaigns() -> QuerySet[Campaign]:

@@ -16,5 +16,5 @@ def silent_lanes() -> tuple[str, ...]:
     """Queues without a live worker for a minute; `beat` is the scheduler. That of actions may be left out by choice."""
     lane_lists = Pulse.objects.filter(seen_at__gt=Now() - SILENT).values_list("lanes", flat=True)
     served = {lane for lanes in lane_lists for lane in lanes.split(",")}
-    wanted = LANES if settings.ENV.action_slots else tuple(lane for lane in LANES if lane != "action")
-    return tuple(lane for lane in wanted if lane not in served)
+    expected = LANES if settings.ENV.action_slots else tuple(lane for lane in LANES if lane != "action")
+    return tuple(lane for lane in expected if lane not in served)

@@ -131,10 +131,10 @@ def test_a_worker_that_lost_its_scan_publishes_nothing(cluster, sealing):  # R03
     Scan.objects.update(fence=held.fence + 1)
     beside = store.ScanExtras(lists={"pods": b"sealed"})
     with pytest.raises(Conflict):
-        store.publish(held.scan_id, fence=held.fence, scanned=scanned(objects=POOLS), beside=beside)
+        store.publish(held.scan_id, fence=held.fence, scanned=scanned(objects=POOLS), extras=beside)
     assert not any(table.objects.exists() for table in (Snapshot, Content, KeptObjects, KeptList))
     Scan.objects.update(fence=held.fence)
-    store.publish(held.scan_id, fence=held.fence, scanned=scanned(objects=POOLS), beside=beside)
+    store.publish(held.scan_id, fence=held.fence, scanned=scanned(objects=POOLS), extras=beside)
     assert all(table.objects.exists() for table in (Snapshot, Content, KeptObjects, KeptList))
 
 

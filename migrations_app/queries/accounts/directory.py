@@ -88,14 +88,14 @@ def directory_people() -> QuerySet[User]:
     return users.filter(Q(provisioned=None) | Q(provisioned__removed_at=None))
 
 
-def find_people(wanted: Sequence[tuple[str, Any]], *, start: int, count: int) -> tuple[list[DirectoryPerson], int]:
+def find_people(filters: Sequence[tuple[str, Any]], *, start: int, count: int) -> tuple[list[DirectoryPerson], int]:
     """The people who fit all pairs of attribute and value, and how many there are. `start` begins at one."""
     names = {
         "told_name": Coalesce("provisioned__user_name", F("username")),
         "told_id": Coalesce("provisioned__external_id", Value("")),
     }
     rows = directory_people().annotate(**names)
-    for name, value in wanted:
+    for name, value in filters:
         rows = rows.filter(**{PEOPLE_FIELDS[name]: value})
     rows = rows.select_related("provisioned").prefetch_related("groups").order_by("pk")
     return [_person(row) for row in rows[start - 1 : start - 1 + count]], rows.count()
@@ -110,17 +110,17 @@ def directory_person(account_id: int) -> DirectoryPerson:
 
 
 def find_teams(
-    wanted: Sequence[tuple[str, Any]], *, start: int, count: int, with_members: bool = True
+    filters: Sequence[tuple[str, Any]], *, start: int, count: int, with_members: bool = True
 ) -> tuple[list[DirectoryTeam], int]:
     """The teams that fit all pairs, as `find_people`."""
     rows = Group.objects.all()
-    for name, value in wanted:
+    for name, value in filters:
         rows = rows.filter(**{TEAM_FIELDS[name]: value})
     rows = rows.select_related("provisioned").order_by("pk")
-    shown = rows[start - 1 : start - 1 + count]
+    page = rows[start - 1 : start - 1 + count]
     if with_members:
-        shown = shown.prefetch_related("user_set")
-    return [_team(row, with_members=with_members) for row in shown], rows.count()
+        page = page.prefetch_related("user_set")
+    return [_team(row, with_members=with_members) for row in page], rows.count()
 
 
 def directory_team(team_id: int) -> DirectoryTeam:

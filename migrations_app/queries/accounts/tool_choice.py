@@ -6,5 +6,5 @@ from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 def tool_of(person_id: int) -> str:
     """The person's tool; empty without a choice, and where that tool is none any more."""
-    found = ToolChoice.objects.filter(person_id=person_id).values_list("tool", flat=True).first() or ""
-    return found if found in TOOLS else ""
+    tool = ToolChoice.objects.filter(person_id=person_id).values_list("tool", flat=True).first() or ""
+    return tool if tool in TOOLS else ""

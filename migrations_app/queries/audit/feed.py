@@ -187,9 +187,9 @@ def _audit_rows(position: FeedPosition, ask: FeedAsk) -> list[AuditLine]:
     if ask.cluster is not None:
         only &= Q(cluster_id=str(ask.cluster))
     if (visible_clusters := visible_texts("view")) is not None:
-        whole = Q(cluster_id="", verb__startswith="campaign.")
+        campaign_events = Q(cluster_id="", verb__startswith="campaign.")
         campaigns = [str(key) for key in visible_campaigns().values_list("pk", flat=True)]
-        only &= Q(cluster_id__in=visible_clusters) | whole & Q(correlation__in=campaigns)
+        only &= Q(cluster_id__in=visible_clusters) | campaign_events & Q(correlation__in=campaigns)
     return lines_between(position.audit, position.audit + WINDOW, only=only, limit=ask.limit)
 
 
@@ -203,15 +203,15 @@ def _scan_rows(position: FeedPosition, ask: FeedAsk) -> list[ScanEvent]:
 
 
 def _verbs(ask: FeedAsk) -> Q:
-    found = Q(verb=SCAN_REQUESTED) if ask.wants("scan") else Q(pk__in=())
+    condition = Q(verb=SCAN_REQUESTED) if ask.wants("scan") else Q(pk__in=())
     if ask.wants("plan"):
-        found |= Q(verb__in=PLAN_VERBS)
+        condition |= Q(verb__in=PLAN_VERBS)
     if ask.wants("rollout"):
-        found |= Q(verb__startswith="rollout.") & ~Q(verb__in=PLAN_VERBS)
+        condition |= Q(verb__startswith="rollout.") & ~Q(verb__in=PLAN_VERBS)
     for kind in ("journey", "campaign"):
         if ask.wants(kind):
-            found |= Q(verb__startswith=f"{kind}.")
-    return found
+            condition |= Q(verb__startswith=f"{kind}.")
+    return condition
 
 
 def _event(row: AuditLine | ScanEvent, cursor: str) -> FeedEvent:

@@ -73,8 +73,8 @@ COLUMNS = tuple(column.name for column in fields(AuditLine))
 
 def events_of(correlation: uuid.UUID) -> tuple[int, int] | None:
     """The first and the last event of a rollout by their numbers; None without any. Others may lie between them."""
-    found = AuditEvent.objects.filter(correlation=str(correlation)).aggregate(first=Min("seq"), last=Max("seq"))
-    return None if found["first"] is None else (found["first"], found["last"])
+    numbers = AuditEvent.objects.filter(correlation=str(correlation)).aggregate(first=Min("seq"), last=Max("seq"))
+    return None if numbers["first"] is None else (numbers["first"], numbers["last"])
 
 
 def audit_page(ask: AuditAsk, *, after: str, limit: int, ordering: str = "-seq") -> Page[AuditLine]:
@@ -124,15 +124,18 @@ def density(ask: AuditAsk, *, now: datetime, days: int = 30) -> tuple[tuple[str,
     start = now.astimezone(UTC) - timedelta(days=days - 1)
     rows = matching(ask).filter(at__gte=f"{start:%Y-%m-%d}").order_by()
     counted = rows.annotate(day=Substr("at", 1, 10)).values("day").annotate(number=Count("seq"))
-    found = {str(row["day"]): int(row["number"]) for row in counted}
+    counts = {str(row["day"]): int(row["number"]) for row in counted}
     every = (f"{start + timedelta(days=day):%Y-%m-%d}" for day in range(days))
-    return tuple((day, found.get(day, 0)) for day in every)
+    return tuple((day, counts.get(day, 0)) for day in every)
 
 
 def cluster_names(lines: Iterable[AuditLine]) -> dict[str, str]:
     """The current names of the events' clusters, by id; removed clusters are missing."""
     ids = {line.cluster_id for line in lines if line.cluster_id}
-    return {str(row.pk): row.name for row in visible_clusters().filter(pk__in=[one for one in ids if _is_id(one)])}
+    return {
+        str(row.pk): row.name
+        for row in visible_clusters().filter(pk__in=[cluster_id for cluster_id in ids if _is_id(cluster_id)])
+    }
 
 
 def _is_id(text: str) -> bool:
@@ -179,7 +182,7 @@ def as_text(moment: datetime) -> str:
 
 def matching(ask: AuditAsk) -> QuerySet[AuditEvent]:
     """The visible rows that match the filters."""
-    wanted = {
+    filters = {
         "actor": ask.actor,
         "outcome": ask.outcome,
         "cluster_id": ask.cluster,
@@ -189,7 +192,7 @@ def matching(ask: AuditAsk) -> QuerySet[AuditEvent]:
         "seq__gte": ask.first,
         "seq__lte": ask.last,
     }
-    rows = AuditEvent.objects.filter(**{name: value for name, value in wanted.items() if value})
+    rows = AuditEvent.objects.filter(**{name: value for name, value in filters.items() if value})
     if (visible_ids := visible_texts("audit")) is not None:
         rows = rows.filter(cluster_id__in=visible_ids)
     if ask.plan:

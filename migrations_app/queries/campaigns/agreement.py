@@ -27,7 +27,8 @@ def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict
         twins[uid].add(pk)
     return {
         pk: max(
-            approvals_asked(policies.get(one) or general, risk) for one in {pk} | twins.get(uids.get(pk, ""), set())
+            approvals_asked(policies.get(registration) or general, risk)
+            for registration in {pk} | twins.get(uids.get(pk, ""), set())
         )
         for pk in cluster_ids
     }
@@ -42,8 +43,8 @@ def campaign_approvals_needed(row: Campaign, cluster_ids: Collection[uuid.UUID])
 
 def campaign_approvals_valid(row: Campaign, cluster_ids: Collection[uuid.UUID]) -> list[CampaignApproval]:
     """The approvals of exactly this plan whose approvers still have the right over every cluster of it (A41)."""
-    given = row.approvals.filter(taken_back_at=None, digest=row.digest, nonce=row.nonce).select_related("approver")
-    return [approval for approval in given if _counts(row, approval, cluster_ids=cluster_ids)]
+    approvals = row.approvals.filter(taken_back_at=None, digest=row.digest, nonce=row.nonce).select_related("approver")
+    return [approval for approval in approvals if _counts(row, approval, cluster_ids=cluster_ids)]
 
 
 def _counts(row: Campaign, approval: CampaignApproval, *, cluster_ids: Collection[uuid.UUID]) -> bool:

@@ -201,10 +201,10 @@ def _lines(rows: QuerySet[CampaignMember], *, after: str, limit: int) -> tuple[t
     start = int(keys[0]) if keys else 0
     ordered = rows.annotate(left=Q(state="out")).select_related("journey").only(*_MEMBER, *_JOURNEY)
     withs = list(ordered.order_by("left", "wave", "place", "pk")[start : start + limit + 1])
-    shown = withs[:limit]
-    steps = _steps([one.journey_id for one in shown if one.journey_id])
+    members = withs[:limit]
+    steps = _steps([member.journey_id for member in members if member.journey_id])
     following = pagination.encode((start + limit,)) if len(withs) > limit else ""
-    return tuple(_line(one, steps) for one in shown), following
+    return tuple(_line(member, steps) for member in members), following
 
 
 def _steps(journeys: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, int]]:

@@ -46,14 +46,16 @@ def covered_by_approval(campaign_id: uuid.UUID) -> CoveredByApproval:
     rows = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, shown__isnull=False)
     stored = rows.order_by("wave", "place").values_list("shown", flat=True)
     # One that a person left out later is still part of what is approved.
-    shown = [member for one in stored if not (member := msgspec.convert(one, type=MemberPreview)).cause]
+    members = [member for raw in stored if not (member := msgspec.convert(raw, type=MemberPreview)).cause]
     warnings: dict[str, list[WarningOn]] = {}
-    for member in shown:
+    for member in members:
         for hop in member.hops:
             for warning in hop.warns:
-                told = WarningOn(cluster=member.name, lands=hop.lands, told=warning)
-                warnings.setdefault(warning.check, []).append(told)
-    destroyed = (DestroyedOn(cluster=member.name, allowed=member.destroys, objects=member.objects) for member in shown)
+                warning_on = WarningOn(cluster=member.name, lands=hop.lands, told=warning)
+                warnings.setdefault(warning.check, []).append(warning_on)
+    destroyed = (
+        DestroyedOn(cluster=member.name, allowed=member.destroys, objects=member.objects) for member in members
+    )
     return CoveredByApproval(
         warnings={check: tuple(warning_ons) for check, warning_ons in sorted(warnings.items())},
         destroyed=tuple(

@@ -50,8 +50,8 @@ class WaitingDecision:
 def waiting_in(campaign_id: uuid.UUID) -> tuple[WaitingDecision, ...]:
     """Everything that waits for a person, of the clusters that the caller may see, by wave; at most MOST_ON_A_PAGE."""
     members = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, journey__isnull=False)
-    mine = members.filter(campaign__state__in=("running", "paused")).select_related("journey")
-    rows = mine.filter(journey__state__in=("running", "paused")).order_by("wave", "place")
+    open_members = members.filter(campaign__state__in=("running", "paused")).select_related("journey")
+    rows = open_members.filter(journey__state__in=("running", "paused")).order_by("wave", "place")
     decisions = (decision for member in rows.defer("shown", "journey__plan") for decision in _of(member))
     return tuple(islice(decisions, MOST_ON_A_PAGE))
 
@@ -61,8 +61,8 @@ def _of(member: CampaignMember) -> Iterator[WaitingDecision]:
     row = JourneyStepRow.objects.filter(journey=journey, state="running").first() if journey else None
     if journey is None or row is None:
         return
-    made = row.made.filter(purpose=JourneyRollout.Purpose.WORK).select_related("rollout").last()
-    rollout = made.rollout if made else None
+    link = row.made.filter(purpose=JourneyRollout.Purpose.WORK).select_related("rollout").last()
+    rollout = link.rollout if link else None
     if journey.state == "running" and journey.wait_code in CONFIRMED:
         yield _decision(member.cluster_name, journey, row=row, kind="step", code=journey.wait_code)
     elif rollout is None:
@@ -80,7 +80,7 @@ def _decision(
 ) -> WaitingDecision:
     plan = msgspec.json.decode(bytes(rollout.plan), type=Plan) if rollout is not None else None
     evidence = msgspec.convert(row.evidence, type=StepEvidence) if row.evidence else None
-    told = rollout.title if rollout is not None else str(row.definition.get("title", ""))
+    title = rollout.title if rollout is not None else str(row.definition.get("title", ""))
     digest = rollout.digest if rollout is not None else ""
     # A plan that was made anew may have the same digest, and is still another question.
     which = f"{rollout.pk}.{digest}" if rollout is not None else journey.version
@@ -91,7 +91,7 @@ def _decision(
         journey=journey.pk,
         step=row.step,
         version=journey.version,
-        title=told,
+        title=title,
         code=code,
         checks=evidence.checks if evidence else (),
         rollout=rollout.pk if rollout is not None else None,

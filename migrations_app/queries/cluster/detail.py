@@ -151,9 +151,9 @@ def report_of(snapshot_id: uuid.UUID, *, kubernetes: str = "") -> Report:
     """
     row: Any = _with_content(snapshot_id)  # Any, because the mypy plugin loses annotations between functions
     now, latest = timezone.now(), row.is_latest
-    held = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
+    waivers = held_at(row.cluster_id, now) if latest else from_stored(row.waived)
     report = with_planned(row.report(), kubernetes)
-    return apply(report, held, now=now if latest else row.scanned_at)
+    return apply(report, waivers, now=now if latest else row.scanned_at)
 
 
 def nodes_of(snapshot_id: uuid.UUID) -> tuple[OwnedNode, ...]:

@@ -50,7 +50,7 @@ class IdentityDetail:
 
 def identity_detail(row: Cluster) -> IdentityDetail:
     """The identity of the row, with the other registrations of the same cluster."""
-    shown, hidden = _others(row)
+    registrations, hidden = _others(row)
     return IdentityDetail(
         state=_state(row),
         kube_system_uid=row.kube_system_uid,
@@ -59,7 +59,7 @@ def identity_detail(row: Cluster) -> IdentityDetail:
         other_uid=row.other_uid,
         other_ca_digest=row.other_ca_digest,
         since=row.identity_since,
-        registrations=shown,
+        registrations=registrations,
         hidden=hidden,
     )
 
@@ -87,5 +87,5 @@ def _others(row: Cluster) -> tuple[tuple[OtherRegistration, ...], int]:
     every = Cluster.objects.filter(kube_system_uid=row.kube_system_uid).exclude(pk=row.pk)
     ids = set(every.values_list("pk", flat=True))
     seen = visible_clusters().filter(pk__in=ids).order_by("name").values_list("pk", "name", "ca_digest") if ids else ()
-    shown = tuple(OtherRegistration(id=pk, name=name, same_ca=ca == row.ca_digest) for pk, name, ca in seen)
-    return shown, len(ids) - len(shown)
+    registrations = tuple(OtherRegistration(id=pk, name=name, same_ca=ca == row.ca_digest) for pk, name, ca in seen)
+    return registrations, len(ids) - len(registrations)

@@ -72,17 +72,19 @@ def _policies(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarE
 
 def _campaigns(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEntry]:
     named = CampaignMember.objects.filter(cluster_id=cluster) if cluster else CampaignMember.objects.none()
-    mine = set(named.values_list("campaign_id", flat=True))
-    chosen = [(row, recipe) for row, recipe in windows_of_campaigns() if cluster is None or row.id in mine]
+    campaign_ids = set(named.values_list("campaign_id", flat=True))
+    chosen = [(row, recipe) for row, recipe in windows_of_campaigns() if cluster is None or row.id in campaign_ids]
     waves: dict[uuid.UUID, list[CampaignWave]] = {}
     for wave in CampaignWave.objects.filter(campaign__in=[row.id for row, _ in chosen]).order_by("number"):
         waves.setdefault(wave.campaign_id, []).append(wave)
     for row, recipe in chosen:
         path, own = f"/campaigns/{row.id}/", waves.get(row.id, [])
         following = next((wave.number + 1 for wave in own if wave.opened_at is None), None)
-        told = f"Next wave: {following} of {len(own)}." if following else ""
+        description = f"Next wave: {following} of {len(own)}." if following else ""
         title = f"Campaign {row.name}: may begin something"
-        yield from _windows(recipe.windows, key=f"campaign-{row.id}", title=title, description=told, path=path, now=now)
+        yield from _windows(
+            recipe.windows, key=f"campaign-{row.id}", title=title, description=description, path=path, now=now
+        )
         for wave in own:
             if wave.opened_at is not None:
                 yield CalendarEntry(
@@ -121,14 +123,15 @@ def _supports(cluster: uuid.UUID | None) -> Iterator[CalendarEntry]:
     for name, version in rows.order_by("name").values_list("name", "latest__kubernetes_version"):
         if (row := support_of(version)) is not None:
             names.setdefault(row, []).append(name)
-    for row, found in sorted(names.items()):
-        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-        told = f"Runs on: {', '.join(found[:NAMED])}{more}. The day is that of Amazon EKS, as this karpdash knows it."
+    for row, cluster_names in sorted(names.items()):
+        more = f" and {len(cluster_names) - NAMED} more" if len(cluster_names) > NAMED else ""
+        listed = ", ".join(cluster_names[:NAMED])
+        description = f"Runs on: {listed}{more}. The day is that of Amazon EKS, as this karpdash knows it."
         for kind, day in (("standard", row.standard), ("extended", row.extended)):
             yield CalendarEntry(
                 uid=f"eks-{row.minor}-{kind}-{cluster or 'all'}",
                 summary=f"EKS ends {kind} support of Kubernetes {row.minor}",
-                description=told,
+                description=description,
                 begins=_midnight(day),
                 ends=_midnight(day + timedelta(days=1)),
                 weekdays=(),
@@ -146,12 +149,12 @@ def _windows(
     """The weekly windows, from the Monday of this week on; one that cannot be read is never open and has no entry."""
     monday = datetime.combine(now.date() - timedelta(days=now.weekday()), time(), tzinfo=now.tzinfo)
     for window in windows:
-        found = next(spans(dict(window), since=monday, days=7), None)
-        if found is None:
+        span = next(spans(dict(window), since=monday, days=7), None)
+        if span is None:
             continue
         mark = hashlib.sha256(json.dumps(window, sort_keys=True).encode()).hexdigest()[:16]
         days = sorted({day for day in window.get("days", range(7)) if day in range(7)})
-        begins, ends = found
+        begins, ends = span
         yield CalendarEntry(
             uid=f"{key}-{mark}",
             summary=title,

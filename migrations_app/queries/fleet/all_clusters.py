@@ -14,10 +14,10 @@ CHUNK = 500
 
 def cluster_named(name: str) -> uuid.UUID:
     """The id of the cluster of that name. Raises NotFound."""
-    found = Cluster.objects.filter(name=name).values_list("pk", flat=True).first()
-    if found is None:
+    cluster_id = Cluster.objects.filter(name=name).values_list("pk", flat=True).first()
+    if cluster_id is None:
         raise NotFound(f"no cluster named {name!r}")
-    return found
+    return cluster_id
 
 
 def live_clusters() -> int:

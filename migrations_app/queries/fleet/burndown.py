@@ -165,9 +165,9 @@ class _Read:
     def walk(self, registered: Mapping[str, date]) -> Iterable[tuple[Point, ...]]:
         """The points of each measure for these of the clusters."""
         key = (self.today, self.newest, frozenset(registered.items()))
-        kept = _kept_past(key)
-        kept.curves = kept.curves or tuple(self._walked_past(measure, registered) for measure in MEASURES)
-        for state, points in kept.curves:
+        past = _kept_past(key)
+        past.curves = past.curves or tuple(self._walked_past(measure, registered) for measure in MEASURES)
+        for state, points in past.curves:
             now = state.copy()
             yield points + walked(now, self.recent, registered=registered, until=self.today, today=self.today)
 
@@ -193,8 +193,10 @@ def _kept_past(_key: object) -> _Past:
 
 
 def _burndown_of(read: _Read, only: set[str] | None = None) -> Burndown:
-    kept = read.registered
-    registered = kept if only is None else {key: since for key, since in kept.items() if key in only}
+    all_registered = read.registered
+    registered = (
+        all_registered if only is None else {key: since for key, since in all_registered.items() if key in only}
+    )
     curves = {
         measure.name: BurndownCurve(points=points, projection=projection(points))
         for measure, points in zip(MEASURES, read.walk(registered), strict=True)

@@ -56,15 +56,15 @@ class Cause:
 
 def blockers_of(rows: Iterable[FleetRow], *, held: Held) -> Mapping[uuid.UUID, tuple[OpenBlocker, ...]]:
     """The open blockers of each cluster's next upgrade: what fails first, then in the order of the work."""
-    asked = {row.snapshot: row.id for row in rows if row.snapshot}
-    found: dict[uuid.UUID, list[dict[str, Any]]] = {}
-    if not asked:
+    cluster_of_snapshot = {row.snapshot: row.id for row in rows if row.snapshot}
+    lines_by_cluster: dict[uuid.UUID, list[dict[str, Any]]] = {}
+    if not cluster_of_snapshot:
         return {}
-    for line in _next_blockers(asked, statuses=OPEN):
-        cluster = asked[line["snapshot"]]
+    for line in _next_blockers(cluster_of_snapshot, statuses=OPEN):
+        cluster = cluster_of_snapshot[line["snapshot"]]
         if not _waived(line, held, cluster=cluster):
-            found.setdefault(cluster, []).append(line)
-    return {cluster: tuple(_shown(lines)) for cluster, lines in found.items()}
+            lines_by_cluster.setdefault(cluster, []).append(line)
+    return {cluster: tuple(_shown(lines)) for cluster, lines in lines_by_cluster.items()}
 
 
 def causes(ask: FleetAsk, *, held: Held, now: datetime) -> tuple[Cause, ...]:
@@ -78,13 +78,13 @@ def causes(ask: FleetAsk, *, held: Held, now: datetime) -> tuple[Cause, ...]:
     for line in lines:
         by_cluster.setdefault(line["snapshot"], set()).add(line["check_id"])
         by_check.setdefault(line["check_id"], []).append(line)
-    found = (_cause(check, found, clusters=clusters, checks=by_cluster) for check, found in by_check.items())
-    return tuple(sorted(found, key=lambda cause: (-len(cause.clusters), -cause.alone, cause.check)))
+    shared = (_cause(check, rows, clusters=clusters, checks=by_cluster) for check, rows in by_check.items())
+    return tuple(sorted(shared, key=lambda cause: (-len(cause.clusters), -cause.alone, cause.check)))
 
 
 def _columns(rows: QuerySet[Cluster]) -> Iterable[dict[str, Any]]:
-    found: Any = rows.order_by("name").values("pk", "name", "environment", "latest_id")
-    columns: Iterable[dict[str, Any]] = found
+    values: Any = rows.order_by("name").values("pk", "name", "environment", "latest_id")
+    columns: Iterable[dict[str, Any]] = values
     return columns
 
 
@@ -115,8 +115,8 @@ def _next_blockers(snapshots: Collection[uuid.UUID], *, statuses: tuple[str, ...
 
     Findings and next hop of a snapshot are never edited, so its rows are read once for each process.
     """
-    kept = {key: lines for key in snapshots if (lines := _kept.get(key)) is not None}
-    missing = [key for key in snapshots if key not in kept]
+    cached = {key: lines for key in snapshots if (lines := _kept.get(key)) is not None}
+    missing = [key for key in snapshots if key not in cached]
     if missing:
         read: dict[uuid.UUID, list[dict[str, Any]]] = {key: [] for key in missing}
         for line in _read_blockers(missing):
@@ -124,8 +124,8 @@ def _next_blockers(snapshots: Collection[uuid.UUID], *, statuses: tuple[str, ...
         if len(_kept) + len(read) > MOST_KEPT:
             _kept.clear()
         _kept.update(read)
-        kept |= read
-    return (line for key in snapshots for line in kept[key] if line["status"] in statuses)
+        cached |= read
+    return (line for key in snapshots for line in cached[key] if line["status"] in statuses)
 
 
 MOST_KEPT = 4000
@@ -141,8 +141,8 @@ def _read_blockers(snapshots: Collection[uuid.UUID]) -> Iterable[dict[str, Any]]
         status__in=OPEN,
     ).annotate(snapshot=F("content__snapshots__pk"))
     columns = ("snapshot", "check_id", "hop", "phase", "status", "severity", "summary", "evidence_total")
-    found: Iterable[dict[str, Any]] = rows.order_by().values(*columns)
-    return found
+    lines: Iterable[dict[str, Any]] = rows.order_by().values(*columns)
+    return lines
 
 
 def _waived(line: dict[str, Any], held: Held, *, cluster: uuid.UUID) -> bool:

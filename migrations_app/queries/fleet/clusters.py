@@ -214,9 +214,9 @@ def _status_rank(order: tuple[str, ...]) -> F | Case:
 
 def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
     """Clusters and legacy objects by status and stage: one small table from which all counts are made."""
-    told: Any = rows.order_by().annotate(bucket=status_group_case(), stage_shown=_stage_case())
+    cells: Any = rows.order_by().annotate(bucket=status_group_case(), stage_shown=_stage_case())
     counts = {"n": Count("pk"), "known": Count("latest__legacy_left"), "legacy": Sum("latest__legacy_left")}
-    return tuple(told.values("bucket", "stage_shown").annotate(**counts))
+    return tuple(cells.values("bucket", "stage_shown").annotate(**counts))
 
 
 def stale_after(interval: int) -> timedelta | None:
@@ -293,10 +293,10 @@ def _chosen(ask: FleetAsk) -> dict[str, frozenset[int]]:
 
 def _chosen_of(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
     """Those of the clusters with a status and a stage of the filters."""
-    made = {"bucket": status_group_case, "stage_shown": _stage_case}
+    expressions = {"bucket": status_group_case, "stage_shown": _stage_case}
     chosen = _chosen(ask)
-    wanted = {f"{column}__in": sorted(values) for column, values in chosen.items()}
-    return rows.alias(**{column: made[column]() for column in chosen}).filter(**wanted)
+    filters = {f"{column}__in": sorted(values) for column, values in chosen.items()}
+    return rows.alias(**{column: expressions[column]() for column in chosen}).filter(**filters)
 
 
 def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions share no public base type
@@ -315,10 +315,10 @@ def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions s
 
 
 def _ordered(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    found: Any = _arranged(rows, ask).annotate(key=_sort_expression(ask.sort))
+    arranged: Any = _arranged(rows, ask).annotate(key=_sort_expression(ask.sort))
     turn = "-" if ask.descending else ""
     name = f"{turn}name" if ask.sort == "name" else "name"
-    ordered: QuerySet[Cluster] = found.order_by("heading", f"{turn}key", name)
+    ordered: QuerySet[Cluster] = arranged.order_by("heading", f"{turn}key", name)
     return ordered
 
 

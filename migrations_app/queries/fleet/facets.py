@@ -33,9 +33,9 @@ def fleet_facets(ask: FleetAsk, *, now: datetime) -> FleetFacets:
     """The counts of all filters, in three queries."""
     # Without its environment a fleet with real clusters hides the samples.
     wide = ask if ask.environment == SAMPLES else replace(ask, environment="")
-    asked = matching_clusters(ask, now=now)
+    clusters = matching_clusters(ask, now=now)
     by_environment, by_group = (
-        asked if other == ask else matching_clusters(other, now=now) for other in (wide, replace(ask, group=None))
+        clusters if other == ask else matching_clusters(other, now=now) for other in (wide, replace(ask, group=None))
     )
     environments: Counter[str] = Counter()
     labels: dict[str, Counter[str]] = {}
@@ -44,7 +44,7 @@ def fleet_facets(ask: FleetAsk, *, now: datetime) -> FleetFacets:
         if ask.environment in ("", environment):
             for key, value in zip((ENVIRONMENT, *DERIVED), (environment, region, account), strict=True):
                 labels.setdefault(key, Counter())[value] += number
-    for key, value, number in _stored(asked):
+    for key, value, number in _stored(clusters):
         labels.setdefault(key, Counter())[value] += number
     return FleetFacets(
         environments={name: environments[name] for name in sorted(environments) if name},
@@ -59,8 +59,8 @@ def _by_place(rows: QuerySet[Cluster]) -> list[tuple[str, str, str, int]]:
 
 
 def _stored(rows: QuerySet[Cluster]) -> list[tuple[str, str, int]]:
-    found: Any = ClusterLabel.objects.filter(cluster__in=rows.order_by().values("pk")).exclude(key__in=DERIVED)
-    return list(found.order_by("key", "value").values_list("key", "value").annotate(number=Count("pk"))[:MOST_CHOICES])
+    labels: Any = ClusterLabel.objects.filter(cluster__in=rows.order_by().values("pk")).exclude(key__in=DERIVED)
+    return list(labels.order_by("key", "value").values_list("key", "value").annotate(number=Count("pk"))[:MOST_CHOICES])
 
 
 def _by_group(rows: QuerySet[Cluster]) -> tuple[tuple[uuid.UUID, str, int], ...]:
@@ -71,5 +71,5 @@ def _by_group(rows: QuerySet[Cluster]) -> tuple[tuple[uuid.UUID, str, int], ...]
 
 def _ordered(labels: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
     keys = sorted(labels, key=lambda key: (key not in USUAL, key))
-    told = {key: {value: labels[key][value] for value in sorted(labels[key]) if value} for key in keys}
-    return {key: values for key, values in told.items() if values}
+    counts = {key: {value: labels[key][value] for value in sorted(labels[key]) if value} for key in keys}
+    return {key: values for key, values in counts.items() if values}

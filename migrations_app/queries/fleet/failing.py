@@ -28,14 +28,14 @@ def failing_checks(chosen: Collection[uuid.UUID]) -> tuple[FailingCheck, ...]:
     lines = FindingRow.objects.filter(content__in=contents, status="fail").values_list(
         "content_id", "hop", "check_id", "evidence_total"
     )
-    found: dict[tuple[object, str], list[tuple[str, int]]] = {}
+    failures: dict[tuple[object, str], list[tuple[str, int]]] = {}
     for content, hop, check, evidence in lines:
-        found.setdefault((content, hop), []).append((check, evidence))
+        failures.setdefault((content, hop), []).append((check, evidence))
     clusters: dict[str, list[uuid.UUID]] = {}
     counted: dict[str, int] = {}
     for cluster, content, hop in places:
-        for check, evidence in found.get((content, hop), ()):
+        for check, evidence in failures.get((content, hop), ()):
             clusters.setdefault(check, []).append(cluster)
             counted[check] = counted.get(check, 0) + evidence
-    told = (FailingCheck(check, tuple(keys), counted[check]) for check, keys in clusters.items())
-    return tuple(sorted(told, key=lambda failing_check: (-len(failing_check.clusters), failing_check.check)))
+    checks = (FailingCheck(check, tuple(keys), counted[check]) for check, keys in clusters.items())
+    return tuple(sorted(checks, key=lambda failing_check: (-len(failing_check.clusters), failing_check.check)))

@@ -63,8 +63,8 @@ def group_of(group_id: uuid.UUID) -> GroupRow:
 def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
     """The group's clusters, by name: who sees a group sees all of its clusters."""
     rows = ClusterGroup.clusters.through.objects.filter(groups_in_sight("clustergroup_id"), clustergroup_id=group_id)
-    clusterses = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
-    return tuple(Member(*one) for one in clusterses)
+    lines = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
+    return tuple(Member(*columns) for columns in lines)
 
 
 def outside_of(group_id: uuid.UUID) -> tuple[Member, ...]:

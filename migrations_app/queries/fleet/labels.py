@@ -41,8 +41,8 @@ class Label:
 def place_in(arn: str) -> dict[str, str]:
     """Region and account of an EKS cluster's ARN; empty without an ARN."""
     parts = arn.split(":")
-    found = {"region": parts[3], "account": parts[4]} if len(parts) > 5 else {}
-    return {key: value for key, value in found.items() if value}
+    place = {"region": parts[3], "account": parts[4]} if len(parts) > 5 else {}
+    return {key: value for key, value in place.items() if value}
 
 
 def labels_in(row: Cluster, stored: Iterable[tuple[str, str]]) -> tuple[Label, ...]:
@@ -88,9 +88,9 @@ def _in_arn(key: str) -> Any:  # noqa: ANN401 - as above
     return Substr(rest, 1, end - 1) if key == "region" else Substr(rest, end + 1, 12)
 
 
-def with_labels(rows: QuerySet[Cluster], wanted: Iterable[str]) -> QuerySet[Cluster]:
+def with_labels(rows: QuerySet[Cluster], labels: Iterable[str]) -> QuerySet[Cluster]:
     """The clusters that have all these labels, given as key:value; an empty value means without that label."""
-    for number, text in enumerate(wanted):
+    for number, text in enumerate(labels):
         key, _, value = text.partition(":")
         rows = rows.alias(**{f"label_{number}": label_expression(key)}).filter(**{f"label_{number}": value})
     return rows

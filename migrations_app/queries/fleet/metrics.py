@@ -59,12 +59,12 @@ def numbers(*, now: datetime) -> FleetNumbers:
         objects=tuple((name, *cell) for name, body in measured for cell in body.get("objects", ())),
         legacy_nodes=tuple((name, count) for name, body in measured if (count := body.get("legacy_nodes")) is not None),
         ages=tuple((name, (now - at).total_seconds()) for _, name, at, _ in rows if at is not None),
-        errors=tuple((name, first, count) for name, what, first, _, count in counted if what == "error"),
+        errors=tuple((name, first, count) for name, kind, first, _, count in counted if kind == "error"),
         requests=tuple(
-            (name, first, second, count) for name, what, first, second, count in counted if what == "request"
+            (name, first, second, count) for name, kind, first, second, count in counted if kind == "request"
         ),
         forecasts=tuple(
-            (name, first, second, count) for name, what, first, second, count in counted if what == "forecast"
+            (name, first, second, count) for name, kind, first, second, count in counted if kind == "forecast"
         ),
         rollouts=_rollouts(names),
         waivers=tuple(waiver_states(now).items()),
@@ -78,6 +78,6 @@ def _rollouts(names: Mapping[uuid.UUID, str]) -> tuple[Cell, ...]:
 
 
 def _duration(tallies: list[Any]) -> Duration:
-    buckets = {first: count for subject, what, first, _, count in tallies if not subject and what == "duration"}
-    total = sum(count for subject, what, _, _, count in tallies if not subject and what == "milliseconds")
+    buckets = {first: count for subject, kind, first, _, count in tallies if not subject and kind == "duration"}
+    total = sum(count for subject, kind, _, _, count in tallies if not subject and kind == "milliseconds")
     return Duration(buckets, total / 1000)

@@ -51,31 +51,31 @@ class BurndownTold(Burndown):
     falls: tuple[FallenDay, ...]
 
 
-def told_of(found: Burndown) -> BurndownTold:
+def told_of(burndown: Burndown) -> BurndownTold:
     """The burndown with its way and its falls."""
-    days = points_by_day(found)
+    days = points_by_day(burndown)
     falls = (
         FallenDay(day=day, measure=fall.measure, cause=fall.cause, number=fall.number)
         for (_, before), (day, points) in pairwise(days)
         for fall in falls_between(before, points)
     )
     done = done_of_way(days[-1][1]) if days else DonePercent(percent=None, bound="unknown")
-    curves = {column.name: getattr(found, column.name) for column in fields(found)}
-    return BurndownTold(**curves, way=WayTold(done=done, end=ends_of(found)[WAY]), falls=tuple(falls))
+    curves = {column.name: getattr(burndown, column.name) for column in fields(burndown)}
+    return BurndownTold(**curves, way=WayTold(done=done, end=ends_of(burndown)[WAY]), falls=tuple(falls))
 
 
-def points_by_day(found: Burndown) -> list[tuple[date, Mapping[str, Point]]]:
+def points_by_day(burndown: Burndown) -> list[tuple[date, Mapping[str, Point]]]:
     """The points by measure of every day with one, oldest first."""
     by_day: dict[date, dict[str, Point]] = {}
-    for name, line in found.curves.items():
+    for name, line in burndown.curves.items():
         for point in line.points:
             by_day.setdefault(point.day, {})[name] = point
     return sorted(by_day.items(), key=lambda day: day[0])
 
 
-def ends_of(found: Burndown) -> Mapping[str, ProjectedEnd]:
+def ends_of(burndown: Burndown) -> Mapping[str, ProjectedEnd]:
     """The projected end of each half and of the whole way."""
-    curves = found.curves
+    curves = burndown.curves
     halves = {half: _end([curves[name] for name in names]) for half, names in HALVES.items()}
     return {WAY: _end(list(curves.values()))} | halves
 
@@ -85,7 +85,7 @@ def _end(curves: Sequence[BurndownCurve]) -> ProjectedEnd:
     if end.outcome != "too_little":
         return end
     lacks = [lacking(line.points) for line in curves if line.projection.outcome == "too_little"]
-    most = Lacking(scans=max(one.scans for one in lacks), days=max(one.days for one in lacks))
+    most = Lacking(scans=max(lack.scans for lack in lacks), days=max(lack.days for lack in lacks))
     return replace(end, lacks=most)
 
 
@@ -95,18 +95,20 @@ def done_by_cluster(clusters: Collection[uuid.UUID], *, today: date) -> Mapping[
     One query, and a second one for clusters whose last scan could not read everything: older numbers count for them.
     """
     newest = LegacyDay.objects.filter(cluster=OuterRef("pk"), day__lte=today).order_by("-day").values("pk")[:1]
-    asked = Cluster.objects.filter(pk__in=clusters).order_by().annotate(newest=Subquery(newest))
-    days = _days(LegacyDay.objects.filter(pk__in=asked.values("newest")))
+    rows = Cluster.objects.filter(pk__in=clusters).order_by().annotate(newest=Subquery(newest))
+    days = _days(LegacyDay.objects.filter(pk__in=rows.values("newest")))
     partial = [key for key, (day,) in days.items() if None in day.counts.values()]
     if partial:
         since = today - timedelta(days=DAYS + BEFORE)
         days |= _days(LegacyDay.objects.filter(cluster__in=partial, day__gte=since, day__lte=today))
-    return {key: done_of_days(found) for key, found in days.items()}
+    return {key: done_of_days(cluster_days) for key, cluster_days in days.items()}
 
 
 def _days(rows: "QuerySet[LegacyDay]") -> dict[uuid.UUID, list[Day]]:
     """The days of each cluster, oldest first."""
-    found: dict[uuid.UUID, list[Day]] = {}
+    by_cluster: dict[uuid.UUID, list[Day]] = {}
     for key, day, *counts in rows.order_by("day").values_list("cluster_id", "day", *COLUMNS):
-        found.setdefault(key, []).append(Day(cluster=str(key), day=day, counts=dict(zip(COLUMNS, counts, strict=True))))
-    return found
+        by_cluster.setdefault(key, []).append(
+            Day(cluster=str(key), day=day, counts=dict(zip(COLUMNS, counts, strict=True)))
+        )
+    return by_cluster

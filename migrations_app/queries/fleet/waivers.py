@@ -74,14 +74,14 @@ def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[Waived, ...]:
 
 def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[Waived, ...]]:
     """The active waivers by cluster; those of all clusters are under None."""
-    found: dict[uuid.UUID | None, tuple[Waived, ...]] = {}
+    by_cluster: dict[uuid.UUID | None, tuple[Waived, ...]] = {}
     rows = list(Waiver.objects.filter(holding(now)).select_related("scope"))
     members = _members({scope.group_id for row in rows if (scope := _scope(row)) and scope.group_id})
     for row in rows:
         scope = _scope(row)
         for place in members.get(scope.group_id, ()) if scope else (row.cluster_id,):
-            found[place] = (*found.get(place, ()), _waived(row))
-    return found
+            by_cluster[place] = (*by_cluster.get(place, ()), _waived(row))
+    return by_cluster
 
 
 def reaching(cluster_id: uuid.UUID) -> Q:
@@ -98,14 +98,14 @@ def waivers_in_sight() -> Q:
 def waiver_states(now: datetime) -> dict[str, int]:
     """The number of visible waivers in each state; active ones that end soon are counted as `ending` instead."""
     soon = Q(ends_at__lte=now + SOON)
-    wanted = {
+    conditions = {
         "active": holding(now) & ~soon,
         "ending": holding(now) & soon,
         "ended": _in_state("ended", now),
         "revoked": _in_state("revoked", now),
     }
     rows = Waiver.objects.filter(waivers_in_sight())
-    return dict(rows.aggregate(**{name: Count("pk", filter=which) for name, which in wanted.items()}))
+    return dict(rows.aggregate(**{name: Count("pk", filter=which) for name, which in conditions.items()}))
 
 
 def _scope(row: Waiver) -> GroupWaiver | None:
@@ -114,11 +114,11 @@ def _scope(row: Waiver) -> GroupWaiver | None:
 
 def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUID, ...]]:
     """The clusters of each group; no query without groups."""
-    found: dict[uuid.UUID | None, tuple[uuid.UUID, ...]] = {}
+    by_group: dict[uuid.UUID | None, tuple[uuid.UUID, ...]] = {}
     rows = _MEMBERS.objects.filter(clustergroup_id__in=groups) if groups else _MEMBERS.objects.none()
     for group, cluster in rows.order_by("pk").values_list("clustergroup_id", "cluster_id"):
-        found[group] = (*found.get(group, ()), cluster)
-    return found
+        by_group[group] = (*by_group.get(group, ()), cluster)
+    return by_group
 
 
 def covered(now: datetime, *, cluster: str) -> Q:

@@ -39,10 +39,10 @@ def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, 
 
 def _accepted(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str) -> Q:
     """Clusters where a waiver covers the check as a blocker of the next hop, as `Waived.covers` decides it."""
-    found = Q(pk__in=())
+    condition = Q(pk__in=())
     for place, ones in held.items():
         for waived in ones:
             if waived.check == check and waived.blockers:
                 here = Q(pk__isnull=False) if place is None else Q(pk=place)
-                found |= here & Q(latest__next_hop=waived.hop) if waived.hop else here
-    return found
+                condition |= here & Q(latest__next_hop=waived.hop) if waived.hop else here
+    return condition

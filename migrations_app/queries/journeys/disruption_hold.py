@@ -49,42 +49,44 @@ class DisruptionHold:
 
 def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:
     """The hold of the journey, or the last one that is over; None if there was none."""
-    held = JourneyHold.objects.filter(journey_id=journey_id).first()
+    hold = JourneyHold.objects.filter(journey_id=journey_id).first()
     parts = JourneyRollout.objects.filter(step__journey_id=journey_id, purpose__in=PURPOSES)
-    part = parts.filter(pk__gt=held.earlier if held else 0).select_related("rollout").last()
-    if held is None and part is None:
+    part = parts.filter(pk__gt=hold.earlier if hold else 0).select_related("rollout").last()
+    if hold is None and part is None:
         return None
-    made = part.rollout if part else None
-    changed = _changed(made)
+    rollout = part.rollout if part else None
+    changed = _changed(rollout)
     return DisruptionHold(
-        open=held is not None,
-        asked_for=held.asked_for if held else RELEASED,
-        resumes=held is not None and held.resumes,
-        wait_code=held.wait_code if held else "",
-        cause=held.cause if held else "",
-        by=held.by_name if held else "",
-        begun_at=held.begun_at if held else None,
-        rollout=made.pk if made else None,
-        state=made.state if made else "",
+        open=hold is not None,
+        asked_for=hold.asked_for if hold else RELEASED,
+        resumes=hold is not None and hold.resumes,
+        wait_code=hold.wait_code if hold else "",
+        cause=hold.cause if hold else "",
+        by=hold.by_name if hold else "",
+        begun_at=hold.begun_at if hold else None,
+        rollout=rollout.pk if rollout else None,
+        state=rollout.state if rollout else "",
         nodepools=tuple(changed),
         left=tuple(name for name, restored in changed.items() if not restored),
-        held_at=made.finished_at if made and made.state == "succeeded" else None,
+        held_at=rollout.finished_at if rollout and rollout.state == "succeeded" else None,
     )
 
 
-def was_taken_back(made: Rollout) -> bool:
+def was_taken_back(rollout: Rollout) -> bool:
     """Whether the budgets that the rollout set were restored since: by its rollback, or a release of all NodePools."""
-    if made.state != "succeeded" or made.finished_at is None:
+    if rollout.state != "succeeded" or rollout.finished_at is None:
         return False
-    every = registrations_of(made.cluster_id)
-    later = Rollout.objects.filter(cluster_id__in=every, state="succeeded", finished_at__gt=made.finished_at)
-    whole = [rollout.parameters for rollout in later.filter(action=RELEASE).only("parameters")]
-    return later.filter(rolls_back=made).exists() or any(not told.get(NAMES) for told in whole)
+    every = registrations_of(rollout.cluster_id)
+    later = Rollout.objects.filter(cluster_id__in=every, state="succeeded", finished_at__gt=rollout.finished_at)
+    release_parameters = [release.parameters for release in later.filter(action=RELEASE).only("parameters")]
+    return later.filter(rolls_back=rollout).exists() or any(
+        not parameters.get(NAMES) for parameters in release_parameters
+    )
 
 
-def _changed(made: Rollout | None) -> dict[str, bool]:
+def _changed(rollout: Rollout | None) -> dict[str, bool]:
     """The NodePools of the plan, each with whether the plan sets its budgets."""
-    if made is None or not made.plan:
+    if rollout is None or not rollout.plan:
         return {}
-    plan = msgspec.json.decode(bytes(made.plan), type=Plan)
+    plan = msgspec.json.decode(bytes(rollout.plan), type=Plan)
     return {step.change.target.name: restores(step.change) for step in plan.steps if step.change is not None}

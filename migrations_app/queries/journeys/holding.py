@@ -21,5 +21,5 @@ def part_of(rollout_id: uuid.UUID) -> uuid.UUID | None:
 
 def is_part_of(rollout: Rollout, journey: Journey) -> bool:
     """Whether the journey made the rollout, or the one that it rolls back."""
-    made = JourneyRollout.objects.filter(step__journey=journey)
-    return made.filter(rollout_id__in=[pk for pk in (rollout.pk, rollout.rolls_back_id) if pk]).exists()
+    links = JourneyRollout.objects.filter(step__journey=journey)
+    return links.filter(rollout_id__in=[pk for pk in (rollout.pk, rollout.rolls_back_id) if pk]).exists()

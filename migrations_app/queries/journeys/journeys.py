@@ -217,8 +217,8 @@ def journey_detail(journey_id: uuid.UUID) -> JourneyDetail:
     head = journey_row(journey_id)
     row = Journey.objects.get(pk=journey_id)
     plan = msgspec.json.decode(bytes(row.plan), type=JourneyPlan) if row.plan else None
-    made = JourneyRollout.objects.select_related("rollout").defer("rollout__plan").prefetch_related("rollout__skips")
-    steps = row.steps.prefetch_related(Prefetch("made", queryset=made))
+    links = JourneyRollout.objects.select_related("rollout").defer("rollout__plan").prefetch_related("rollout__skips")
+    steps = row.steps.prefetch_related(Prefetch("made", queryset=links))
     return JourneyDetail(
         row=head,
         nonce=row.nonce,
@@ -250,10 +250,10 @@ def approvals_needed(row: Journey, plan: JourneyPlan) -> int:
 
 
 def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:
-    made: dict[str, StepRollout] = {}
+    by_purpose: dict[str, StepRollout] = {}
     for part in row.made.all():
         skipped = tuple(skip.node for skip in part.rollout.skips.all())
-        made[part.purpose] = from_row(StepRollout, part.rollout, purpose=part.purpose, skipped=skipped)
+        by_purpose[part.purpose] = from_row(StepRollout, part.rollout, purpose=part.purpose, skipped=skipped)
     return from_row(
         StepRow,
         row,
@@ -262,9 +262,9 @@ def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:
         evidence=msgspec.convert(row.evidence, type=StepEvidence) if row.evidence else None,
         differences=msgspec.convert(row.differences, type=tuple[PlanDifference, ...]),
         shown=plan.shown.get(row.step) if plan else None,
-        preview=made.get(JourneyRollout.Purpose.PREVIEW),
-        work=made.get(JourneyRollout.Purpose.WORK),
-        rollback=made.get(JourneyRollout.Purpose.BACK),
+        preview=by_purpose.get(JourneyRollout.Purpose.PREVIEW),
+        work=by_purpose.get(JourneyRollout.Purpose.WORK),
+        rollback=by_purpose.get(JourneyRollout.Purpose.BACK),
     )
 
 

@@ -110,11 +110,11 @@ def delivery_row(delivery_id: uuid.UUID) -> DeliveryRow:
 
 def delivery_page(ask: DeliveryAsk | None = None, *, after: str = "", limit: int = 50) -> Page[DeliveryRow]:
     """One page of the delivery log, newest first."""
-    wanted, rows = ask or DeliveryAsk(), _deliveries()
-    if wanted.channel:
-        rows = rows.filter(channel_id=wanted.channel)
-    if wanted.state:
-        rows = rows.filter(state=wanted.state)
+    filters, rows = ask or DeliveryAsk(), _deliveries()
+    if filters.channel:
+        rows = rows.filter(channel_id=filters.channel)
+    if filters.state:
+        rows = rows.filter(state=filters.state)
     keys = moment_and_id(after)
     if keys:
         rows = rows.filter(Q(made_at__lt=keys[0]) | Q(made_at=keys[0], pk__lt=keys[1]))
@@ -150,5 +150,7 @@ def _delivery(row: Delivery) -> DeliveryRow:
         channel=row.channel_id,
         channel_name=row.channel.name,
         subject=str(row.body.get("subject", "")),
-        log=tuple(DeliveryAttempt(at=datetime.fromisoformat(one["at"]), code=one["code"]) for one in row.log),
+        log=tuple(
+            DeliveryAttempt(at=datetime.fromisoformat(attempt["at"]), code=attempt["code"]) for attempt in row.log
+        ),
     )

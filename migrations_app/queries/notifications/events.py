@@ -23,8 +23,8 @@ def events_of(rows: Iterable[Outbox]) -> list[Event]:
     rows = [row for row in rows if NAMED.get(row.topic, row.topic) in EVENTS]
     keys = {row.body["rollout"] for row in rows if row.body.get("rollout")}
     rollouts = {str(rollout.pk): rollout for rollout in Rollout.objects.filter(pk__in=keys).defer("plan")}
-    found = (_event(row, rollout=rollouts.get(row.body.get("rollout", ""))) for row in rows)
-    return [event for event in found if event is not None]
+    events = (_event(row, rollout=rollouts.get(row.body.get("rollout", ""))) for row in rows)
+    return [event for event in events if event is not None]
 
 
 def _event(row: Outbox, *, rollout: Rollout | None) -> Event | None:

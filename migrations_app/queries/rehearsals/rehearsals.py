@@ -70,5 +70,5 @@ def rehearsal_row(row: Rehearsal, *, digest: str) -> RehearsalRow:
 def stored_difference(rollout_id: uuid.UUID) -> dict[str, Any] | None:
     """The comparison as plain values; None before the end, and without a rehearsal."""
     rows = RunRecord.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
-    found: dict[str, Any] | None = rows.values_list("difference", flat=True).first()
-    return found
+    difference: dict[str, Any] | None = rows.values_list("difference", flat=True).first()
+    return difference

@@ -65,15 +65,15 @@ class WorkNow:
 
 def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
     """The rollouts and journeys in progress that the caller sees, counted up to MOST together; the first with steps."""
-    rollouts = _asked(Rollout.objects.all(), IN_PROGRESS, person_id=person_id if may_approve else None)
-    journeys = _asked(Journey.objects.all(), sorted(HOLDING), person_id=person_id if may_approve else None)
+    rollouts = _open_rows(Rollout.objects.all(), IN_PROGRESS, person_id=person_id if may_approve else None)
+    journeys = _open_rows(Journey.objects.all(), sorted(HOLDING), person_id=person_id if may_approve else None)
     both = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))).union(
         _columns(journeys.annotate(kind=Value(JOURNEY), named=F("lands"), person=F("needs_person"))), all=True
     )
-    found = list(both.order_by("changed_at")[:MOST])
-    rollouts_now = _now(found, ROLLOUT, states=IN_PROGRESS)
+    rows = list(both.order_by("changed_at")[:MOST])
+    rollouts_now = _now(rows, ROLLOUT, states=IN_PROGRESS)
     active = (*_at_step(rollouts_now.active[:SHOWN]), *rollouts_now.active[SHOWN:])
-    return WorkNow(replace(rollouts_now, active=active), _now(found, JOURNEY, states=tuple(HOLDING)))
+    return WorkNow(replace(rollouts_now, active=active), _now(rows, JOURNEY, states=tuple(HOLDING)))
 
 
 def position(*, passed: int, steps: int) -> int:
@@ -83,21 +83,23 @@ def position(*, passed: int, steps: int) -> int:
 
 def rollouts_of(clusters: Collection[uuid.UUID]) -> Mapping[uuid.UUID, ActiveRollout]:
     """The rollout in progress of each of these clusters, else the newest that waits for an approval, in one query."""
-    asked = Rollout.objects.filter(visible(), cluster__in=clusters, state__in=(*IN_PROGRESS, WAITING)).order_by()
-    named = asked.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))
+    rollouts = Rollout.objects.filter(visible(), cluster__in=clusters, state__in=(*IN_PROGRESS, WAITING)).order_by()
+    named = rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))
     rows = sorted(_columns(named), key=lambda row: (row[3] in IN_PROGRESS, row[-1]))
     return {row[4]: _active(row) for row in rows}
 
 
-def _asked(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None) -> QuerySet[Any]:
+def _open_rows(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None) -> QuerySet[Any]:
     """Those in the states, and with a person those that wait for this person's approval."""
-    asked = Q(visible(), state__in=tuple(states))
+    condition = Q(visible(), state__in=tuple(states))
     if person_id is not None:
-        given, column = (Approval.objects, "rollout") if rows.model is Rollout else (JourneyApproval.objects, "journey")
-        own_approvals = given.filter(**{column: OuterRef("pk")}, approver_id=person_id)
+        approvals, column = (
+            (Approval.objects, "rollout") if rows.model is Rollout else (JourneyApproval.objects, "journey")
+        )
+        own_approvals = approvals.filter(**{column: OuterRef("pk")}, approver_id=person_id)
         waits = Q(visible(right="approve"), state=WAITING)
-        asked |= waits & ~Q(author_id=person_id) & ~Q(Exists(own_approvals))
-    return rows.filter(asked).filter(counting_clusters("cluster__")).order_by()
+        condition |= waits & ~Q(author_id=person_id) & ~Q(Exists(own_approvals))
+    return rows.filter(condition).filter(counting_clusters("cluster__")).order_by()
 
 
 def _columns(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -116,8 +118,8 @@ def _at_step(rollouts: Collection[ActiveRollout]) -> list[ActiveRollout]:
     if not rollouts:
         return []
     passed = Count("attempts__step", filter=Q(attempts__verb__in=(GATE, SKIP)), distinct=True)
-    asked = Rollout.objects.filter(pk__in=[rollout.id for rollout in rollouts]).order_by().annotate(passed=passed)
-    known = {row[0]: row[1:] for row in asked.values_list("pk", "digest", "passed")}
+    rows = Rollout.objects.filter(pk__in=[rollout.id for rollout in rollouts]).order_by().annotate(passed=passed)
+    known = {row[0]: row[1:] for row in rows.values_list("pk", "digest", "passed")}
     return [_placed(rollout, known.get(rollout.id, ("", 0))) for rollout in rollouts]
 
 

@@ -168,10 +168,10 @@ def journal_of(rollout_id: uuid.UUID, *, limit: int = MOST_LINES) -> tuple[Journ
 
 def picture_of(rollout_id: uuid.UUID) -> ClusterCounters | None:
     """The latest counters; None if nothing was counted yet. Raises NotFound."""
-    found = Rollout.objects.filter(visible(), pk=rollout_id).values_list("picture", flat=True).first()
-    if found is None:
+    raw = Rollout.objects.filter(visible(), pk=rollout_id).values_list("picture", flat=True).first()
+    if raw is None:
         raise NotFound("no such rollout")
-    return _picture(found)
+    return _picture(raw)
 
 
 def standing_of(lines: Sequence[JournalLine]) -> ApprovalStanding:
@@ -200,14 +200,14 @@ def _steps(row: Rollout, plan: Plan | None) -> tuple[StepLine, ...]:
     by_step: dict[str, list[JournalLine]] = {}
     for attempt in Attempt.objects.filter(rollout=row).order_by("pk"):
         by_step.setdefault(attempt.step, []).append(_line(attempt))
-    taken, doubts = set(row.accepted), doubts_of(row, plan)
+    accepted, doubts = set(row.accepted), doubts_of(row, plan)
     return tuple(
         StepLine(
             step=step,
             standing=standing_of(by_step.get(step.id, ())),
             lines=tuple(by_step.get(step.id, ())),
             doubt=doubts.get(step.id, ""),
-            accepted=step.id in taken,
+            accepted=step.id in accepted,
         )
         for step in plan.steps
     )
@@ -215,12 +215,12 @@ def _steps(row: Rollout, plan: Plan | None) -> tuple[StepLine, ...]:
 
 def doubts_of(row: Rollout, plan: Plan) -> dict[str, str]:
     """What an approver has to accept, by step: no successful dry run, or a tool that may revert the change."""
-    kept = {step.id: f"{step.manager} keeps this object and may revert it" for step in plan.steps if step.manager}
-    return kept | {str(step): str(why) for step, why in row.provable.items()}
+    doubts = {step.id: f"{step.manager} keeps this object and may revert it" for step in plan.steps if step.manager}
+    return doubts | {str(step): str(why) for step, why in row.provable.items()}
 
 
-def _picture(kept: object) -> ClusterCounters | None:
-    return msgspec.convert(kept, type=ClusterCounters) if kept else None
+def _picture(raw: object) -> ClusterCounters | None:
+    return msgspec.convert(raw, type=ClusterCounters) if raw else None
 
 
 def _line(attempt: Attempt) -> JournalLine:

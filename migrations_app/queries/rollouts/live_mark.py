@@ -57,7 +57,7 @@ def live_mark(rollout_id: uuid.UUID) -> LiveMark:
     key = rollout_id if connection.features.has_native_uuid_field else rollout_id.hex
     with connection.cursor() as cursor:
         cursor.execute(_MARK, [key, key])
-        found = cursor.fetchone()
-    if found is None or not (sees_all() or Rollout.objects.filter(visible(), pk=rollout_id).exists()):
+        columns = cursor.fetchone()
+    if columns is None or not (sees_all() or Rollout.objects.filter(visible(), pk=rollout_id).exists()):
         raise NotFound("no such rollout")
-    return LiveMark(*found)
+    return LiveMark(*columns)

@@ -138,8 +138,8 @@ def _own(row: Policy) -> OwnPolicyRow:
 def approvals_asked(policy: Policy, risk: Risk) -> int:
     """How many different people have to approve; an invalid number counts as the default."""
     stored = policy.approvals.get(risk)
-    asked = stored if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0 else ASKED[risk]
-    return max(asked, NEVER_ALONE.get(risk, 0))
+    number = stored if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0 else ASKED[risk]
+    return max(number, NEVER_ALONE.get(risk, 0))
 
 
 def needed(row: Rollout) -> int:

@@ -38,17 +38,17 @@ def samples_of(rollout_id: uuid.UUID) -> tuple[CounterSample, ...]:
     """The samples in order of time, evenly thinned to about MOST_SAMPLES with the newest one among them."""
     rows = RolloutSample.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
     keys = list(rows.order_by("-pk").values_list("pk", flat=True))
-    shown = keys[:: max(1, -(-len(keys) // MOST_SAMPLES))]
-    found = RolloutSample.objects.filter(pk__in=shown).order_by("pk") if shown else ()
-    return tuple(from_row(CounterSample, row) for row in found)
+    sample_ids = keys[:: max(1, -(-len(keys) // MOST_SAMPLES))]
+    samples = RolloutSample.objects.filter(pk__in=sample_ids).order_by("pk") if sample_ids else ()
+    return tuple(from_row(CounterSample, row) for row in samples)
 
 
 def extremes_of(rollout_id: uuid.UUID) -> CounterExtremes:
     """The worst counters of all samples."""
     rows = RolloutSample.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
-    found = rows.aggregate(
+    extremes = rows.aggregate(
         least_ready=models.Min("ready_nodes"),
         most_pending=models.Max("pending_pods"),
         most_held=models.Max("held_pods"),
     )
-    return CounterExtremes(**found)
+    return CounterExtremes(**extremes)

@@ -71,11 +71,11 @@ def fleet_scan(fleet_scan_id: uuid.UUID, *, now: datetime) -> FleetScanState:
     parts = FleetScanPart.objects.filter(visible(), fleet_scan=row)
     cells = parts.order_by().values("scan__state", "scan__error_code").annotate(n=Count("pk"))
     counted = {(cell["scan__state"], cell["scan__error_code"]): int(cell["n"]) for cell in cells}
-    of = {state: sum(n for (one, _), n in counted.items() if one == state) for state in _STATES}
-    there = sum(of.values())
+    of = {state: sum(n for (scan_state, _), n in counted.items() if scan_state == state) for state in _STATES}
+    known_parts = sum(of.values())
     # Those who see a part of the fleet get the numbers of that part only.
-    total = max(row.total, there) if sees_all() else there
-    codes = sorted(((code, n) for (state, code), n in counted.items() if state == "failed"), key=lambda one: -one[1])
+    total = max(row.total, known_parts) if sees_all() else known_parts
+    codes = sorted(((code, n) for (state, code), n in counted.items() if state == "failed"), key=lambda pair: -pair[1])
     return FleetScanState(
         id=row.pk,
         requested_by=row.requested_by,
@@ -83,11 +83,11 @@ def fleet_scan(fleet_scan_id: uuid.UUID, *, now: datetime) -> FleetScanState:
         ended_at=row.ended_at,
         open=row.open,
         total=total,
-        waiting=of["queued"] + (0 if row.begun_at else total - there),
+        waiting=of["queued"] + (0 if row.begun_at else total - known_parts),
         running=of["running"],
         done=of["done"],
         failed=of["failed"],
-        removed=total - there if row.begun_at else 0,
+        removed=total - known_parts if row.begun_at else 0,
         codes=tuple(codes),
         slow=_slow(parts, now=now),
         failures=_failures(parts),

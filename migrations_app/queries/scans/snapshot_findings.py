@@ -71,14 +71,14 @@ def snapshot_finding_page(
     """
     keys = keys_of(after, (int,))
     beyond = int(keys[0]) if keys else -1
-    found = [
+    lines = [
         (place, finding)
         for place, finding in enumerate(report_by_tool(report_of(snapshot_id), tool).checks)
         if place > beyond and _is_asked(finding, ask)
     ][: limit + 1]
     ages = answer_ages(snapshot_id)
     return page_of(
-        found,
+        lines,
         limit=limit,
         row=lambda line: _detail(line[1], ages[line[1].id, line[1].hop]),
         key=lambda line: pagination.encode((line[0],)),
@@ -105,9 +105,9 @@ def answers_in(digests: Collection[str]) -> dict[str, Answers]:
     stored = Content.objects.filter(pk__in=digests)
     packed = dict(stored.exclude(statuses=None).values_list("pk", "statuses"))
     parts = ContentPart.objects.filter(pk__in=set(packed.values()))
-    given = {part.pk: answers_from(part.plain) for part in parts}
+    answers = {part.pk: answers_from(part.plain) for part in parts}
     others = stored.exclude(pk__in=packed).select_related("texts", "statuses").defer("nodes", "iam")
-    return {digest: given[key] for digest, key in packed.items()} | {row.pk: row.answers() for row in others}
+    return {digest: answers[key] for digest, key in packed.items()} | {row.pk: row.answers() for row in others}
 
 
 def ages_of(scans: Sequence[tuple[datetime, Answers]]) -> Mapping[FindingKey, AnswerAge]:
@@ -117,28 +117,28 @@ def ages_of(scans: Sequence[tuple[datetime, Answers]]) -> Mapping[FindingKey, An
         if runs and runs[-1][1] == answers:
             runs.pop()
         runs.append((at, answers))
-    newest, given = runs[0]
-    by_key = {key: [(at, answers.get(key)) for at, answers in runs] for key in given}
-    return {key: _age(by_key[key], newest=newest, status=status) for key, status in given.items()}
+    newest, statuses = runs[0]
+    by_key = {key: [(at, answers.get(key)) for at, answers in runs] for key in statuses}
+    return {key: _age(by_key[key], newest=newest, status=status) for key, status in statuses.items()}
 
 
 def _age(answers: Iterable[tuple[datetime, str | None]], *, newest: datetime, status: str) -> AnswerAge:
     since = newest
-    for at, given in answers:
-        if given != status:
+    for at, answer in answers:
+        if answer != status:
             return AnswerAge(since, exact=True)
         since = at
     return AnswerAge(since, exact=False)
 
 
 def _is_asked(finding: Finding, ask: SnapshotFindingAsk) -> bool:
-    wanted = (
+    pairs = (
         (ask.check, finding.id),
         (ask.status, finding.status),
         (ask.severity, finding.severity),
         (ask.hop, finding.hop),
     )
-    return all(want in ("", is_there) for want, is_there in wanted)
+    return all(want in ("", is_there) for want, is_there in pairs)
 
 
 def _detail(finding: Finding, age: AnswerAge) -> FindingDetail:

@@ -40,18 +40,18 @@ class PersonAsTold:
     active: bool | None = None
 
 
-def add_person(told: PersonAsTold) -> int:
+def add_person(person: PersonAsTold) -> int:
     """Creates an account without a password and returns its id. One that the directory had deleted comes back.
 
     It comes back without teams, roles of its own and identity, as a new person of that name might be somebody else.
     Raises InvalidInput, and Conflict `name_taken`.
     """
-    _refuse(told)
-    name = told.user_name or ""
+    _refuse(person)
+    name = person.user_name or ""
     with transaction.atomic():
         gone = ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(removed_at=None).first()
         if gone is not None:
-            return _back(gone, told)
+            return _restore(gone, person)
         if _is_taken(name):
             raise Conflict("there is an account of that name", code="name_taken")
         try:
@@ -61,19 +61,19 @@ def add_person(told: PersonAsTold) -> int:
         except IntegrityError:
             raise Conflict("there is an account of that name", code="name_taken") from None
         record_audit_event("account.made", name, rights="those of its teams", by="directory")
-        _apply(user, told)
+        _apply(user, person)
     return user.pk
 
 
-def change_person(account_id: int, told: PersonAsTold) -> None:
+def change_person(account_id: int, person: PersonAsTold) -> None:
     """Changes an account as told, all of it or nothing.
 
     Raises NotFound, InvalidInput, and Conflict: `name_taken`, `last_admin`, and `closed_here` for opening an account
     that a person has closed here.
     """
-    _refuse(told)
+    _refuse(person)
     with transaction.atomic():
-        _apply(_held(account_id), told)
+        _apply(_held(account_id), person)
 
 
 def remove_person(account_id: int) -> None:
@@ -107,39 +107,42 @@ def is_told_name(name: str) -> bool:
     return ProvisionedAccount.objects.filter(user_name__iexact=name).exists()
 
 
-def is_same_name(one: str, other: str) -> bool:
+def is_same_name(name: str, other: str) -> bool:
     """Whether names differ in case only. PostgreSQL takes U+0131, a dotless i, for an i: it has the same capital."""
-    return one.lower() == other.lower() and one.upper() == other.upper()
+    return name.lower() == other.lower() and name.upper() == other.upper()
 
 
-def _apply(user: User, told: PersonAsTold) -> None:
+def _apply(user: User, person: PersonAsTold) -> None:
     known = _known(user)
-    _record_details(user, known=known, told=told)
-    if told.user_name is not None and told.user_name != known.user_name:
-        if _is_taken(told.user_name, but=user.pk):
+    _record_details(user, known=known, person=person)
+    if person.user_name is not None and person.user_name != known.user_name:
+        if _is_taken(person.user_name, but=user.pk):
             raise Conflict("there is an account of that name", code="name_taken")
-        record_audit_event("account.directory_name", user.username, before=known.user_name, after=told.user_name)
-        known.user_name = told.user_name
-    known.external_id = _kept(told.external_id, known.external_id)
-    known.display_name = _kept(told.display, known.display_name)
+        record_audit_event("account.directory_name", user.username, before=known.user_name, after=person.user_name)
+        known.user_name = person.user_name
+    known.external_id = _changed_or(person.external_id, known.external_id)
+    known.display_name = _changed_or(person.display, known.display_name)
     known.save()
-    user.first_name, user.last_name = _kept(told.given, user.first_name), _kept(told.family, user.last_name)
-    if told.email is not None and told.email != user.email:
+    user.first_name, user.last_name = (
+        _changed_or(person.given, user.first_name),
+        _changed_or(person.family, user.last_name),
+    )
+    if person.email is not None and person.email != user.email:
         # Approvals and the kill switch are mailed there.
-        record_audit_event("account.email", user.username, before=user.email, after=told.email)
-        user.email = told.email
+        record_audit_event("account.email", user.username, before=user.email, after=person.email)
+        user.email = person.email
     user.save(update_fields=["first_name", "last_name", "email"])
-    if told.active is not None and told.active != user.is_active:
-        _open(user, known) if told.active else _close(user, known)
+    if person.active is not None and person.active != user.is_active:
+        _open(user, known) if person.active else _close(user, known)
 
 
-def _record_details(user: User, *, known: ProvisionedAccount, told: PersonAsTold) -> None:
+def _record_details(user: User, *, known: ProvisionedAccount, person: PersonAsTold) -> None:
     """Writes down which details change; their text is in the directory."""
     before = {
         "external_id": known.external_id, "display": known.display_name,
         "given": user.first_name, "family": user.last_name,
     }  # fmt: skip
-    changed = [name for name, text in before.items() if _kept(getattr(told, name), text) != text]
+    changed = [name for name, text in before.items() if _changed_or(getattr(person, name), text) != text]
     if changed:
         record_audit_event("account.details", user.username, changed=changed)
 
@@ -158,7 +161,7 @@ def _open(user: User, known: ProvisionedAccount) -> None:
     management.set_active(user.username, active=True, person=None)
 
 
-def _back(known: ProvisionedAccount, told: PersonAsTold) -> int:
+def _restore(known: ProvisionedAccount, person: PersonAsTold) -> int:
     user = known.user
     if user.is_active or user.username in SAMPLE_PEOPLE:
         # Opened here since then: it is somebody's, with rights that were given here.
@@ -168,7 +171,7 @@ def _back(known: ProvisionedAccount, told: PersonAsTold) -> int:
     user.set_unusable_password()
     user.save(update_fields=["password"])
     record_audit_event("account.provisioned_again", user.username)
-    _apply(_held(user.pk), told)
+    _apply(_held(user.pk), person)
     return user.pk
 
 
@@ -200,20 +203,20 @@ def _is_taken(name: str, *, but: int = 0) -> bool:
     return named or ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(pk=but).exists()
 
 
-def _kept(told: str | None, before: str) -> str:
-    return before if told is None else told
+def _changed_or(value: str | None, before: str) -> str:
+    return before if value is None else value
 
 
-def _refuse(told: PersonAsTold) -> None:
+def _refuse(person: PersonAsTold) -> None:
     for field, longest in LENGTHS.items():
-        text = getattr(told, field)
+        text = getattr(person, field)
         if text is not None and (len(text) > longest or not text.isprintable() or text != text.strip()):
             raise InvalidInput(f"at most {longest} printable characters", where=field)
-    name = told.user_name
+    name = person.user_name
     if name is not None and (not name or name.casefold().startswith(RESERVED) or name.casefold() in SAMPLE_PEOPLE):
         raise InvalidInput("is no name that an account can have", where="user_name", code="bad_name")
-    if told.email:
+    if person.email:
         try:
-            validate_email(told.email)
+            validate_email(person.email)
         except ValidationError:
             raise InvalidInput("is no e-mail address", where="email") from None

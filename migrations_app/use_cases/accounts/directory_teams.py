@@ -28,25 +28,25 @@ class TeamAsTold:
     remove: frozenset[int] = frozenset()
 
 
-def add_directory_team(told: TeamAsTold) -> int:
+def add_directory_team(team: TeamAsTold) -> int:
     """Creates a team with its members and returns its id. Raises InvalidInput, and Conflict `name_taken`."""
-    name = _name(told.name or "")
+    name = _name(team.name or "")
     with transaction.atomic():
         row, is_new = Group.objects.get_or_create(name=name)
         if not is_new:
             raise Conflict("there is a team of that name", code="name_taken")
         record_audit_event("team.made", name, by="directory")
-        _apply_to(row, told)
+        _apply_to(row, team)
     return row.pk
 
 
-def change_directory_team(team_id: int, told: TeamAsTold) -> None:
+def change_directory_team(team_id: int, team: TeamAsTold) -> None:
     """Changes a team as told, all of it or nothing.
 
     Raises NotFound, InvalidInput for a member that is not there, and Conflict `name_taken`, `last_admin`.
     """
     with transaction.atomic():
-        _apply_to(_held_team(team_id), told)
+        _apply_to(_held_team(team_id), team)
 
 
 def remove_directory_team(team_id: int) -> None:
@@ -61,23 +61,23 @@ def told_teams(names: Collection[str]) -> frozenset[str]:
     return frozenset(teams.values_list("team__name", flat=True))
 
 
-def _apply_to(row: Group, told: TeamAsTold) -> None:
+def _apply_to(row: Group, team: TeamAsTold) -> None:
     known, is_new = ProvisionedTeam.objects.select_for_update().get_or_create(team=row)
     if is_new:
         # From now on signing in at the provider neither adds nor removes anybody.
         record_audit_event("team.of_directory", row.name)
-    if told.external_id is not None:
-        if len(told.external_id) > LONGEST_ID or not told.external_id.isprintable():
+    if team.external_id is not None:
+        if len(team.external_id) > LONGEST_ID or not team.external_id.isprintable():
             raise InvalidInput(f"at most {LONGEST_ID} printable characters", where="external_id")
-        if told.external_id != known.external_id:
+        if team.external_id != known.external_id:
             record_audit_event("team.external_id", row.name)
-        known.external_id = told.external_id
-    if told.name is not None and _name(told.name) != row.name:
-        _rename(row, _name(told.name))
+        known.external_id = team.external_id
+    if team.name is not None and _name(team.name) != row.name:
+        _rename(row, _name(team.name))
     known.save()
-    had = frozenset(row.user_set.values_list("pk", flat=True))
-    wanted = ((had if told.members is None else told.members) | told.add) - told.remove
-    _set_members(row, had=had, wanted=wanted)
+    before = frozenset(row.user_set.values_list("pk", flat=True))
+    after = ((before if team.members is None else team.members) | team.add) - team.remove
+    _set_members(row, before=before, after=after)
 
 
 def _rename(row: Group, name: str) -> None:
@@ -88,20 +88,20 @@ def _rename(row: Group, name: str) -> None:
     row.save(update_fields=["name"])
 
 
-def _set_members(row: Group, *, had: frozenset[int], wanted: frozenset[int]) -> None:
-    if had == wanted:
+def _set_members(row: Group, *, before: frozenset[int], after: frozenset[int]) -> None:
+    if before == after:
         return
-    if len(wanted) > MOST_IN_TEAM:
+    if len(after) > MOST_IN_TEAM:
         raise InvalidInput(f"at most {MOST_IN_TEAM} members", where="members", code="too_many")
-    people = dict(User.objects.filter(pk__in=had | wanted).values_list("pk", "username"))
-    there = set(directory_people().filter(pk__in=wanted - had).values_list("pk", flat=True))
-    if missing := sorted(wanted - had - there):
+    people = dict(User.objects.filter(pk__in=before | after).values_list("pk", "username"))
+    known_ids = set(directory_people().filter(pk__in=after - before).values_list("pk", flat=True))
+    if missing := sorted(after - before - known_ids):
         raise InvalidInput(f"there is no user {missing[0]}", where="members", code="unknown_member")
-    for user in User.objects.filter(pk__in=wanted - had):
+    for user in User.objects.filter(pk__in=after - before):
         management.refuse_sample_person(user)
-    row.user_set.add(*(wanted - had))
-    row.user_set.remove(*(had - wanted))
-    joined, left = (sorted(people[key] for key in keys if key in people) for keys in (wanted - had, had - wanted))
+    row.user_set.add(*(after - before))
+    row.user_set.remove(*(before - after))
+    joined, left = (sorted(people[key] for key in keys if key in people) for keys in (after - before, before - after))
     roles = sorted(set(row.grants.values_list("role", flat=True)))
     record_audit_event("team.members", row.name, joined=joined, left=left, roles=roles)
     management.refuse_without_admin()

@@ -67,8 +67,8 @@ def make_account(name: str, *, person: Person | None) -> str:
     if len(name) > LONGEST:
         raise InvalidInput(f"at most {LONGEST} characters", where="name", code="bad_name")
     with transaction.atomic():
-        told = ProvisionedAccount.objects.filter(user_name__iexact=name).exists()
-        if told or User.objects.filter(username=name).exists():
+        is_provisioned = ProvisionedAccount.objects.filter(user_name__iexact=name).exists()
+        if is_provisioned or User.objects.filter(username=name).exists():
             raise Conflict("there is an account of that name", code="name_taken")
         row = User.objects.create_user(username=name)
         password = "" if person is not None and person.method == "token" else _one_time_password(row)

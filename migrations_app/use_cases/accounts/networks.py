@@ -10,16 +10,21 @@ MOST_NETWORKS = 20
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def checked_networks(given: Sequence[str]) -> list[str]:
+def checked_networks(texts: Sequence[str]) -> list[str]:
     """The ranges in their canonical form, each once and sorted; a single address is a range of one.
 
     Raises InvalidInput `bad_network` for what is no range in CIDR notation, for one with bits behind its prefix, and
     for more than MOST_NETWORKS.
     """
-    if len(given) > MOST_NETWORKS:
+    if len(texts) > MOST_NETWORKS:
         raise InvalidInput(f"at most {MOST_NETWORKS} networks", where="networks", code="bad_network")
-    found = {_network(text.strip()) for text in given}
-    return [str(one) for one in sorted(found, key=lambda one: (one.version, one.network_address, one.prefixlen))]
+    networks = {_network(text.strip()) for text in texts}
+    return [
+        str(network)
+        for network in sorted(
+            networks, key=lambda network: (network.version, network.network_address, network.prefixlen)
+        )
+    ]
 
 
 def inside(address: str, networks: Sequence[str]) -> bool:
@@ -28,21 +33,23 @@ def inside(address: str, networks: Sequence[str]) -> bool:
     An IPv4 address that was written as IPv6 (`::ffff:192.0.2.1`) counts as both.
     """
     try:
-        found = ipaddress.ip_address(address)
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return False
-    forms = (found, found.ipv4_mapped) if isinstance(found, ipaddress.IPv6Address) else (found,)
+    forms = (ip, ip.ipv4_mapped) if isinstance(ip, ipaddress.IPv6Address) else (ip,)
     ranges = [ipaddress.ip_network(network) for network in networks]
-    return any(form is not None and form.version == one.version and form in one for form in forms for one in ranges)
+    return any(
+        form is not None and form.version == network.version and form in network for form in forms for network in ranges
+    )
 
 
 def _network(text: str) -> Network:
     try:
-        found = ipaddress.ip_interface(text)
+        interface = ipaddress.ip_interface(text)
     except ValueError:
         why = "is no network such as 192.0.2.0/24"
     else:
-        if found.ip == found.network.network_address:
-            return found.network
-        why = f"has bits behind its prefix: the network is {found.network}"
+        if interface.ip == interface.network.network_address:
+            return interface.network
+        why = f"has bits behind its prefix: the network is {interface.network}"
     raise InvalidInput(f"{text[:60]!r} {why}", where="networks", code="bad_network")

@@ -56,8 +56,8 @@ def provider() -> Provider:
 
 def claims_for(ticket: OidcState) -> dict[str, Any]:
     """Exchanges the code for an ID token and returns its verified claims. Raises PermissionDenied, ReadError."""
-    found = provider()
-    asked = {
+    idp = provider()
+    form = {
         "grant_type": "authorization_code",
         "client_id": client().client_id,
         "client_secret": client().client_secret.reveal(),
@@ -66,24 +66,24 @@ def claims_for(ticket: OidcState) -> dict[str, Any]:
         "code_verifier": ticket.verifier,
     }
     try:
-        token = tokens_for(found, asked, reach=network_policy()).get("id_token")
+        token = tokens_for(idp, form, reach=network_policy()).get("id_token")
     except ReadError as wrong:
         raise _refused(wrong.message) from None
     if not isinstance(token, str):
         raise _refused("the provider gave no token")
-    return _verified(token, found, nonce=ticket.nonce)
+    return _verified(token, idp, nonce=ticket.nonce)
 
 
-def _verified(token: str, found: Provider, *, nonce: str) -> dict[str, Any]:
+def _verified(token: str, idp: Provider, *, nonce: str) -> dict[str, Any]:
     """The claims of the ID token, if it is signed by the provider, for this client, in time, and for this nonce."""
     try:
-        key = _key_of(token, found)
+        key = _key_of(token, idp)
         claims: dict[str, Any] = jwt.decode(
             token,
             key,
             algorithms=[key.algorithm_name],
             audience=client().client_id,
-            issuer=found.issuer,
+            issuer=idp.issuer,
             leeway=LEEWAY,
             options={"require": list(CLAIMS)},
         )
@@ -97,7 +97,7 @@ def _verified(token: str, found: Provider, *, nonce: str) -> dict[str, Any]:
     return claims
 
 
-def _key_of(token: str, found: Provider) -> jwt.PyJWK:
+def _key_of(token: str, idp: Provider) -> jwt.PyJWK:
     """The one key that the token's header names."""
     header = jwt.get_unverified_header(token)
     kid, algorithm = header.get("kid"), header.get("alg")
@@ -105,7 +105,7 @@ def _key_of(token: str, found: Provider) -> jwt.PyJWK:
         raise _refused("the token is not signed in a way that is taken")
     if not isinstance(kid, str) or not kid:
         raise _refused("the token does not say which key signed it")
-    fitting = [key for key in keys_of(found, reach=network_policy()) if key.get("kid") == kid and _signs(key)]
+    fitting = [key for key in keys_of(idp, reach=network_policy()) if key.get("kid") == kid and _signs(key)]
     if len(fitting) != 1:
         raise _refused("no key of the provider is the one that the token names")
     return jwt.PyJWK(fitting[0], algorithm=algorithm)
@@ -128,9 +128,9 @@ def account_of(claims: Mapping[str, Any]) -> User:
 
 def provider_of(user_id: int) -> OidcClient | None:
     """The configured provider if the account signs in there; None for a local account."""
-    told: OidcClient | None = settings.ENV.oidc
-    tied = told is not None and Identity.objects.filter(user_id=user_id, issuer=told.issuer).exists()
-    return told if tied else None
+    oidc_client: OidcClient | None = settings.ENV.oidc
+    tied = oidc_client is not None and Identity.objects.filter(user_id=user_id, issuer=oidc_client.issuer).exists()
+    return oidc_client if tied else None
 
 
 def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None:
@@ -141,8 +141,12 @@ def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None
     tied = Identity.objects.filter(user_id=user_id, issuer=str(claims["iss"]), subject=str(claims["sub"]))
     if not tied.exists():
         raise _refused("somebody else signed in at the provider")
-    asked = claims.get("auth_time")
-    if not isinstance(asked, int) or isinstance(asked, bool) or not since - LEEWAY <= asked <= time.time() + LEEWAY:
+    auth_time = claims.get("auth_time")
+    if (
+        not isinstance(auth_time, int)
+        or isinstance(auth_time, bool)
+        or not since - LEEWAY <= auth_time <= time.time() + LEEWAY
+    ):
         raise _refused("the provider does not say that it asked the person again")
 
 
@@ -175,20 +179,20 @@ def _tied(user: User, *, issuer: str, subject: str) -> User:
     return user
 
 
-def _bring_up_to_date(user: User, wanted: frozenset[str]) -> None:
+def _bring_up_to_date(user: User, teams: frozenset[str]) -> None:
     """Makes the account's teams equal to those of the token: missing ones are added, others removed.
 
     Teams of a directory (SCIM) stay as it says: it knows who left them, and a token only who was in them.
     """
-    had = frozenset(user.groups.values_list("name", flat=True))
-    directory = told_teams(had | wanted)
-    had, wanted = had - directory, wanted - directory
-    if had == wanted:
+    current = frozenset(user.groups.values_list("name", flat=True))
+    directory = told_teams(current | teams)
+    current, teams = current - directory, teams - directory
+    if current == teams:
         return
-    for name in wanted - had:
+    for name in teams - current:
         user.groups.add(Group.objects.get_or_create(name=name)[0])
-    user.groups.remove(*user.groups.filter(name__in=had - wanted))
-    record_audit_event("account.teams", user.username, joined=sorted(wanted - had), left=sorted(had - wanted))
+    user.groups.remove(*user.groups.filter(name__in=current - teams))
+    record_audit_event("account.teams", user.username, joined=sorted(teams - current), left=sorted(current - teams))
 
 
 def _name(claims: Mapping[str, Any]) -> str:
@@ -200,12 +204,16 @@ def _name(claims: Mapping[str, Any]) -> str:
 
 def _teams(claims: Mapping[str, Any]) -> frozenset[str]:
     """The usable groups of the token, without their prefix; may be empty. Raises PermissionDenied."""
-    told = claims.get(client().groups_claim) or []
-    if not isinstance(told, list) or not all(isinstance(one, str) for one in told) or len(told) > 10 * MOST_TEAMS:
+    groups = claims.get(client().groups_claim) or []
+    if (
+        not isinstance(groups, list)
+        or not all(isinstance(group, str) for group in groups)
+        or len(groups) > 10 * MOST_TEAMS
+    ):
         raise _refused("the token's groups cannot be read")
     prefix = client().groups_prefix
-    found = {one.removeprefix(prefix) for one in told if one.startswith(prefix)}
-    usable = frozenset(name for name in found if name.strip() == name and name.isprintable() and 0 < len(name) <= 150)
+    names = {group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
+    usable = frozenset(name for name in names if name.strip() == name and name.isprintable() and 0 < len(name) <= 150)
     if len(usable) > MOST_TEAMS:
         raise _refused(f"more than {MOST_TEAMS} groups count: narrow them by a prefix")
     return usable

@@ -29,8 +29,8 @@ from migrations_app.use_cases.audit.log import record_audit_event
 class GrantBackend(BaseBackend):
     """Authenticates nobody. Without an object, it answers for the cluster of the current request, if there is one."""
 
-    def has_perm(self, user_obj: User | AnonymousUser, *asked: Any) -> bool:  # noqa: ANN401 - Django's signature
-        permission, *about = asked
+    def has_perm(self, user_obj: User | AnonymousUser, *args: Any) -> bool:  # noqa: ANN401 - Django's signature
+        permission, *about = args
         right = right_named(permission)
         return right is not None and right in rights_here(user_obj, *about)
 

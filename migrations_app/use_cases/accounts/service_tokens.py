@@ -126,11 +126,11 @@ def _refused(row: ServiceToken, *, address: str, now: datetime) -> None:
         return
     name = row.account.user.username
     by = Actor(name=name, method="token", id=row.account.user_id, address=address, token_id=str(row.pk))
-    told = {"service": row.account.name, "networks": row.account.networks}
-    record_alone(Event(verb=REFUSED, actor=by, object=row.name, outcome="network", detail=told))
+    detail = {"service": row.account.name, "networks": row.account.networks}
+    record_alone(Event(verb=REFUSED, actor=by, object=row.name, outcome="network", detail=detail))
 
 
 def _record(verb: str, row: ServiceToken) -> None:
     ends = row.expires_at.isoformat() if row.expires_at else "never"
-    told = {"owner": row.account.user.username, "scopes": row.scopes, "expires_at": ends}
-    record_audit_event(verb, row.name, mark=token_mark(str(row.pk)), **told)
+    detail = {"owner": row.account.user.username, "scopes": row.scopes, "expires_at": ends}
+    record_audit_event(verb, row.name, mark=token_mark(str(row.pk)), **detail)

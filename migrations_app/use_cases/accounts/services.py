@@ -62,8 +62,8 @@ def make_service(name: str, rules: ServiceRules, *, person: Person) -> uuid.UUID
                 networks=list(checked.networks),
                 created_by=actor().name,
             )
-            told = _grant(row, checked)
-            record_audit_event("service.made", name, **told)
+            detail = _grant(row, checked)
+            record_audit_event("service.made", name, **detail)
     except IntegrityError:
         raise Conflict(f"there is or was a service account named {name}", code="name_taken") from None
     return row.pk
@@ -124,9 +124,9 @@ def _checked(rules: ServiceRules, *, person: Person) -> ServiceRules:
     purpose = rules.purpose.strip()
     if len(purpose) > LONGEST_PURPOSE or (purpose and not purpose.isprintable()):
         raise InvalidInput(f"at most {LONGEST_PURPOSE} printable characters", where="purpose")
-    told: dict[str, Any] = asdict(rules) | {"purpose": purpose, "scopes": tuple(sorted(set(rules.scopes)))}
-    told |= {"networks": tuple(checked_networks(rules.networks)), "groups": tuple(dict.fromkeys(rules.groups))}
-    return ServiceRules(**told)
+    fields: dict[str, Any] = asdict(rules) | {"purpose": purpose, "scopes": tuple(sorted(set(rules.scopes)))}
+    fields |= {"networks": tuple(checked_networks(rules.networks)), "groups": tuple(dict.fromkeys(rules.groups))}
+    return ServiceRules(**fields)
 
 
 def _grant(row: ServiceAccountRow, rules: ServiceRules) -> dict[str, Any]:

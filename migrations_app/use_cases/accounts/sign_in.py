@@ -51,8 +51,8 @@ class WrongTries:
 def wrong_tries(address: str, *, since: datetime, until: datetime) -> WrongTries:
     """Wrong passwords from that address for whatever names."""
     rows = AccessAttempt.objects.filter(ip_address=address or None, attempt_time__range=(since, until))
-    found = rows.aggregate(count=Sum("failures_since_start"), newest=Max("attempt_time"))
-    return WrongTries(found["count"] or 0, found["newest"])
+    sums = rows.aggregate(count=Sum("failures_since_start"), newest=Max("attempt_time"))
+    return WrongTries(sums["count"] or 0, sums["newest"])
 
 
 def seconds_to_wait(*, address: str) -> int:
@@ -116,7 +116,7 @@ def refused_again(by: Actor, *, locked: bool) -> None:
     refused(by.name, address=by.address, locked=locked)
 
 
-def fresh_until(kept: object) -> datetime | None:
+def fresh_until(stored: object) -> datetime | None:
     """When the session's re-authentication expires; None for a missing or unreadable value."""
-    found = parse_datetime(kept) if isinstance(kept, str) else None
-    return found if found is not None and found.tzinfo is not None else None
+    expiry = parse_datetime(stored) if isinstance(stored, str) else None
+    return expiry if expiry is not None and expiry.tzinfo is not None else None

@@ -79,20 +79,19 @@ def hello(message: AgentMessage) -> bytes:
     """Opens a session. Raises Conflict `agent_version`, `agent_elsewhere` or `agent_soon`, and InvalidInput for what is
     no hello.
     """
-    said = _read(message, AgentHello)
+    greeting = _read(message, AgentHello)
     row = message.agent
     with _as_agent(message):
-        if said.protocol != PROTOCOL:
-            words = (
-                f"this server speaks protocol {PROTOCOL}, and the agent {said.protocol}: install the server's release"
-            )
+        if greeting.protocol != PROTOCOL:
+            spoken = greeting.protocol
+            words = f"this server speaks protocol {PROTOCOL}, and the agent {spoken}: install the server's release"
             _refuse(row, "agent_version", words=words)
         if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
             words = "another agent with this token is connected; this one may try again when that one is gone"
             _refuse(row, "agent_elsewhere", words=words)
         if row.connected_at and row.made_at < row.connected_at and timezone.now() - row.connected_at < OPENED_EVERY:
             raise Conflict("an agent with this token has just connected; try again in a moment", code="agent_soon")
-        return packed(AgentWelcome(_opened(row, said, address=message.address)))
+        return packed(AgentWelcome(_opened(row, greeting, address=message.address)))
 
 
 def poll(message: AgentMessage) -> bytes:
@@ -172,13 +171,13 @@ def _is_recent(row: ClusterAgent) -> bool:
     return row.heard_at is not None and timezone.now() - row.heard_at < timedelta(seconds=lost_after())
 
 
-def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
+def _opened(row: ClusterAgent, greeting: AgentHello, *, address: str) -> str:
     now = timezone.now()
     session = secrets.token_hex(16)
-    told: dict[str, Any] = {"server": _server(said), "ca_digest": said.ca_digest, "acts": said.acts}
-    told |= {"helm_in": clean(said.helm_in, longest=63) if said.acts else ""}
-    told |= {"release": clean(said.version, longest=40), "address": address[:45]}
-    fresh = told | {"session": session, "connected_at": now, "heard_at": now, "refused_code": ""}
+    columns: dict[str, Any] = {"server": _server(greeting), "ca_digest": greeting.ca_digest, "acts": greeting.acts}
+    columns |= {"helm_in": clean(greeting.helm_in, longest=63) if greeting.acts else ""}
+    columns |= {"release": clean(greeting.version, longest=40), "address": address[:45]}
+    fresh = columns | {"session": session, "connected_at": now, "heard_at": now, "refused_code": ""}
     with transaction.atomic():
         # Only over the session that was looked at: of two that dial together one is refused.
         seen = {"session": row.session, "connected_at": row.connected_at, "revoked_at": None}
@@ -187,20 +186,20 @@ def _opened(row: ClusterAgent, said: AgentHello, *, address: str) -> str:
         # A cluster without a result, or whose scans fail, does not wait for its next turn.
         waits = Cluster.objects.filter(Q(latest=None) | Q(failures__gt=0), pk=row.cluster_id)
         waits.update(next_due_at=now)
-        record_audit_event("agent.connected", row.cluster.name, cluster_id=row.cluster_id, **told)
+        record_audit_event("agent.connected", row.cluster.name, cluster_id=row.cluster_id, **columns)
     mailbox = mailbox_of(row)
     mailbox.silence()
     mailbox.hear(session, seconds=lost_after())
     return session
 
 
-def _server(said: AgentHello) -> str:
+def _server(greeting: AgentHello) -> str:
     """The URL of the agent's API server. Raises InvalidInput `agent_message` for what no agent says of it."""
     try:
-        server = parse_server(said.server).url
+        server = parse_server(greeting.server).url
     except InvalidInput:
         raise InvalidInput("the agent names no API server", code="agent_message") from None
-    if len(server) > _LONGEST_URL or not _DIGEST.fullmatch(said.ca_digest):
+    if len(server) > _LONGEST_URL or not _DIGEST.fullmatch(greeting.ca_digest):
         raise InvalidInput("the agent names no API server with a CA", code="agent_message")
     return server
 

@@ -73,7 +73,7 @@ def _written(path: Path, lines: Iterable[bytes]) -> str:
 
 
 def _prove(file: Path, signed: Path, *, first: int, last: int) -> None:
-    with file.open("rb") as lines, signed.open("rb") as kept:
-        verdict = verify(lines, checkpoints=kept, keys=[public_key()], first=first, to=last)
+    with file.open("rb") as lines, signed.open("rb") as checkpoints:
+        verdict = verify(lines, checkpoints=checkpoints, keys=[public_key()], first=first, to=last)
     if not verdict.ok:
         raise Conflict(f"the segment does not prove: {verdict.why}", code="audit_broken")

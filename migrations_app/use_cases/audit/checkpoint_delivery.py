@@ -46,15 +46,15 @@ def deliver(target: str) -> int:
     Delivery is at least once: a failed batch is sent again, and a line that arrives twice has the same content.
     """
     AuditSink.objects.bulk_create([AuditSink(target=target)], ignore_conflicts=True)
-    taken = 0
+    total = 0
     for _ in range(BATCHES):
         if not _claimed(target):
-            return taken
+            return total
         count = _deliver(AuditSink.objects.get(target=target))
-        taken += count
+        total += count
         if not count:
-            return taken
-    return taken
+            return total
+    return total
 
 
 def _claimed(target: str) -> bool:

@@ -38,7 +38,7 @@ def sign(seq: int, hash_of_event: str, *, why: str) -> bool:
     last = Checkpoint.objects.order_by("-seq").first()
     if last is not None and last.seq >= seq:
         return last.seq == seq
-    told = {
+    fields = {
         "seq": seq,
         "hash": hash_of_event,
         "at": timezone.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
@@ -46,15 +46,15 @@ def sign(seq: int, hash_of_event: str, *, why: str) -> bool:
         "key": key_id(_public(key)),
         "previous": hashlib.sha256(line(last)).hexdigest() if last else "",
     }
-    signature = base64.b64encode(key.sign(to_sign(told))).decode()
-    Checkpoint.objects.create(**told, signature=signature)
+    signature = base64.b64encode(key.sign(to_sign(fields))).decode()
+    Checkpoint.objects.create(**fields, signature=signature)
     return True
 
 
 def line(row: Checkpoint) -> bytes:
     """The checkpoint as one JSON line, as sinks receive it, without the newline."""
-    told: dict[str, Any] = {name: getattr(row, name) for name in SIGNED[1:]}
-    return checkpoint_line(told | {"signature": row.signature})
+    fields: dict[str, Any] = {name: getattr(row, name) for name in SIGNED[1:]}
+    return checkpoint_line(fields | {"signature": row.signature})
 
 
 def public_key() -> str:

@@ -34,8 +34,8 @@ def missing_guards() -> tuple[str, ...]:
     """The names of the triggers that are gone or switched off, in order."""
     with connection.cursor() as cursor:
         cursor.execute(ASKED[connection.vendor])
-        there = {str(row[0]) for row in cursor.fetchall()}
-    return tuple(sorted(EXPECTED[connection.vendor] - there))
+        triggers = {str(row[0]) for row in cursor.fetchall()}
+    return tuple(sorted(EXPECTED[connection.vendor] - triggers))
 
 
 ROLE = "karpdash_app"

@@ -35,9 +35,9 @@ def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None)
     """Verifies the whole log against its head row and the checkpoints in `outside`, or else those in the database."""
     from_outside = None if outside is None else list(outside)  # before the head is read: the log only grows meanwhile
     end = head()
-    kept = checkpoint_lines(last=end.seq) if from_outside is None else from_outside
+    signed_lines = checkpoint_lines(last=end.seq) if from_outside is None else from_outside
     lines = export_lines(AuditAsk(last=end.seq)) if end.seq else iter(())
-    return verify(lines, checkpoints=kept, keys=keys or _own_key(), head=end)
+    return verify(lines, checkpoints=signed_lines, keys=keys or _own_key(), head=end)
 
 
 def status() -> ChainStatus:
@@ -54,13 +54,13 @@ def _status() -> ChainStatus:
     sealed = Checkpoint.objects.filter(seq__lte=end.seq).order_by("-seq").first()
     since = max(1, sealed.seq if sealed else 1, end.seq - NEWEST + 1)
     lines = export_lines(AuditAsk(first=since, last=end.seq)) if end.seq else iter(())
-    kept = [checkpoints.line(sealed)] if sealed else []
+    signed_lines = [checkpoints.line(sealed)] if sealed else []
     return ChainStatus(
         events=end.seq,
         sealed=sealed.seq if sealed else 0,
         sealed_at=datetime.fromisoformat(sealed.at) if sealed else None,
         since=since,
-        verdict=verify(lines, checkpoints=kept, keys=_own_key(), first=since, head=end),
+        verdict=verify(lines, checkpoints=signed_lines, keys=_own_key(), first=since, head=end),
         sinks=lags(),
         signing=bool(settings.ENV.audit_signing_key),
     )

@@ -60,9 +60,9 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
             _in(here, "awaiting_approval")
             refuse_late_campaign(row)
         risk: Risk = risk_of(row.risk) if row.risk else "low"
-        whole = over_every(person, here.clusters)
+        scoped_person = over_every(person, here.clusters)
         author = row.author_id or 0
-        refuse_person(may_approve(whole, author=author, makers=makers_of(author), risk=risk, now=now))
+        refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         _refuse_other(row, yes)
         accepted = _accepted(here, yes)
         try:
@@ -89,11 +89,11 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
 
 def _accepted(here: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
     """The checks that the approver has to accept. Raises InvalidInput `not_accepted` if one of them is missing."""
-    asked = here.plan.accepted
-    if left := sorted(set(asked) - set(yes.accepted)):
+    check_ids = here.plan.accepted
+    if left := sorted(set(check_ids) - set(yes.accepted)):
         words = f"these warnings have to be accepted one by one: {', '.join(left)}"
         raise InvalidInput(words, where="accepted", code="not_accepted")
-    return list(asked)
+    return list(check_ids)
 
 
 def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor) -> Campaign:
@@ -107,14 +107,14 @@ def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor)
     with transaction.atomic():
         here = load_campaign(campaign_id, lock=True)
         row = here.row
-        mine = row.approvals.filter(approver_id=person.id, taken_back_at=None)
-        if row.state not in CLAIMING or not mine.update(taken_back_at=timezone.now()):
+        own_approvals = row.approvals.filter(approver_id=person.id, taken_back_at=None)
+        if row.state not in CLAIMING or not own_approvals.update(taken_back_at=timezone.now()):
             raise Conflict("there is no approval of yours to take back", code="moved")
         journeys = [member.journey_id for member in here.members if member.covered and member.journey_id]
         hold_journeys(here)
         take_back_from_journeys(journeys, person.id, by=by)
-        held = len(campaign_approvals_valid(row, here.clusters))
-        enough = held >= campaign_approvals_needed(row, here.clusters)
+        valid_count = len(campaign_approvals_valid(row, here.clusters))
+        enough = valid_count >= campaign_approvals_needed(row, here.clusters)
         event = CampaignEvent(verb="campaign.yes_taken_back", by=by, code="taken_back", words=reason)
         if enough or row.state in ("awaiting_approval", "paused"):
             store_campaign(here, row.state, event=event)
@@ -135,9 +135,9 @@ def reject_campaign(
     """
     with transaction.atomic():
         here = load_campaign(campaign_id, lock=True)
-        whole = over_every(person, here.clusters)
-        if "approve" not in whole.rights:
-            refuse_person(may_prepare(whole))
+        scoped_person = over_every(person, here.clusters)
+        if "approve" not in scoped_person.rights:
+            refuse_person(may_prepare(scoped_person))
         refuse_other_version(here, version)
         early = here.row.state in ("draft", "previewed")
         code = "withdrawn" if early else "rejected"

@@ -18,20 +18,20 @@ def claim(here: LoadedCampaign) -> None:
 
     It names those of the clusters that the caller may see, and counts the others (T11).
     """
-    mine = [member for member in here.joined if member.state != "out"]
+    members = [member for member in here.joined if member.state != "out"]
     uids = dict(Cluster.objects.filter(pk__in=here.clusters).values_list("pk", "kube_system_uid"))
     twins = Cluster.objects.filter(kube_system_uid__in=[uid for uid in uids.values() if uid])
-    taken = CampaignMember.objects.filter(claims=True, cluster_id__in={*uids, *twins.values_list("pk", flat=True)})
-    others = taken.exclude(campaign=here.row)
+    claimed = CampaignMember.objects.filter(claims=True, cluster_id__in={*uids, *twins.values_list("pk", flat=True)})
+    others = claimed.exclude(campaign=here.row)
     if count := others.count():
         seen = others.filter(cluster_id__in=visible_clusters().values("pk")).order_by("cluster_name")
         names = list(seen.values_list("cluster_name", flat=True)[:MOST_NAMED])
         rest = f"{count - len(names)} more" if names else f"{count} of the clusters"
-        told = [*names, *([rest] if count > len(names) else [])]
-        raise Conflict(f"another campaign has {', '.join(told)}", code="campaign_holds")
+        listed = [*names, *([rest] if count > len(names) else [])]
+        raise Conflict(f"another campaign has {', '.join(listed)}", code="campaign_holds")
     try:
         with transaction.atomic():
-            CampaignMember.objects.filter(pk__in=[member.pk for member in mine]).update(claims=True)
+            CampaignMember.objects.filter(pk__in=[member.pk for member in members]).update(claims=True)
     except IntegrityError:
         raise Conflict("another campaign has one of the clusters", code="campaign_holds") from None
 

@@ -42,7 +42,7 @@ class DecisionOutcome:
 
 
 def decide_together(
-    campaign_id: uuid.UUID, person: Person, *, wanted: TogetherRequest, by: Actor
+    campaign_id: uuid.UUID, person: Person, *, request: TogetherRequest, by: Actor
 ) -> tuple[DecisionOutcome, ...]:
     """Decides on each by itself and tells what became of it.
 
@@ -50,28 +50,30 @@ def decide_together(
     """
     if person.method != "session":
         raise PermissionDenied("only a person in the browser decides, never a token", code="person_needed")
-    chosen = tuple(dict.fromkeys(wanted.keys))
+    chosen = tuple(dict.fromkeys(request.keys))
     if not chosen or len(chosen) > MOST_ON_A_PAGE:
         raise InvalidInput(f"choose 1 to {MOST_ON_A_PAGE}", where="decisions", code="out_of_range")
     here = load_campaign(campaign_id)
     waiting = {decision.key: decision for decision in waiting_in(campaign_id)}
-    if here.row.name != wanted.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
+    if here.row.name != request.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
         raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")
-    outcomes = tuple(_decided(key, waiting.get(key), person=person, wanted=wanted, by=by) for key in chosen)
+    outcomes = tuple(_decided(key, waiting.get(key), person=person, request=request, by=by) for key in chosen)
     done = sorted(outcome.key for outcome in outcomes if not outcome.code)
     detail = {"done": done, "refused": {outcome.key: outcome.code for outcome in outcomes if outcome.code}}
-    note_campaign(here, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=wanted.note, detail=detail))
+    note_campaign(
+        here, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=request.note, detail=detail)
+    )
     return outcomes
 
 
 def _decided(
-    key: str, decision: WaitingDecision | None, *, person: Person, wanted: TogetherRequest, by: Actor
+    key: str, decision: WaitingDecision | None, *, person: Person, request: TogetherRequest, by: Actor
 ) -> DecisionOutcome:
     if decision is None:
         return DecisionOutcome(key=key, code="moved", why="it does not wait for a decision any more, or was changed")
     code, why = "", ""
     try:
-        _act(decision, person, wanted=wanted, by=by)
+        _act(decision, person, request=request, by=by)
     except (PermissionDenied, Conflict, InvalidInput) as refused:
         code, why = refused.code, refused.message
     return DecisionOutcome(
@@ -79,19 +81,23 @@ def _decided(
     )
 
 
-def _approve(one: WaitingDecision, person: Person, *, wanted: TogetherRequest, by: Actor) -> None:
-    if one.rollout is None:
+def _approve(decision: WaitingDecision, person: Person, *, request: TogetherRequest, by: Actor) -> None:
+    if decision.rollout is None:
         return
-    accepted = wanted.accepted.get(str(one.rollout), ())
+    accepted = request.accepted.get(str(decision.rollout), ())
     # The name that was typed is that of the campaign: whoever decides on many types one name.
-    yes = ApprovalRequest(digest=one.digest, nonce=one.nonce, accepted=accepted, reason=wanted.note, typed=one.cluster)
-    approvals.approve(one.rollout, person, yes=yes, by=by)
+    yes = ApprovalRequest(
+        digest=decision.digest, nonce=decision.nonce, accepted=accepted, reason=request.note, typed=decision.cluster
+    )
+    approvals.approve(decision.rollout, person, yes=yes, by=by)
 
 
-def _act(one: WaitingDecision, person: Person, *, wanted: TogetherRequest, by: Actor) -> None:
-    if one.kind == "plan":
-        _approve(one, person, wanted=wanted, by=by)
-    elif one.kind == "differing":
-        steps.accept_plan(one.journey, person, step=one.step, digest=one.digest, by=by, version=one.version)
+def _act(decision: WaitingDecision, person: Person, *, request: TogetherRequest, by: Actor) -> None:
+    if decision.kind == "plan":
+        _approve(decision, person, request=request, by=by)
+    elif decision.kind == "differing":
+        steps.accept_plan(
+            decision.journey, person, step=decision.step, digest=decision.digest, by=by, version=decision.version
+        )
     else:
-        steps.tick(one.journey, person, step=one.step, note=wanted.note, by=by, version=one.version)
+        steps.tick(decision.journey, person, step=decision.step, note=request.note, by=by, version=decision.version)

@@ -33,15 +33,15 @@ REGION = "region"
 """The label of a cluster that names its region."""
 
 
-def draft_campaign(wanted: CampaignRequest, *, person: Person, by: Actor) -> uuid.UUID:
+def draft_campaign(request: CampaignRequest, *, person: Person, by: Actor) -> uuid.UUID:
     """Creates a draft over the chosen clusters that the person may operate, and returns its id.
 
     Raises PermissionDenied, and InvalidInput that names the field: also `no_clusters` and `too_many` for the selection.
     Conflict `read_only` if no worker of actions runs.
     """
     refuse_without_lane()
-    recipe = checked_recipe(wanted)
-    name = wanted.name.strip()
+    recipe = checked_recipe(request)
+    name = request.name.strip()
     if not name or len(name) > LONGEST_CAMPAIGN_NAME or not name.isprintable():
         raise InvalidInput(f"a name of 1 to {LONGEST_CAMPAIGN_NAME} printable characters is needed", where="name")
     clusters = list(chosen(recipe.selection, person=person)[: MOST_CLUSTERS + 1])
@@ -57,8 +57,8 @@ def draft_campaign(wanted: CampaignRequest, *, person: Person, by: Actor) -> uui
             recipe=msgspec.to_builtins(recipe),
             author_id=person.id,
             author_name=person.name,
-            ticket=wanted.ticket[:200],
-            note=wanted.note[:2000],
+            ticket=request.ticket[:200],
+            note=request.note[:2000],
             made_at=now,
             changed_at=now,
             expires_at=now + LIFETIME,

@@ -122,18 +122,18 @@ def halt_campaign(here: LoadedCampaign, code: str, *, words: str = "", about: st
     event = CampaignEvent(
         verb="campaign.paused", by=WORKER, code=code, words=words, about=about, tells="campaign.paused"
     )  # fmt: skip
-    told = ": ".join(text for text in (about, words) if text)
-    columns = {"cause_code": code, "cause": told[:2000], "wait_code": "", "needs_person": True}
+    cause = ": ".join(text for text in (about, words) if text)
+    columns = {"cause_code": code, "cause": cause[:2000], "wait_code": "", "needs_person": True}
     store_campaign(here, "paused", event=event, **columns)
 
 
 def refuse_unapproved(here: LoadedCampaign, person: Person) -> None:
     """Raises Conflict `approval_missing` if the approvals that hold are fewer than the policies of now ask for."""
     needed = campaign_approvals_needed(here.row, here.clusters)
-    held = campaign_approvals_valid(here.row, here.clusters)
-    given = [approval for approval in held if person.method != "token" or approval.approver_id != person.id]
-    if len(given) < needed:
-        raise Conflict(f"{len(given)} of {needed} approvals hold", code="approval_missing")
+    approvals = campaign_approvals_valid(here.row, here.clusters)
+    usable = [approval for approval in approvals if person.method != "token" or approval.approver_id != person.id]
+    if len(usable) < needed:
+        raise Conflict(f"{len(usable)} of {needed} approvals hold", code="approval_missing")
 
 
 def _still_stopped(member: CampaignMember) -> bool:

@@ -55,7 +55,7 @@ def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
     if member.cluster_id is None:
         raise Conflict("the registration of the cluster was removed", code="cluster_gone")
     recipe, row = here.recipe, here.row
-    wanted = JourneyRequest(
+    request = JourneyRequest(
         covers=recipe.covers,
         parameters=_named(recipe.parameters, member.cluster_name),
         soak_seconds=recipe.soak_seconds,
@@ -63,22 +63,24 @@ def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
         note=f"campaign {row.name}",
         settled=_settled(here, member),
     )
-    return draft_journey(member.cluster_id, wanted, person=_author(here, member.cluster_id), by=WORKER)
+    return draft_journey(member.cluster_id, request, person=_author(here, member.cluster_id), by=WORKER)
 
 
 def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, dict[str, Any]]:
     """The parameters with the name of the cluster where they hold its place."""
     return {
-        action: {key: value.replace(CLUSTER, name) if isinstance(value, str) else value for key, value in told.items()}
-        for action, told in parameters.items()
+        action: {
+            key: value.replace(CLUSTER, name) if isinstance(value, str) else value for key, value in values.items()
+        }
+        for action, values in parameters.items()
     }
 
 
 def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
     """What people agreed to for this cluster: what was weighed, and which plans may be made on the way."""
-    recipe, row, shown = here.recipe, here.row, shown_of(member)
-    actions = {hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in shown.hops}
-    objects = destroyed_by(shown)
+    recipe, row, preview = here.recipe, here.row, shown_of(member)
+    actions = {hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in preview.hops}
+    objects = destroyed_by(preview)
     return SettledBefore(
         source=f"campaign {row.name}",
         by=row.author_name,
@@ -86,36 +88,38 @@ def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
         accepts=recipe.accepts,
         weighed={
             hop.lands: WeighedChecks(hop.asked, hop.again, tuple(warning.check for warning in hop.warns))
-            for hop in shown.hops
+            for hop in preview.hops
         },
         actions=actions if recipe.unseen else {},
-        destroys={lands: tuple(one for one in told if one in recipe.destroys) for lands, told in actions.items()}
+        destroys={
+            lands: tuple(action for action in names if action in recipe.destroys) for lands, names in actions.items()
+        }
         if objects
         else {},
         objects=objects,
-        cluster=f"{shown.uid} {shown.ca}",
-        nodes=shown.owned,
+        cluster=f"{preview.uid} {preview.ca}",
+        nodes=preview.owned,
     )
 
 
 def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
     """Codes of why the campaign's approval does not cover the previewed journey; empty if it does."""
-    shown = shown_of(member)
+    preview = shown_of(member)
     plan = msgspec.json.decode(bytes(journey.plan), type=JourneyPlan)
     nodes = max((node.count for outline in plan.shown.values() for node in outline.nodes), default=0)
-    found = list(differs(shown, lands=journey.lands, steps=plan.steps, nodes=nodes))
+    codes = list(differs(preview, lands=journey.lands, steps=plan.steps, nodes=nodes))
     cluster = member.cluster
-    if cluster is None or (cluster.kube_system_uid, cluster.ca_digest) != (shown.uid, shown.ca):
-        found.append("other_cluster")
+    if cluster is None or (cluster.kube_system_uid, cluster.ca_digest) != (preview.uid, preview.ca):
+        codes.append("other_cluster")
     began = here.row.started_at
     if began is None or timezone.now() - began >= COVERS_FOR:
-        found.append("approval_old")
-    return tuple(found)
+        codes.append("approval_old")
+    return tuple(codes)
 
 
 def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
     """Asks for the approval of the journey and gives it those of the campaign; by the policy of now more may miss."""
-    given = [
+    campaign_approvals = [
         CarriedApproval(
             approver_id=approval.approver_id, approver_name=approval.approver_name, step_up=approval.step_up
         )
@@ -123,7 +127,7 @@ def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid
     ]
     with transaction.atomic():
         ask_journey_of(here, member, journey=journey)
-        covered = carry_to_journey(journey, given, source=f"campaign {here.row.pk}", by=WORKER)
+        covered = carry_to_journey(journey, campaign_approvals, source=f"campaign {here.row.pk}", by=WORKER)
         cover_with_campaign(covered)
         return covered
 
@@ -145,10 +149,12 @@ def hold_journeys(here: LoadedCampaign) -> None:
 
     Their workers lock them before the head of the audit log, too: neither waits for the other for ever.
     """
-    mine = sorted(member.journey_id for member in here.members if member.journey_id and member.state in AT_WORK)
-    held = list(Journey.objects.select_for_update().filter(pk__in=mine).order_by("pk").values_list("pk", flat=True))
-    made = Rollout.objects.filter(journey_part__step__journey_id__in=held, state__in=ROLLOUT_HOLDS)
-    list(Rollout.objects.select_for_update().filter(pk__in=made.values("pk")).order_by("pk").values_list("pk"))
+    journey_ids = sorted(member.journey_id for member in here.members if member.journey_id and member.state in AT_WORK)
+    locked = list(
+        Journey.objects.select_for_update().filter(pk__in=journey_ids).order_by("pk").values_list("pk", flat=True)
+    )
+    rollouts = Rollout.objects.filter(journey_part__step__journey_id__in=locked, state__in=ROLLOUT_HOLDS)
+    list(Rollout.objects.select_for_update().filter(pk__in=rollouts.values("pk")).order_by("pk").values_list("pk"))
 
 
 def pause_journeys(here: LoadedCampaign, *, by: Actor, but: int = 0) -> None:
@@ -170,10 +176,10 @@ def resume_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
     Raises Conflict with the name of the cluster whose journey cannot be resumed; then nothing is.
     """
     for member in here.members:
-        made = member.journey
-        if made is None or made.state != "paused" or member.state not in AT_WORK:
+        journey = member.journey
+        if journey is None or journey.state != "paused" or member.state not in AT_WORK:
             continue
-        if not (member.paused_with or made.cause_code in STOPPED_WITH_ALL):
+        if not (member.paused_with or journey.cause_code in STOPPED_WITH_ALL):
             continue
         try:
             waits = not resume_with(member, person, by=by)
@@ -202,8 +208,8 @@ def resume_with(member: CampaignMember, person: Person, *, by: Actor, again: boo
 
 def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:
     """Raises Conflict `rollout_paused` if its rollout stopped by itself meanwhile: a person looks at that one first."""
-    made = Rollout.objects.filter(journey_part__step__journey_id=journey_id, state="paused")
-    if made.exclude(cause_code__in=sorted(ASKED_TO_PAUSE)).exists():
+    rollouts = Rollout.objects.filter(journey_part__step__journey_id=journey_id, state="paused")
+    if rollouts.exclude(cause_code__in=sorted(ASKED_TO_PAUSE)).exists():
         raise Conflict("its rollout stopped by itself: resume or end it there first", code="rollout_paused")
 
 

@@ -113,8 +113,8 @@ def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, 
         with transaction.atomic():
             hold_campaign(here)
             ask = member_journeys.cover_journey if covered else member_journeys.ask_journey_of
-            asked = ask(here, member, journey=row.pk)
-            waits = asked.state == "awaiting_approval"
+            journey = ask(here, member, journey=row.pk)
+            waits = journey.state == "awaiting_approval"
             code = (move.code or "approval_missing") if waits else ""
             verb = "campaign.member_covered" if covered else "campaign.member_asked"
             event = CampaignEvent(verb=verb, by=WORKER, code=code, detail={"journey": str(row.pk)})
@@ -194,8 +194,8 @@ def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -
         case _:
             with transaction.atomic():
                 event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=move.code)
-                told = member.journey.cause if member.journey and member.journey.cause_code == move.code else ""
-                store_member(here, member, then="stopped", event=event, cause_code=move.code, cause=told)
+                cause = member.journey.cause if member.journey and member.journey.cause_code == move.code else ""
+                store_member(here, member, then="stopped", event=event, cause_code=move.code, cause=cause)
                 CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
             transitions.reached("after_stop")
 
@@ -204,10 +204,10 @@ def _draft_hop(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
     """Drafts the journey of the next hop of the cluster and returns it. Raises as `draft_of`."""
     with transaction.atomic():
         hold_campaign(here)
-        made = member_journeys.draft_of(here, member)
-        event = CampaignEvent(verb="campaign.member_begun", by=WORKER, detail={"journey": str(made)})
-        begun = {"journey_id": made, "covered": False, "cause_code": "", "cause": ""}
+        journey_id = member_journeys.draft_of(here, member)
+        event = CampaignEvent(verb="campaign.member_begun", by=WORKER, detail={"journey": str(journey_id)})
+        begun = {"journey_id": journey_id, "covered": False, "cause_code": "", "cause": ""}
         store_member(here, member, then="preparing", event=event, **begun, hops_left=max(0, member.hops_left - 1))
-        CampaignJourney.objects.create(member=member, journey_id=made)
+        CampaignJourney.objects.create(member=member, journey_id=journey_id)
     transitions.reached("after_prepare")
-    return made
+    return journey_id

@@ -51,8 +51,8 @@ def preview_member(member_id: int) -> uuid.UUID | None:
     if member is None or member.campaign.state != "draft":
         return None
     if member.shown is None:
-        shown = _previewed(member)
-        CampaignMember.objects.filter(pk=member_id, shown__isnull=True).update(shown=msgspec.to_builtins(shown))
+        preview = _previewed(member)
+        CampaignMember.objects.filter(pk=member_id, shown__isnull=True).update(shown=msgspec.to_builtins(preview))
     left = CampaignMember.objects.filter(campaign_id=member.campaign_id, shown__isnull=True).exists()
     return None if left else member.campaign_id
 
@@ -65,24 +65,30 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
     here = load_campaign(campaign_id)
     if here.row.state != "draft" or any(member.shown is None for member in here.members):
         return
-    shown = _without_twins(sorted((shown_of(member) for member in here.members), key=lambda member: member.name))
-    joined = [member for member in shown if not member.cause]
+    previews = _without_twins(sorted((shown_of(member) for member in here.members), key=lambda member: member.name))
+    joined = [member for member in previews if not member.cause]
     recipe = here.recipe
     waves = in_waves([_placed(member) for member in joined], recipe)
-    plan = CampaignPlan(name=here.row.name, recipe=recipe, waves=waves, shown=tuple(shown), author=here.row.author_name)
+    plan = CampaignPlan(
+        name=here.row.name, recipe=recipe, waves=waves, shown=tuple(previews), author=here.row.author_name
+    )
     with transaction.atomic():
-        _store_members(here, shown, waves=waves)
+        _store_members(here, previews, waves=waves)
         CampaignWave.objects.bulk_create(CampaignWave(campaign=here.row, number=number) for number in range(len(waves)))
         here.row.digest = plan.digest
-        told = {"clusters": len(joined), "left_out": len(shown) - len(joined), "waves": [len(wave) for wave in waves]}
-        forecast = msgspec.to_builtins(campaign_forecast(shown))
+        detail = {
+            "clusters": len(joined),
+            "left_out": len(previews) - len(joined),
+            "waves": [len(wave) for wave in waves],
+        }
+        forecast = msgspec.to_builtins(campaign_forecast(previews))
         frozen = {"plan": canonical(plan), "digest": plan.digest, "risk": plan.risk or "", "forecast": forecast}
         if not joined:
-            event = CampaignEvent(verb="campaign.expired", by=WORKER, code="nothing_joins", detail=told)
+            event = CampaignEvent(verb="campaign.expired", by=WORKER, code="nothing_joins", detail=detail)
             ended = {"cause_code": "nothing_joins", "finished_at": timezone.now()}
             store_campaign(here, "expired", event=event, **frozen, **ended)
             return
-        event = CampaignEvent(verb="campaign.previewed", by=WORKER, detail=told)
+        event = CampaignEvent(verb="campaign.previewed", by=WORKER, detail=detail)
         store_campaign(here, "previewed", event=event, **frozen)
 
 
@@ -94,7 +100,7 @@ def missing_previews(campaign_id: uuid.UUID) -> list[int]:
 
 def _previewed(member: CampaignMember) -> MemberPreview:
     cluster = member.cluster
-    told = MemberPreview(
+    base = MemberPreview(
         cluster=str(member.cluster_id or ""),
         name=member.cluster_name,
         environment=member.environment,
@@ -105,19 +111,19 @@ def _previewed(member: CampaignMember) -> MemberPreview:
     )
     cause = _cause(member, cluster)
     if cause or cluster is None or cluster.latest_id is None:
-        return msgspec.structs.replace(told, cause=cause or "never_scanned")
+        return msgspec.structs.replace(base, cause=cause or "never_scanned")
     policy, recipe = policy_of(cluster.pk), recipe_of(member.campaign)
     try:
         report = report_of(cluster.latest_id)
         pace = Pace(policy.batch, policy.per_hour)
         choices = permitted_choices(cluster.pk, parameters=recipe.parameters, soak=recipe.soak_seconds)
-        shown = member_preview(told, report, recipe=recipe, pace=pace, choices=choices)
+        preview = member_preview(base, report, recipe=recipe, pace=pace, choices=choices)
     except (KarpdashError, ValueError, zlib.error):
-        return msgspec.structs.replace(told, cause="scan_unreadable")
-    shown = msgspec.structs.replace(shown, destroys=campaigns_may_destroy(cluster.pk))
-    risk: Risk = "destructive" if destroyed_by(shown) else recipe.covers
-    needed = approvals_by_cluster((cluster.pk,), risk)[cluster.pk] if shown.risk else 0
-    return msgspec.structs.replace(shown, approvals=needed)
+        return msgspec.structs.replace(base, cause="scan_unreadable")
+    preview = msgspec.structs.replace(preview, destroys=campaigns_may_destroy(cluster.pk))
+    risk: Risk = "destructive" if destroyed_by(preview) else recipe.covers
+    needed = approvals_by_cluster((cluster.pk,), risk)[cluster.pk] if preview.risk else 0
+    return msgspec.structs.replace(preview, approvals=needed)
 
 
 def _cause(member: CampaignMember, cluster: Cluster | None) -> str:
@@ -147,11 +153,11 @@ def _claimed(clusters: Iterable[uuid.UUID], *, campaign: Campaign) -> bool:
     return others.filter(campaign__state__in=sorted(CLAIMING)).exclude(campaign=campaign).exists()
 
 
-def _without_twins(shown: Iterable[MemberPreview]) -> list[MemberPreview]:
+def _without_twins(members: Iterable[MemberPreview]) -> list[MemberPreview]:
     """Of two registrations of one cluster the first joins: the second would be worked on twice."""
     previews: list[MemberPreview] = []
     seen: set[str] = set()
-    for member in shown:
+    for member in members:
         twin = not member.cause and member.uid and member.uid in seen
         previews.append(msgspec.structs.replace(member, cause="registered_twice") if twin else member)
         if not member.cause and member.uid:
@@ -163,18 +169,20 @@ def _placed(member: MemberPreview) -> Placed:
     return Placed(id=member.cluster, name=member.name, environment=member.environment, nodes=member.owned or 0)
 
 
-def _store_members(here: LoadedCampaign, shown: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]) -> None:
+def _store_members(
+    here: LoadedCampaign, previews: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]
+) -> None:
     places = {pk: (wave, place) for wave, ids in enumerate(waves) for place, pk in enumerate(ids)}
-    by_cluster = {one.cluster: one for one in shown}
+    by_cluster = {preview.cluster: preview for preview in previews}
     for member in here.members:
-        told = by_cluster.get(str(member.cluster_id or ""))
+        preview = by_cluster.get(str(member.cluster_id or ""))
         wave, place = places.get(str(member.cluster_id or ""), (0, member.place))
         member.wave, member.place = wave, place
-        if told is None or told.cause:
-            member.state, member.cause_code = "out", told.cause if told else "cluster_gone"
+        if preview is None or preview.cause:
+            member.state, member.cause_code = "out", preview.cause if preview else "cluster_gone"
         else:
-            member.hops_left, member.lands = len(told.hops), told.hops[-1].lands
-        if told is not None:
-            member.shown = msgspec.to_builtins(told)
+            member.hops_left, member.lands = len(preview.hops), preview.hops[-1].lands
+        if preview is not None:
+            member.shown = msgspec.to_builtins(preview)
     columns = ["wave", "place", "state", "cause_code", "hops_left", "lands", "shown"]
     CampaignMember.objects.bulk_update(here.members, columns, batch_size=200)

@@ -33,7 +33,7 @@ def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
     joined = here.joined
     clusters = _clusters([member.cluster_id for member in joined if member.cluster_id])
     waiting = [member.cluster_id for member in joined if member.cluster_id and member.state == "waiting"]
-    held = set(
+    busy_ids = set(
         Journey.objects.filter(cluster_id__in=waiting, state__in=sorted(PLANNED | HOLDING)).values_list(
             "cluster_id", flat=True
         )
@@ -43,7 +43,7 @@ def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
         state=here.row.state,  # type: ignore[arg-type]  # the column's choices are the states
         recipe=recipe,
         members=tuple(
-            _member_seen(here, member, clusters=clusters, held=member.cluster_id in held) for member in joined
+            _member_seen(here, member, clusters=clusters, held=member.cluster_id in busy_ids) for member in joined
         ),
         waves=tuple(
             WaveSeen(opened=wave.opened_at is not None, agreed=wave.agreed_at is not None, stops=wave.stops)
@@ -105,15 +105,15 @@ def hops_after(member: CampaignMember) -> int:
 
 
 def _journey_seen(here: LoadedCampaign, member: CampaignMember) -> JourneySeen | None:
-    made = member.journey
-    if made is None:
+    journey = member.journey
+    if journey is None:
         return None
-    compared = member.state == "preparing" and made.state == "previewed"
+    compared = member.state == "preparing" and journey.state == "previewed"
     return JourneySeen(
-        state=made.state,
-        cause_code=made.cause_code,
-        wait_code=made.wait_code,
-        differs=member_journeys.differences_of(here, member, journey=made) if compared else (),
+        state=journey.state,
+        cause_code=journey.cause_code,
+        wait_code=journey.wait_code,
+        differs=member_journeys.differences_of(here, member, journey=journey) if compared else (),
     )
 
 
@@ -123,5 +123,5 @@ def _halts(here: LoadedCampaign) -> str:
         return "kill_switch"
     if delivery_lag.why_blocked():
         return "audit"
-    held = len(campaign_approvals_valid(here.row, here.clusters))
-    return "approval_missing" if held < campaign_approvals_needed(here.row, here.clusters) else ""
+    count = len(campaign_approvals_valid(here.row, here.clusters))
+    return "approval_missing" if count < campaign_approvals_needed(here.row, here.clusters) else ""

@@ -45,65 +45,65 @@ class CampaignRequest:
     note: str = ""
 
 
-def checked_recipe(wanted: CampaignRequest) -> Recipe:
+def checked_recipe(request: CampaignRequest) -> Recipe:
     """The recipe of the request. Raises InvalidInput that names the field."""
-    if wanted.covers not in COVERABLE:
+    if request.covers not in COVERABLE:
         raise InvalidInput("low, medium or high", where="covers", code="bad_parameter")
-    if wanted.to and wanted.to not in HOPS and parse(wanted.to) is None and parse_minor(wanted.to) != wanted.to:
+    if request.to and request.to not in HOPS and parse(request.to) is None and parse_minor(request.to) != request.to:
         raise InvalidInput("a hop, a release or a minor, such as 1.0", where="to", code="bad_parameter")
-    _within("soak_seconds", wanted.soak_seconds, most=LONGEST_SOAK)
-    _within("gates", wanted.gates.soak_seconds, most=LONGEST_GATE_SOAK)
-    _within("gates", wanted.gates.most_stops, most=MOST_CLUSTERS)
-    if wanted.gates.person not in PERSON_GATES:
+    _within("soak_seconds", request.soak_seconds, most=LONGEST_SOAK)
+    _within("gates", request.gates.soak_seconds, most=LONGEST_GATE_SOAK)
+    _within("gates", request.gates.most_stops, most=MOST_CLUSTERS)
+    if request.gates.person not in PERSON_GATES:
         raise InvalidInput("never, first or every", where="gates", code="bad_parameter")
-    for most in (wanted.limits.at_once, wanted.limits.per_region, wanted.limits.per_environment):
+    for most in (request.limits.at_once, request.limits.per_region, request.limits.per_environment):
         _within("limits", most, most=MOST_CLUSTERS)
-    if wanted.limits.at_once < 1:
+    if request.limits.at_once < 1:
         raise InvalidInput("at least 1 at once", where="limits", code="out_of_range")
-    if not wanted.waves or len(wanted.waves) > MOST_WAVES:
+    if not request.waves or len(request.waves) > MOST_WAVES:
         raise InvalidInput(f"1 to {MOST_WAVES} waves", where="waves", code="out_of_range")
-    for size in wanted.waves:
+    for size in request.waves:
         _within("waves", size, most=MOST_CLUSTERS)
-    _refuse_settled(wanted)
-    if len(wanted.windows) > MOST_WINDOWS:
+    _refuse_settled(request)
+    if len(request.windows) > MOST_WINDOWS:
         raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
     return Recipe(
-        selection=wanted.selection,
-        to=wanted.to,
-        covers=wanted.covers,
-        parameters=_parameters(wanted.parameters),
-        soak_seconds=wanted.soak_seconds,
-        waves=wanted.waves,
-        order=wanted.order,
-        limits=wanted.limits,
-        gates=wanted.gates,
-        windows=tuple(checked_window(dict(window)) for window in wanted.windows),
-        stop_all=wanted.stop_all,
-        weighed=wanted.weighed.strip()[:LONGEST_NOTE],
-        accepts=wanted.accepts,
-        destroys=tuple(dict.fromkeys(wanted.destroys)),
-        unseen=wanted.unseen,
+        selection=request.selection,
+        to=request.to,
+        covers=request.covers,
+        parameters=_parameters(request.parameters),
+        soak_seconds=request.soak_seconds,
+        waves=request.waves,
+        order=request.order,
+        limits=request.limits,
+        gates=request.gates,
+        windows=tuple(checked_window(dict(window)) for window in request.windows),
+        stop_all=request.stop_all,
+        weighed=request.weighed.strip()[:LONGEST_NOTE],
+        accepts=request.accepts,
+        destroys=tuple(dict.fromkeys(request.destroys)),
+        unseen=request.unseen,
     )
 
 
-def _refuse_settled(wanted: CampaignRequest) -> None:
+def _refuse_settled(request: CampaignRequest) -> None:
     """Raises InvalidInput for what one approval cannot cover."""
-    if strange := sorted(set(wanted.destroys) - set(FORECAST)):
+    if strange := sorted(set(request.destroys) - set(FORECAST)):
         words = f"{strange[0][:60]!r} is no action whose objects can be told beforehand: {', '.join(FORECAST)}"
         raise InvalidInput(words, where="destroys", code="bad_parameter")
-    if wanted.accepts and not wanted.weighed.strip():
+    if request.accepts and not request.weighed.strip():
         raise InvalidInput("say why the warnings may stay", where="weighed", code="reason_needed")
 
 
-def _parameters(given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for name, values in given.items():
+def _parameters(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    by_action: dict[str, dict[str, Any]] = {}
+    for name, values in parameters.items():
         action = registry.find(name)
         if action is None:
             raise InvalidInput(f"there is no action {name[:60]!r}", where="parameters", code="unknown_action")
         full = checked(action, values)
-        found[name] = {key: full[key] for key in values}
-    return found
+        by_action[name] = {key: full[key] for key in values}
+    return by_action
 
 
 def _within(where: str, value: int, *, most: int) -> None:

@@ -46,8 +46,8 @@ def open_wave(
             verb="campaign.wave_agreed", by=by, code="agreed", words=note, detail={"wave": wave + 1}
         )  # fmt: skip
         store_campaign(here, "running", event=event, wait_code="", needs_person=False)
-        told = {"agreed_by": person.name, "agreed_at": timezone.now(), "note": note.strip()[:2000]}
-        CampaignWave.objects.filter(pk=following.pk).update(**told)
+        columns = {"agreed_by": person.name, "agreed_at": timezone.now(), "note": note.strip()[:2000]}
+        CampaignWave.objects.filter(pk=following.pk).update(**columns)
     return here.row
 
 
@@ -64,11 +64,16 @@ def leave_out(
         here, row = _member(campaign_id, person, member=member, version=version)
         if row.state not in ("waiting", "stopped", "asking"):
             raise Conflict(f"a cluster that is {row.state} is not taken out", code="moved")
-        told = {"cause_code": "left_out", "cause": reason.strip()[:2000], "claims": False, "ended_at": timezone.now()}
+        columns = {
+            "cause_code": "left_out",
+            "cause": reason.strip()[:2000],
+            "claims": False,
+            "ended_at": timezone.now(),
+        }
         event = CampaignEvent(verb="campaign.member_out", by=by, code="left_out", words=reason)
         alone = LoadedCampaign(here.row, here.waves, [row])
         member_journeys.hold_journeys(alone)
-        store_member(here, row, then="out", event=event, **told)
+        store_member(here, row, then="out", event=event, **columns)
         member_journeys.withdraw_journeys(alone, person, reason=reason, by=by)
     return here.row
 

@@ -157,8 +157,8 @@ def store_member(
     changed = {"state": then, "version": member.version + 1, "changed_at": now, **columns}
     with transaction.atomic():
         hold_campaign(here)
-        mine = CampaignMember.objects.filter(pk=member.pk, state=before, version=member.version)
-        if not mine.update(**changed):
+        rows = CampaignMember.objects.filter(pk=member.pk, state=before, version=member.version)
+        if not rows.update(**changed):
             raise Conflict("the campaign was changed meanwhile", code="moved")
         detail = {"cluster": member.cluster_name, "from": before, "to": then}
         _record(here.row, event, detail=detail, cluster=str(member.cluster_id or ""))
@@ -190,8 +190,8 @@ def campaign_name(row: Campaign) -> str:
 
 
 def _record(row: Campaign, event: CampaignEvent, *, detail: Mapping[str, Any], cluster: str = "") -> None:
-    told = {**detail, **event.detail} | ({"why": event.words} if event.words else {})
-    told |= {"cluster": event.about} if event.about else {}
+    full_detail = {**detail, **event.detail} | ({"why": event.words} if event.words else {})
+    full_detail |= {"cluster": event.about} if event.about else {}
     record(
         Event(
             verb=event.verb,
@@ -201,7 +201,7 @@ def _record(row: Campaign, event: CampaignEvent, *, detail: Mapping[str, Any], c
             cluster_id=cluster,
             plan_digest=row.digest,
             correlation=str(row.pk),
-            detail=told,
+            detail=full_detail,
         )
     )
     if event.tells:

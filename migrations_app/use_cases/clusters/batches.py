@@ -43,11 +43,11 @@ def label_each(cluster_ids: Collection[uuid.UUID], labels: Mapping[str, str]) ->
 
     Raises InvalidInput, which names the ids that are not there or may not be changed, and Conflict `derived`.
     """
-    wanted = set(cluster_ids)
-    if missing := wanted - set(permitted_ids(wanted, right="change")):
+    ids = set(cluster_ids)
+    if missing := ids - set(permitted_ids(ids, right="change")):
         raise _missing(missing)
     with transaction.atomic():
-        for cluster_id in sorted(wanted):
+        for cluster_id in sorted(ids):
             set_labels(cluster_id, labels)
 
 
@@ -66,8 +66,8 @@ def remove_all(names: Mapping[uuid.UUID, str]) -> None:
 
 
 def _missing(ids: Collection[uuid.UUID]) -> InvalidInput:
-    told = ", ".join(sorted(map(str, ids)))
-    return InvalidInput(f"not there, or not yours to change: {told}", where="clusters", code="no_such_cluster")
+    listing = ", ".join(sorted(map(str, ids)))
+    return InvalidInput(f"not there, or not yours to change: {listing}", where="clusters", code="no_such_cluster")
 
 
 @contextmanager

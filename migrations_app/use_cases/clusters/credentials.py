@@ -92,26 +92,26 @@ def _compared(cluster: Cluster, connection: Connection) -> SameCluster:
 def _uid_behind(connection: Connection) -> str:
     """The uid of the namespace kube-system there; empty if it cannot be read."""
     try:
-        with closing(open_writer(connection, reach=network_policy(), limits=SHORT)) as there:
-            return there.identity().kube_system_uid
+        with closing(open_writer(connection, reach=network_policy(), limits=SHORT)) as writer:
+            return writer.identity().kube_system_uid
     except ReadError:
         return ""
 
 
 def _known_uids(cluster: Cluster) -> set[str]:
     """The uids of kube-system: that of the scans; without it those of the newest plan and the stored kubeconfig."""
-    found = {cluster.kube_system_uid} - {""}
-    if found:
-        return found
+    uids = {cluster.kube_system_uid} - {""}
+    if uids:
+        return uids
     row = Rollout.objects.filter(cluster_id=cluster.pk).exclude(plan=b"").order_by("-made_at").first()
     if row is not None:
-        found.add(msgspec.json.decode(bytes(row.plan), type=Plan).identity.kube_system_uid)
+        uids.add(msgspec.json.decode(bytes(row.plan), type=Plan).identity.kube_system_uid)
     try:
         with connect_writer(cluster, within=SHORT) as writer:
-            found.add(writer.identity().kube_system_uid)
+            uids.add(writer.identity().kube_system_uid)
     except (ReadError, InvalidInput, InvalidSetting):
         pass
-    return found
+    return uids
 
 
 def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCluster) -> int:

@@ -93,7 +93,7 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
     except Unauthorized as refused:
         raise no_identity(refused) from None
     until = (timezone.now() + GOOD_FOR).replace(microsecond=0)
-    told = {
+    fields = {
         "region": place.region,
         "cluster": place.cluster,
         "account": place.account,
@@ -102,18 +102,18 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
         "by": by,
         "until": int(until.timestamp()),
     }
-    return _draft(_SIGNER.sign_object(told), told)
+    return _draft(_SIGNER.sign_object(fields), fields)
 
 
 def read_draft(text: str, *, by: str) -> AccessDraft:
     """The draft that this person was given. Raises InvalidInput `bad_draft` or `draft_expired`."""
     try:
-        told: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= LONGEST else {}
+        fields: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= LONGEST else {}
     except signing.BadSignature:
-        told = {}
-    if not told or told["by"] != by:
+        fields = {}
+    if not fields or fields["by"] != by:
         raise InvalidInput("karpdash gave no such draft to you; ask for a new one", code="bad_draft", where="draft")
-    access_draft = _draft(text.strip(), told)
+    access_draft = _draft(text.strip(), fields)
     if access_draft.expires_at <= timezone.now():
         raise InvalidInput("the draft is older than a week; ask for a new one", code="draft_expired", where="draft")
     return access_draft
@@ -124,14 +124,14 @@ def no_identity(refused: Unauthorized) -> Unauthorized | Conflict:
     return Conflict(NO_IDENTITY, code="no_identity") if refused.code == "no_identity" else refused
 
 
-def _draft(text: str, told: dict[str, Any]) -> AccessDraft:
+def _draft(text: str, fields: dict[str, Any]) -> AccessDraft:
     return AccessDraft(
         text=text,
-        place=AwsPlace(region=told["region"], cluster=told["cluster"], account=told["account"]),
-        external_id=told["external_id"],
-        principal=told["principal"],
-        by=told["by"],
-        expires_at=datetime.fromtimestamp(told["until"], UTC),
+        place=AwsPlace(region=fields["region"], cluster=fields["cluster"], account=fields["account"]),
+        external_id=fields["external_id"],
+        principal=fields["principal"],
+        by=fields["by"],
+        expires_at=datetime.fromtimestamp(fields["until"], UTC),
     )
 
 
@@ -221,13 +221,13 @@ def _complete(place: AwsPlace, entry: ClusterAccountAccess) -> AwsPlace:
     return replace(place, account=entry.account)
 
 
-def _of_the_form(wrong: KarpdashError) -> InvalidInput:
+def _of_the_form(error: KarpdashError) -> InvalidInput:
     """The error as one of the form field that a person can change; the original place stays in the text."""
-    if isinstance(wrong, Forbidden):
-        return InvalidInput(wrong.message, code="role_too_narrow", where="role_arn")
-    if wrong.where == "role_arn":
-        return InvalidInput(wrong.message, code=wrong.code, where="role_arn")
-    return InvalidInput(str(wrong), code=wrong.code, where="draft")
+    if isinstance(error, Forbidden):
+        return InvalidInput(error.message, code="role_too_narrow", where="role_arn")
+    if error.where == "role_arn":
+        return InvalidInput(error.message, code=error.code, where="role_arn")
+    return InvalidInput(str(error), code=error.code, where="draft")
 
 
 WITH_ACCESS = (Cluster.Source.EKS, Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER)
@@ -236,8 +236,8 @@ WITH_ACCESS = (Cluster.Source.EKS, Cluster.Source.KUBECONFIG, Cluster.Source.IN_
 
 def try_eks(draft: str, *, role_arn: str, by: str) -> AccessTest:
     """Tests a registration including the API server, and stores nothing. Raises InvalidInput for the draft."""
-    told = read_draft(draft, by=by)
-    return try_access(entry_of_draft(told, role_arn=role_arn), told.place, with_server=True)
+    access = read_draft(draft, by=by)
+    return try_access(entry_of_draft(access, role_arn=role_arn), access.place, with_server=True)
 
 
 def register_eks(draft: str, details: Details, *, role_arn: str) -> uuid.UUID:
@@ -246,9 +246,9 @@ def register_eks(draft: str, details: Details, *, role_arn: str) -> uuid.UUID:
     Raises InvalidInput for the draft, the role or the cluster, Conflict for a taken name or a used draft, ReadError
     when AWS does not answer.
     """
-    told = read_draft(draft, by=details.by)
+    access = read_draft(draft, by=details.by)
     row = new_row(details, source=Cluster.Source.EKS)
-    entry, connection = proven(told, role_arn=role_arn)
+    entry, connection = proven(access, role_arn=role_arn)
     row.server, row.eks_arn = connection.server.url, connection.context
     row.role_arn, row.external_id = entry.role_arn, entry.external_id
     return stored(row, None)
@@ -257,9 +257,9 @@ def register_eks(draft: str, details: Details, *, role_arn: str) -> uuid.UUID:
 def try_new_access(cluster_id: uuid.UUID, draft: str, *, role_arn: str, by: str) -> AccessTest:
     """As `try_eks`, for a registered cluster. Raises NotFound, InvalidInput."""
     cluster = _may_have_access(cluster_id)
-    told = read_draft(draft, by=by)
+    access = read_draft(draft, by=by)
     tried = try_access(
-        entry_of_draft(told, role_arn=role_arn), told.place, with_server=cluster.source == Cluster.Source.EKS
+        entry_of_draft(access, role_arn=role_arn), access.place, with_server=cluster.source == Cluster.Source.EKS
     )
     return replace(tried, note=_note(cluster, tried))
 

@@ -73,29 +73,29 @@ def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
     """
     with transaction.atomic():
         row = _held(group_id, version=version)
-        there = list(row.clusters.values_list("pk", flat=True))
-        held = Waiver.objects.filter(holding(timezone.now()), scope__group=row)
-        for waiver in list(held):
+        cluster_ids = list(row.clusters.values_list("pk", flat=True))
+        waivers = Waiver.objects.filter(holding(timezone.now()), scope__group=row)
+        for waiver in list(waivers):
             Waiver.objects.filter(pk=waiver.pk).update(revoked_at=timezone.now(), revoked_by_name=actor().name)
             record_audit_event(
                 "waiver.revoked", f"check {waiver.check_id}", waiver=str(waiver.pk), why="the group is removed"
             )
-        told: dict[str, Any] = {"clusters": len(there), "roles": row.grants.count()}
-        told |= {"interval_seconds": row.interval_seconds}
-        record_audit_event("group.removed", row.name, group=str(group_id), **told)
+        detail: dict[str, Any] = {"clusters": len(cluster_ids), "roles": row.grants.count()}
+        detail |= {"interval_seconds": row.interval_seconds}
+        record_audit_event("group.removed", row.name, group=str(group_id), **detail)
         row.delete()
-        _retime(Cluster.objects.filter(pk__in=there))
+        _retime(Cluster.objects.filter(pk__in=cluster_ids))
 
 
 def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: bool) -> int:
-    wanted = set(cluster_ids)
+    ids = set(cluster_ids)
     with transaction.atomic():
         row = _held(group_id)
-        there = set(row.clusters.values_list("pk", flat=True))
-        found = dict(Cluster.objects.filter(pk__in=wanted).values_list("pk", "name"))
-        if wanted - set(found):
+        member_ids = set(row.clusters.values_list("pk", flat=True))
+        name_of = dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name"))
+        if ids - set(name_of):
             raise NotFound("no such cluster")
-        moved = wanted - there if into else wanted & there
+        moved = ids - member_ids if into else ids & member_ids
         if into:
             _refuse_real(row, moved)
         if not moved:
@@ -103,7 +103,7 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
         change = row.clusters.add if into else row.clusters.remove
         change(*Cluster.objects.filter(pk__in=moved).only("pk"))
         ClusterGroup.objects.filter(pk=row.pk).update(version=row.version + 1)
-        names = sorted(found[one] for one in moved)
+        names = sorted(name_of[pk] for pk in moved)
         verb = "group.joined" if into else "group.left"
         record_audit_event(verb, row.name, group=str(group_id), number=len(names), clusters=names[:NAMED])
         _retime(Cluster.objects.filter(pk__in=moved))

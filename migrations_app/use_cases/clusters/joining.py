@@ -78,8 +78,8 @@ def _locked(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
     rows = {row.pk: row for row in Cluster.objects.select_for_update().filter(pk__in=ids).order_by("pk")}
     if len(rows) < len(set(ids)):
         raise NotFound("no such cluster")
-    held: tuple[Manager[Any], ...] = (Rollout.objects, Journey.objects, CampaignMember.objects)
-    for table in held:
+    tables: tuple[Manager[Any], ...] = (Rollout.objects, Journey.objects, CampaignMember.objects)
+    for table in tables:
         list(table.select_for_update().filter(cluster_id__in=ids).order_by("pk").values_list("pk"))
     return rows[stays], rows[ends]
 
@@ -87,11 +87,14 @@ def _locked(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
 def _recorded(preview: JoinPreview, kept: Cluster, *, gone: Cluster) -> None:
     """Two events, so that the log of either registration tells where the other one is."""
     numbers = ("snapshots", "scans", "rollouts", "journeys", "campaigns", "waivers_over", "roles", "plans_expire")
-    told: dict[str, Any] = {name: getattr(preview, name) for name in numbers}
-    told |= {"waivers": list(preview.waivers), "groups": list(preview.groups), "digest": preview.digest}
-    told |= {"labels": {label.key: [label.stays, label.value] for label in preview.labels}, "uid": kept.kube_system_uid}
+    detail: dict[str, Any] = {name: getattr(preview, name) for name in numbers}
+    detail |= {"waivers": list(preview.waivers), "groups": list(preview.groups), "digest": preview.digest}
+    detail |= {
+        "labels": {label.key: [label.stays, label.value] for label in preview.labels},
+        "uid": kept.kube_system_uid,
+    }
     with_: Mapping[str, str] = {"joined": str(gone.pk), "joined_name": gone.name}
-    record_audit_event("cluster.joined", kept.name, cluster_id=kept.pk, **with_, **told)
+    record_audit_event("cluster.joined", kept.name, cluster_id=kept.pk, **with_, **detail)
     into: Mapping[str, str] = {"into": str(kept.pk), "into_name": kept.name, "server": gone.server}
     record_audit_event("cluster.joined_into", gone.name, cluster_id=gone.pk, **into)
 
@@ -105,18 +108,20 @@ def _move(kept: Cluster, gone: Cluster) -> None:
     known = LegacyDay.objects.filter(cluster=kept)
     days.exclude(day__in=list(known.values_list("day", flat=True))).update(cluster=kept)
     parts = FleetScanPart.objects.filter(cluster=kept)
-    taken = list(parts.values_list("fleet_scan_id", flat=True))
-    FleetScanPart.objects.filter(cluster=gone).exclude(fleet_scan_id__in=taken).update(cluster=kept)
-    mine = CampaignMember.objects.filter(cluster=kept)
-    theirs = CampaignMember.objects.filter(cluster=gone, campaign__state__in=OVER_STATES)
-    theirs.exclude(campaign_id__in=list(mine.values_list("campaign_id", flat=True))).update(cluster=kept)
+    fleet_scans = list(parts.values_list("fleet_scan_id", flat=True))
+    FleetScanPart.objects.filter(cluster=gone).exclude(fleet_scan_id__in=fleet_scans).update(cluster=kept)
+    memberships = CampaignMember.objects.filter(cluster=kept)
+    gone_memberships = CampaignMember.objects.filter(cluster=gone, campaign__state__in=OVER_STATES)
+    gone_memberships.exclude(campaign_id__in=list(memberships.values_list("campaign_id", flat=True))).update(
+        cluster=kept
+    )
     _move_requests(kept, gone)
 
 
 def _move_requests(kept: Cluster, gone: Cluster) -> None:
     """Moves pull requests but previews, and but those whose fix has an open one of `kept` already."""
     active = (PullRequest.State.OPENING, PullRequest.State.OPEN)
-    there = set(PullRequest.objects.filter(cluster=kept, state__in=active).values_list("check_id", "hop"))
-    made = PullRequest.objects.filter(cluster=gone).exclude(state=PullRequest.State.PREVIEWED)
-    moved = [row.pk for row in made if row.state not in active or (row.check_id, row.hop) not in there]
+    open_fixes = set(PullRequest.objects.filter(cluster=kept, state__in=active).values_list("check_id", "hop"))
+    requests = PullRequest.objects.filter(cluster=gone).exclude(state=PullRequest.State.PREVIEWED)
+    moved = [row.pk for row in requests if row.state not in active or (row.check_id, row.hop) not in open_fixes]
     PullRequest.objects.filter(pk__in=moved).update(cluster=kept)

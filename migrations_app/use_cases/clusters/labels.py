@@ -19,12 +19,12 @@ MOST = 30
 _KEY = re.compile(r"[a-z0-9](?:[a-z0-9._/-]{0,61}[a-z0-9])?", re.ASCII)
 
 
-def set_labels(cluster_id: uuid.UUID, wanted: Mapping[str, str], *, version: int | None = None) -> int:
+def set_labels(cluster_id: uuid.UUID, labels: Mapping[str, str], *, version: int | None = None) -> int:
     """Sets labels and returns the cluster's new version. An empty value removes a label; other labels stay.
 
     Raises NotFound also without the right to change it, InvalidInput, and Conflict `stale` or `derived`.
     """
-    said = checked(wanted)
+    clean = checked(labels)
     with transaction.atomic():
         row = (
             Cluster.objects.select_for_update()
@@ -36,72 +36,74 @@ def set_labels(cluster_id: uuid.UUID, wanted: Mapping[str, str], *, version: int
             raise NotFound("no such cluster")
         if version is not None and version != row.version:
             raise Conflict("the cluster was changed meanwhile", code="stale")
-        return label_row(row, said)
+        return label_row(row, clean)
 
 
-def label_all(cluster_ids: Iterable[uuid.UUID], wanted: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
+def label_all(cluster_ids: Iterable[uuid.UUID], labels: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
     """Labels several clusters. Returns how many were labelled, and the names of those that refused the labels.
 
     Clusters that the caller may not change are skipped. Raises InvalidInput for unusable labels.
     """
-    said = checked(wanted)
+    clean = checked(labels)
     refused: list[str] = []
     done = 0
     with transaction.atomic():
         rows = _changeable()
         for row in rows.filter(pk__in=set(cluster_ids)).order_by("pk"):
             try:
-                label_row(row, said)
+                label_row(row, clean)
                 done += 1
             except (InvalidInput, Conflict):
                 refused.append(row.name)
     return done, tuple(sorted(refused))
 
 
-def checked(wanted: Mapping[str, str]) -> dict[str, str]:
+def checked(labels: Mapping[str, str]) -> dict[str, str]:
     """The labels, stripped of surrounding spaces. Raises InvalidInput for an invalid key or value."""
-    said = {key.strip(): value.strip() for key, value in wanted.items()}
-    for key, value in said.items():
+    clean = {key.strip(): value.strip() for key, value in labels.items()}
+    for key, value in clean.items():
         if not _KEY.fullmatch(key):
             raise InvalidInput("a key has 1 to 63 of a-z 0-9 . _ / -, with a letter or digit at both ends", where="key")
         longest = LONGEST_ENVIRONMENT if key == ENVIRONMENT else LONGEST_VALUE
         if len(value) > longest or not value.isprintable() or "," in value:
             raise InvalidInput(f"at most {longest} printable characters, and no comma", where="value")
-    return said
+    return clean
 
 
 def _changeable() -> QuerySet[Cluster]:
     return Cluster.objects.select_for_update().defer("sealed").filter(visible("pk", right="change"))
 
 
-def label_row(row: Cluster, said: Mapping[str, str]) -> int:
+def label_row(row: Cluster, labels: Mapping[str, str]) -> int:
     """Stores the differences with an audit event. Raises Conflict `derived` before anything is stored."""
     known = place_in(row.eks_arn)
     for key in DERIVED:
-        if key in said and key in known and said[key] != known[key]:
+        if key in labels and key in known and labels[key] != known[key]:
             raise Conflict(f"the {key} stands in the cluster's ARN: {known[key]}", code="derived")
-    had = dict(row.labels.values_list("key", "value")) | {ENVIRONMENT: row.environment}
+    before = dict(row.labels.values_list("key", "value")) | {ENVIRONMENT: row.environment}
     moved = {
-        key: [had.get(key, ""), value] for key, value in said.items() if had.get(key, "") != value and key not in known
+        key: [before.get(key, ""), value]
+        for key, value in labels.items()
+        if before.get(key, "") != value and key not in known
     }
     if not moved:
         return row.version
-    _refuse_too_many(had, said)
+    _refuse_too_many(before, labels)
     _store(row, {key: pair[1] for key, pair in moved.items()})
     record_audit_event("cluster.labelled", row.name, cluster_id=row.pk, changes=moved)
     return row.version
 
 
-def _refuse_too_many(had: Mapping[str, str], said: Mapping[str, str]) -> None:
-    if sum(bool(value) for value in (dict(had) | dict(said)).values()) > MOST:
+def _refuse_too_many(before: Mapping[str, str], labels: Mapping[str, str]) -> None:
+    if sum(bool(value) for value in (dict(before) | dict(labels)).values()) > MOST:
         raise InvalidInput(f"a cluster has {MOST} labels at most", where="labels")
 
 
-def _store(row: Cluster, said: Mapping[str, str]) -> None:
-    row.environment = said.get(ENVIRONMENT, row.environment)
+def _store(row: Cluster, labels: Mapping[str, str]) -> None:
+    row.environment = labels.get(ENVIRONMENT, row.environment)
     row.version += 1
     row.save(update_fields=["environment", "version"])
-    for key, value in said.items():
+    for key, value in labels.items():
         if key == ENVIRONMENT:
             continue
         if value:

@@ -18,12 +18,12 @@ def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) ->
     """Saves the query as a view, replacing one's own view of that name. Returns its id. Raises InvalidInput."""
     called = _checked(name, query)
     with transaction.atomic():
-        mine = SavedView.objects.filter(owner_id=person_id)
-        if mine.exclude(name=called).count() >= MOST:
+        views = SavedView.objects.filter(owner_id=person_id)
+        if views.exclude(name=called).count() >= MOST:
             raise InvalidInput(f"{MOST} views are kept at most; remove one first", where="name")
-        told: dict[str, Any] = {"query": query.lstrip("?"), "shared": shared}
-        row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=called, defaults=told)
-        record_audit_event("view.kept", called, view=str(row.pk), **told)
+        columns: dict[str, Any] = {"query": query.lstrip("?"), "shared": shared}
+        row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=called, defaults=columns)
+        record_audit_event("view.kept", called, view=str(row.pk), **columns)
     return row.pk
 
 

@@ -56,17 +56,17 @@ def collect_aws(api: AwsApi, inventory: Inventory, *, releases: Sequence[str] | 
     place = replace(api.place, account=identity.items[0].account)
     cluster = part(lambda: read_one(api.cluster()))
     reading = AwsReading(api=api, inventory=inventory, place=place, cluster=cluster)
-    asked = _running(inventory) if releases is None else tuple(releases)
-    return AwsSeen(place=place, identity=identity, cluster=cluster, **_parts(reading, asked))
+    versions = _running(inventory) if releases is None else tuple(releases)
+    return AwsSeen(place=place, identity=identity, cluster=cluster, **_parts(reading, versions))
 
 
 def _stop(api: AwsApi, identity: Part[Caller]) -> Unseen | None:
     if isinstance(identity, Unseen):
         return identity
-    reached, wanted = identity.items[0].account, api.place.account
-    if not wanted or reached == wanted:
+    reached, expected = identity.items[0].account, api.place.account
+    if not expected or reached == expected:
         return None
-    return Unseen("wrong_account", f"these credentials are of account {reached}, the cluster is in {wanted}")
+    return Unseen("wrong_account", f"these credentials are of account {reached}, the cluster is in {expected}")
 
 
 def _nothing(api: AwsApi, inventory: Inventory, *, identity: Part[Caller], why: Unseen) -> AwsSeen:
@@ -91,12 +91,12 @@ def _parts(reading: AwsReading, releases: Sequence[str]) -> dict[str, Any]:
         **capacity_jobs(reading),
     }
     with ThreadPoolExecutor(PARALLEL, thread_name_prefix="aws") as pool:
-        found = dict(zip(jobs, pool.map(part, jobs.values()), strict=True))
-    found["node_roles"] = part(lambda: node_roles(reading, found["instance_profiles"]))
-    found["aws_auth"] = auth_rows(reading.inventory.aws_auth)
-    site = site_of(reading, found["node_roles"])
-    found["simulation"] = simulation(reading, found["controller_roles"], releases=releases, site=site)
-    return found
+        parts = dict(zip(jobs, pool.map(part, jobs.values()), strict=True))
+    parts["node_roles"] = part(lambda: node_roles(reading, parts["instance_profiles"]))
+    parts["aws_auth"] = auth_rows(reading.inventory.aws_auth)
+    site = site_of(reading, parts["node_roles"])
+    parts["simulation"] = simulation(reading, parts["controller_roles"], releases=releases, site=site)
+    return parts
 
 
 def _queue(reading: AwsReading) -> Part[Queue]:
@@ -155,8 +155,8 @@ def hand_in(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
     """
     if not documents:
         return collected
-    found = _handed_in(documents, arn=controller_role(collected.inventory))
-    return _with(collected, replace(collected.inventory.aws, controller_roles=found), seconds=0.0)
+    roles = _handed_in(documents, arn=controller_role(collected.inventory))
+    return _with(collected, replace(collected.inventory.aws, controller_roles=roles), seconds=0.0)
 
 
 def _handed_in(documents: Mapping[str, bytes], *, arn: str) -> Part[ControllerRole]:

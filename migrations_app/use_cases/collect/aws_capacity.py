@@ -35,7 +35,7 @@ def _subnets(reading: AwsReading) -> Part[Subnet]:
     if isinstance(reading.cluster, Unseen):
         return reading.cluster
     classes = (reading.inventory.ec2nodeclasses, reading.inventory.awsnodetemplates)
-    if hidden := [one for one in classes if isinstance(one, Unseen)]:
+    if hidden := [node_classes for node_classes in classes if isinstance(node_classes, Unseen)]:
         return hidden[0]
     vpc = next((cluster.vpc for cluster in reading.cluster.items), "")
     if not vpc:
@@ -66,14 +66,14 @@ def collect_capacity(api: AwsApi | None, inventory: Inventory) -> AwsSeen:
         return unread_capacity(identity)
     account = identity.items[0].account
     if api.place.account not in ("", account):
-        told = f"these credentials are of account {account}, the cluster is in {api.place.account}"
-        return unread_capacity(Unseen("wrong_account", told))
+        words = f"these credentials are of account {account}, the cluster is in {api.place.account}"
+        return unread_capacity(Unseen("wrong_account", words))
     place = replace(api.place, account=account)
     cluster = part(lambda: read_one(api.cluster()))
     jobs = capacity_jobs(AwsReading(api=api, inventory=inventory, place=place, cluster=cluster))
     with ThreadPoolExecutor(len(jobs), thread_name_prefix="capacity") as pool:
-        found: dict[str, Any] = dict(zip(jobs, pool.map(part, jobs.values()), strict=True))
-    return AwsSeen(place=place, identity=identity, cluster=cluster, **found)
+        parts: dict[str, Any] = dict(zip(jobs, pool.map(part, jobs.values()), strict=True))
+    return AwsSeen(place=place, identity=identity, cluster=cluster, **parts)
 
 
 def unread_capacity(reason: Unseen) -> AwsSeen:

@@ -34,17 +34,17 @@ def part(read: Callable[[], Part[T]]) -> Part[T]:
         return Unseen(reason.code, reason.message)
 
 
-def read_one(found: T | None) -> Seen[T]:
+def read_one(value: T | None) -> Seen[T]:
     """The part of a single object: empty if AWS has none."""
-    return Seen(() if found is None else (found,))
+    return Seen(() if value is None else (value,))
 
 
-def each(given: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callable[[S], str]) -> Part[T]:
+def each(items: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callable[[S], str]) -> Part[T]:
     """A part of several objects. Those that could not be read are quarantined; Unseen when none could be read."""
     good: list[T] = []
     bad: list[UnparsableObject] = []
     reasons: list[Unseen] = []
-    for item in given:
+    for item in items:
         try:
             good.append(read(item))
         except ReadError as reason:
@@ -56,8 +56,8 @@ def each(given: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callabl
 def role_part(reading: AwsReading, arn: RoleArn) -> Part[Role]:
     """The role with exactly that ARN; empty if there is none, Unseen if it is in an account that is not read."""
     if arn.account != reading.place.account:
-        told = f"the role is in account {arn.account}; these credentials read account {reading.place.account}"
-        return Unseen("other_account", told)
+        words = f"the role is in account {arn.account}; these credentials read account {reading.place.account}"
+        return Unseen("other_account", words)
 
     def read() -> Part[Role]:
         role = reading.api.role(arn.name)
@@ -71,7 +71,7 @@ def policies(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
     """All policies of a role, attached ones first. Unseen if any is unreadable, since each could allow or deny."""
     if isinstance(role, Unseen):
         return role
-    return part(lambda: Seen(tuple(document for found in role.items for document in _documents(reading, found.name))))
+    return part(lambda: Seen(tuple(document for item in role.items for document in _documents(reading, item.name))))
 
 
 def _documents(reading: AwsReading, role: str) -> list[PolicyDocument]:
@@ -84,7 +84,7 @@ def boundary(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
     """The permissions boundary of a role; empty if it has none."""
     if isinstance(role, Unseen):
         return role
-    arns = [found.boundary_arn for found in role.items if found.boundary_arn]
+    arns = [item.boundary_arn for item in role.items if item.boundary_arn]
     return part(lambda: Seen(tuple(_whole(reading.api.managed_policy(arn)) for arn in arns)))
 
 

@@ -41,10 +41,12 @@ def instance_profiles(reading: AwsReading) -> Part[InstanceProfile]:
     named = aws_named.instance_profiles(reading.inventory)
     if isinstance(named, Unseen):
         return named
-    found = each(named.items, lambda item: _profile(reading, item), kind="InstanceProfile", name=lambda item: item.name)
-    if isinstance(found, Unseen):
-        return found
-    return replace(found, quarantined=(*named.quarantined, *found.quarantined))
+    profiles = each(
+        named.items, lambda item: _profile(reading, item), kind="InstanceProfile", name=lambda item: item.name
+    )
+    if isinstance(profiles, Unseen):
+        return profiles
+    return replace(profiles, quarantined=(*named.quarantined, *profiles.quarantined))
 
 
 def _profile(reading: AwsReading, named: NameWithSources) -> InstanceProfile:
@@ -77,7 +79,7 @@ def _doubts(profiles: Part[InstanceProfile]) -> tuple[UnparsableObject, ...]:
 
 def _role(reading: AwsReading, named: NameWithSources) -> NodeRole:
     role: Part[Role] = part(lambda: read_one(reading.api.role(named.name)))
-    names = [found.name for found in role.items]
+    names = [item.name for item in role.items]
     if isinstance(role, Unseen):
         return NodeRole(name=named.name, role=role, policies=role, inline=role, access_entry=role, named_by=named.by)
     return NodeRole(
@@ -93,12 +95,12 @@ def _role(reading: AwsReading, named: NameWithSources) -> NodeRole:
 def _access_entry(reading: AwsReading, role: Seen[Role]) -> Part[AccessEntry]:
     if isinstance(reading.cluster, Unseen):
         return reading.cluster
-    asked = [found.arn for cluster in reading.cluster.items if cluster.asks_access_entries for found in role.items]
-    return part(lambda: Seen(tuple(entry for arn in asked if (entry := reading.api.access_entry(arn)))))
+    arns = [item.arn for cluster in reading.cluster.items if cluster.asks_access_entries for item in role.items]
+    return part(lambda: Seen(tuple(entry for arn in arns if (entry := reading.api.access_entry(arn)))))
 
 
 ASSUMED = "aws.assumeRoleARN"
-_Found = tuple[FoundBy, str, ServiceAccountRef]
+_Candidate = tuple[FoundBy, str, ServiceAccountRef]
 
 
 def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
@@ -109,24 +111,24 @@ def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
     accounts = controller_accounts(reading.inventory)
     if isinstance(accounts, Unseen):
         return accounts
-    found: list[_Found] = []
+    candidates: list[_Candidate] = []
     bad: list[UnparsableObject] = list(accounts.quarantined)
     for account in accounts.items:
         by_account = _of_account(reading, account)
         if isinstance(by_account, Unseen):
             return by_account
-        found += by_account.items
+        candidates += by_account.items
         bad += by_account.quarantined
     assumed = setting(reading.inventory, ASSUMED)
     if isinstance(assumed, Unseen):
         bad.append(UnparsableObject("Deployment", "", "karpenter", "", f"assume-role setting: {assumed.detail}"))
-    found += [("assume_role", arn, ServiceAccountRef("", "", "")) for arn in assumed.items]
-    return Seen(tuple(_read(reading, one) for one in found), None, tuple(bad))
+    candidates += [("assume_role", arn, ServiceAccountRef("", "", "")) for arn in assumed.items]
+    return Seen(tuple(_read(reading, candidate) for candidate in candidates), None, tuple(bad))
 
 
-def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]:
+def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Candidate]:
     """The roles of one service account. Without access to associations, its annotation counts, with a doubt."""
-    annotated: list[_Found] = [("irsa", account.annotated, account)] if account.annotated else []
+    annotated: list[_Candidate] = [("irsa", account.annotated, account)] if account.annotated else []
     try:
         associated = list(_associated(reading, account))
     except ReadError as reason:
@@ -134,27 +136,27 @@ def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]
             return Unseen(reason.code, reason.message)
         doubt = UnparsableObject("PodIdentityAssociation", account.namespace, account.name, "", reason.message)
         return Seen(tuple(annotated), None, (doubt,))
-    found = [*associated, *annotated]
-    return Seen(tuple(found)) if found else _from_environment(reading, account)
+    candidates = [*associated, *annotated]
+    return Seen(tuple(candidates)) if candidates else _from_environment(reading, account)
 
 
-def _associated(reading: AwsReading, account: ServiceAccountRef) -> Iterator[_Found]:
+def _associated(reading: AwsReading, account: ServiceAccountRef) -> Iterator[_Candidate]:
     for association in reading.api.associations(namespace=account.namespace, service_account=account.name):
         yield "pod_identity", association.role_arn, account
         if association.target_role_arn:
             yield "pod_identity_target", association.target_role_arn, account
 
 
-def _from_environment(reading: AwsReading, account: ServiceAccountRef) -> Part[_Found]:
-    given = dict(own_credentials(reading.inventory))
-    if "AWS_ACCESS_KEY_ID" in given:
+def _from_environment(reading: AwsReading, account: ServiceAccountRef) -> Part[_Candidate]:
+    environment = dict(own_credentials(reading.inventory))
+    if "AWS_ACCESS_KEY_ID" in environment:
         return Unseen("not_asked", "the controller has access keys in its environment; whose they are cannot be told")
-    arn = given.get("AWS_ROLE_ARN", "")
+    arn = environment.get("AWS_ROLE_ARN", "")
     return Seen((("environment", arn, account),) if arn else ())
 
 
-def _read(reading: AwsReading, found: _Found) -> ControllerRole:
-    found_by, arn, account = found
+def _read(reading: AwsReading, candidate: _Candidate) -> ControllerRole:
+    found_by, arn, account = candidate
     parsed = read_role_arn(arn)
     role = role_part(reading, parsed) if parsed else Unseen("bad_name", f"{arn[:100]!r} is not the ARN of a role")
     return ControllerRole(
@@ -197,7 +199,7 @@ def simulation(
 
 def _unread(role: ControllerRole) -> Unseen | None:
     parts: tuple[Part[object], ...] = (role.role, role.policies, role.boundary)
-    return next((found for found in parts if isinstance(found, Unseen)), None)
+    return next((item for item in parts if isinstance(item, Unseen)), None)
 
 
 def _checked(reading: AwsReading, role: ControllerRole, *, release: str, site: AwsSite) -> tuple[CrossCheck, ...]:

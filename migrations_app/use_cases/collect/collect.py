@@ -44,9 +44,9 @@ class PartsRun:
     def read(self, job: "readers.Job") -> None:
         """Runs one job and stores its parts. Read errors are stored as Unseen, not raised."""
         started = time.monotonic()
-        found = self._blocked(job) or self._doubted(job, self._asked(job))
+        parts = self._blocked(job) or self._doubted(job, self._asked(job))
         for name in job.gives:
-            self.parts[name] = found[name]
+            self.parts[name] = parts[name]
             self.seconds[name] = round(time.monotonic() - started, 3)
             if self.on_part:
                 self.on_part(name, len(self.parts))
@@ -60,16 +60,16 @@ class PartsRun:
         except ReadError as reason:
             return {name: Unseen(reason.code, reason.message) for name in job.gives}
 
-    def _doubted(self, job: "readers.Job", found: "Parts") -> "Parts":
+    def _doubted(self, job: "readers.Job", parts: "Parts") -> "Parts":
         """Objects that tell where to look and could not be read leave what was found there in doubt as well.
 
         Not those of discovery: what it fails to tell is refused where it is needed.
         """
         needed = (self.parts[name] for name in job.needs if name != "discovery")
-        bad = tuple(one for part in needed if isinstance(part, Seen) for one in part.quarantined)
+        bad = tuple(unparsable for part in needed if isinstance(part, Seen) for unparsable in part.quarantined)
         return {
             name: replace(part, quarantined=(*part.quarantined, *bad)) if isinstance(part, Seen) and bad else part
-            for name, part in found.items()
+            for name, part in parts.items()
         }
 
     def _blocked(self, job: "readers.Job") -> "Parts":
@@ -79,7 +79,7 @@ class PartsRun:
                 # Not the code of the other part: if that one is forbidden, granting rights to this one would not help.
                 why = f"{name} could not be read ({part.why}), which tells where to look"
                 code = "not_asked" if part.why == "forbidden" else part.why
-                return {given: Unseen(code, why, part.behind or Behind(name, part.why)) for given in job.gives}
+                return {part_name: Unseen(code, why, part.behind or Behind(name, part.why)) for part_name in job.gives}
         return {}
 
 
@@ -128,10 +128,10 @@ def taken_at(api: ClusterApi, now: str) -> str:
 
 def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
     """A line about documents of a bundle without a readable kind: a check may depend on any of them."""
-    told = api.clock()
-    if told.passed_over:
+    clock = api.clock()
+    if clock.passed_over:
         why = "no kind or no apiVersion that can be read"
-        yield PartLine(name=DOCUMENTS, seen=True, count=told.documents, quarantined=told.passed_over, detail=why)
+        yield PartLine(name=DOCUMENTS, seen=True, count=clock.documents, quarantined=clock.passed_over, detail=why)
 
 
 def _read_as(part: Seen[Any]) -> str:

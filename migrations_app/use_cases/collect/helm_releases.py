@@ -20,11 +20,11 @@ class _ReleaseSearch:
 
     def take(self, page: ListPage) -> None:
         for item in page.items:
-            found = read_release(bytes(item), home=self.home)
-            if isinstance(found, UnparsableObject):
-                self.bad.append(found)
-            elif found is not None:
-                self.releases.append(found)
+            release = read_release(bytes(item), home=self.home)
+            if isinstance(release, UnparsableObject):
+                self.bad.append(release)
+            elif release is not None:
+                self.releases.append(release)
 
 
 def helm_releases(reading: Reading) -> Parts:

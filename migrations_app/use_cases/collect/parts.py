@@ -42,8 +42,8 @@ class Job:
     """The only list that it reads, where a part may be kept for the next scan."""
 
 
-def _keep(seen: Seen[N], wanted: Callable[[N], bool], *, counts_all: bool = False) -> Seen[N]:
-    items = tuple(item for item in seen.items if wanted(item))
+def _keep(seen: Seen[N], condition: Callable[[N], bool], *, counts_all: bool = False) -> Seen[N]:
+    items = tuple(item for item in seen.items if condition(item))
     total = len(seen.items) + len(seen.quarantined) if counts_all else None
     return Seen(items, seen.served, seen.quarantined, total=total)
 
@@ -73,8 +73,8 @@ def _simple(part: str, kind: Kind, *, projection: type[o.NamedObject]) -> Job:
 
 def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
     """Drops unparsable objects that do not belong to Karpenter, so that they do not make its part doubtful."""
-    mine = tuple(bad for bad in seen.quarantined if word in bad.name or bad.nameless)
-    return Seen(seen.items, seen.served, mine, total=seen.total)
+    quarantined = tuple(bad for bad in seen.quarantined if word in bad.name or bad.nameless)
+    return Seen(seen.items, seen.served, quarantined, total=seen.total)
 
 
 def _pods(reading: Reading) -> Parts:
@@ -99,14 +99,14 @@ def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> 
 
 def _deployments(reading: Reading) -> Parts:
     every = reading.whole(kinds.DEPLOYMENT, o.Workload)
-    mine = _of_karpenter(_keep(every, controller.is_controller), "karpenter")
-    return {"deployments": _keep(every, _speaks, counts_all=True), "controller": mine}
+    controllers = _of_karpenter(_keep(every, controller.is_controller), "karpenter")
+    return {"deployments": _keep(every, _speaks, counts_all=True), "controller": controllers}
 
 
 def _speaks(workload: o.Workload) -> bool:
-    mine = controller.is_controller(workload) or controller.is_hook_job(workload)
+    is_own = controller.is_controller(workload) or controller.is_hook_job(workload)
     other = controller.is_other_autoscaler(workload) or is_vpc_cni(workload)
-    return mine or other or names_karpenter(workload) or may_ask_metadata(workload)
+    return is_own or other or names_karpenter(workload) or may_ask_metadata(workload)
 
 
 def _workloads(part: str, kind: Kind) -> Job:
@@ -189,12 +189,12 @@ def _metric_users(
 
 
 def _controller_pods(reading: Reading) -> Parts:
-    found = []
+    pods = []
     for workload in reading.controllers:
         labels = (workload.spec.selector.match_labels if workload.spec.selector else None) or {}
         selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-        found.append(reading.whole(kinds.POD, o.ControllerPod, namespace=workload.namespace, label_selector=selector))
-    seen = _joined(found)
+        pods.append(reading.whole(kinds.POD, o.ControllerPod, namespace=workload.namespace, label_selector=selector))
+    seen = _joined(pods)
     once = {(pod.namespace, pod.name): pod for pod in seen.items}
     return {"controller_pods": replace(seen, items=tuple(once.values()))}
 
@@ -211,12 +211,12 @@ def _services(reading: Reading) -> Parts:
     homes = lists_of([*(home for home, _ in named), *(workload.namespace for workload in reading.controllers)])
     every = _joined(reading.whole(kinds.SERVICE, o.Service, namespace=home) for home in homes)
     labels = {workload.namespace: _selectors(reading, workload.namespace) for workload in reading.controllers}
-    mine = _keep(
+    services = _keep(
         every, lambda item: (item.namespace, item.name) in named or _selects(item, labels.get(item.namespace, ()))
     )
-    wanted = {(item.namespace, item.name) for item in mine.items} | named
+    names = {(item.namespace, item.name) for item in services.items} | named
     ends = _joined(reading.whole(kinds.ENDPOINTS, o.Endpoints, namespace=home) for home in homes)
-    return {"services": mine, "endpoints": _keep(ends, lambda item: (item.namespace, item.name) in wanted)}
+    return {"services": services, "endpoints": _keep(ends, lambda item: (item.namespace, item.name) in names)}
 
 
 def _crd_items(reading: Reading) -> tuple[o.CRD, ...]:
@@ -230,13 +230,13 @@ def _hook_items(reading: Reading) -> tuple[o.WebhookConfiguration, ...]:
 
 
 def _selectors(reading: Reading, home: str) -> tuple[o.Strings, ...]:
-    found = (w.template.metadata.labels or {} for w in reading.controllers if w.namespace == home)
-    return tuple(found)
+    label_sets = (w.template.metadata.labels or {} for w in reading.controllers if w.namespace == home)
+    return tuple(label_sets)
 
 
 def _selects(service: o.Service, labels: tuple[o.Strings, ...]) -> bool:
-    wanted = (service.spec.selector or {}).items()
-    return bool(wanted) and any(wanted <= given.items() for given in labels)
+    selector = (service.spec.selector or {}).items()
+    return bool(selector) and any(selector <= label_set.items() for label_set in labels)
 
 
 VERSION = Job(("version",), _version)

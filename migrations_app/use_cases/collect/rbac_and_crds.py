@@ -32,11 +32,11 @@ def crds(reading: Reading) -> Parts:
 
     def take(page: ListPage) -> None:
         for item in page.items:
-            found = read_crd(item)
-            if isinstance(found, UnparsableObject):
-                bad.append(found)
-            elif controller.is_karpenter_crd(found):
-                good.append(found)
+            crd = read_crd(item)
+            if isinstance(crd, UnparsableObject):
+                bad.append(crd)
+            elif controller.is_karpenter_crd(crd):
+                good.append(crd)
 
     reading.refuse_doubtful(kinds.CRD)
     resource = reading.resource(kinds.CRD, page_size=50)
@@ -47,8 +47,8 @@ def crds(reading: Reading) -> Parts:
         return {"crds": Seen((), None)}
     refuse_repeated(resource, is_repeated=len({crd.name for crd in good}) < len(good))
     # Unparsable objects that do not belong to Karpenter do not make its part doubtful.
-    mine = tuple(unparsable for unparsable in bad if "karpenter" in unparsable.name or unparsable.nameless)
-    return {"crds": Seen(tuple(good), resource.group_version, mine)}
+    quarantined = tuple(unparsable for unparsable in bad if "karpenter" in unparsable.name or unparsable.nameless)
+    return {"crds": Seen(tuple(good), resource.group_version, quarantined)}
 
 
 def controller_rbac(reading: Reading) -> Parts:
@@ -57,13 +57,13 @@ def controller_rbac(reading: Reading) -> Parts:
     bindings = reading.whole(kinds.CLUSTER_ROLE_BINDING, rules.ClusterRoleBinding)
     named = {binding.role_ref.name for binding in bindings.items if set(_subjects(binding)) & _names(accounts)}
     roles = reading.whole(kinds.CLUSTER_ROLE, rules.ClusterRole)
-    kept = tuple(role for role in roles.items if role.name in named)
+    bound_roles = tuple(role for role in roles.items if role.name in named)
     bad = tuple(
         unparsable
         for unparsable in (*bindings.quarantined, *roles.quarantined)
         if unparsable.name in named or "karpenter" in unparsable.name or unparsable.nameless
     )
-    return {"controller_rbac": Seen(kept, roles.served, bad)}
+    return {"controller_rbac": Seen(bound_roles, roles.served, bad)}
 
 
 def _names(accounts: set[tuple[str, str]]) -> set[tuple[str, str, str]]:

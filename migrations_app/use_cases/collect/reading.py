@@ -150,7 +150,7 @@ class Reading:
     def refuse_contradicted(self, kind: Kind) -> None:
         """Raises ServerFailed if discovery names the kind whose list is not found: one of both is not true."""
         named = getattr(self.found.get("discovery"), "items", ())
-        if any((one.group, one.plural) == (kind.group, kind.plural) for one in named):
+        if any((entry.group, entry.plural) == (kind.group, kind.plural) for entry in named):
             raise ServerFailed(f"discovery names {kind.plural}, but no list of them in a version that karpdash reads")
 
     def listed(self, resource: Resource, projection: type[N]) -> Seen[N]:
@@ -170,8 +170,8 @@ class Reading:
             return take
 
         self.each_page(resource, begin)
-        refuse_repeated(resource, is_repeated=len({(one.namespace, one.name) for one in good}) < len(good))
-        hidden = bool(good) and not any(one.metadata.managed_fields for one in good)
+        refuse_repeated(resource, is_repeated=len({(item.namespace, item.name) for item in good}) < len(good))
+        hidden = bool(good) and not any(item.metadata.managed_fields for item in good)
         return Seen(tuple(good), resource.group_version, tuple(bad), fields_hidden=hidden)
 
     @property

@@ -50,13 +50,13 @@ def _every(parts: dict[str, Part[Any]]) -> dict[str, Part[Any]]:
 
 def _jobs_for(names: Iterable[str]) -> tuple[readers.Job, ...]:
     """The jobs that give these parts, with those whose parts they need; a job needs parts of earlier stages alone."""
-    wanted = {*ALWAYS, *names}
+    part_names = {*ALWAYS, *names}
 
-    def asked() -> Iterator[readers.Job]:
+    def needed() -> Iterator[readers.Job]:
         for stage in reversed(_STAGES):
             for job in stage:
-                if wanted.intersection(job.gives):
-                    wanted.update(job.needs)
+                if part_names.intersection(job.gives):
+                    part_names.update(job.needs)
                     yield job
 
-    return tuple(asked())
+    return tuple(needed())

@@ -34,7 +34,9 @@ def namespaces(reading: Reading) -> Parts:
     """The Namespaces of the controllers."""
     homes = {workload.namespace for workload in reading.controllers}
     seen = _kept(
-        reading, kinds.NAMESPACE, read=partial(_if, kind=Namespace, kept=lambda namespace: namespace.name in homes)
+        reading,
+        kinds.NAMESPACE,
+        read=partial(_item_if, kind=Namespace, condition=lambda namespace: namespace.name in homes),
     )
     return {"namespaces": seen}
 
@@ -45,11 +47,11 @@ def volumes(reading: Reading) -> Parts:
 
 
 def _volume(item: msgspec.Raw) -> PersistentVolume | UnparsableObject:
-    found = read_one(item, PersistentVolume, take=decoder(PersistentVolume).decode)
-    if isinstance(found, UnparsableObject):
-        return found
-    labels = {key: value for key in ZONE_KEYS if (value := found.metadata.label(key)) is not None}
-    return msgspec.structs.replace(found, metadata=Metadata(name=found.name, labels=labels or None))
+    volume = read_one(item, PersistentVolume, take=decoder(PersistentVolume).decode)
+    if isinstance(volume, UnparsableObject):
+        return volume
+    labels = {key: value for key in ZONE_KEYS if (value := volume.metadata.label(key)) is not None}
+    return msgspec.structs.replace(volume, metadata=Metadata(name=volume.name, labels=labels or None))
 
 
 def monitors(reading: Reading) -> Parts:
@@ -71,38 +73,38 @@ def _policy(item: msgspec.Raw) -> AdmissionPolicy | UnparsableObject | None:
     """The policy without its status; None if it does not name Karpenter."""
     if WORD not in bytes(item):
         return None
-    found = read_one(item, AdmissionPolicy, take=decoder(AdmissionPolicy).decode)
-    return found if isinstance(found, UnparsableObject) else msgspec.structs.replace(found, status=None)
+    policy = read_one(item, AdmissionPolicy, take=decoder(AdmissionPolicy).decode)
+    return policy if isinstance(policy, UnparsableObject) else msgspec.structs.replace(policy, status=None)
 
 
 def _constraints(reading: Reading) -> Iterator[Resource]:
     seen: set[str] = set()
-    for one in reading.found["discovery"].items:
-        if one.group == kinds.GATEKEEPER_CONSTRAINT.group and one.plural not in seen:
-            seen.add(one.plural)
-            yield Resource(one.group, one.version, one.plural)
+    for entry in reading.found["discovery"].items:
+        if entry.group == kinds.GATEKEEPER_CONSTRAINT.group and entry.plural not in seen:
+            seen.add(entry.plural)
+            yield Resource(entry.group, entry.version, entry.plural)
 
 
 def sources(reading: Reading) -> Parts:
     """The sources that the deliveries name."""
-    wanted = {name for delivery in reading.found["deliveries"].items for name in source_names(delivery)}
-    seens = [_sources(reading, kind, wanted=wanted) for kind in kinds.FLUX_SOURCES]
+    names = {name for delivery in reading.found["deliveries"].items for name in source_names(delivery)}
+    seens = [_sources(reading, kind, names=names) for kind in kinds.FLUX_SOURCES]
     return {"sources": _joined(seens)}
 
 
-def _sources(reading: Reading, kind: Kind, *, wanted: set[SourceName]) -> Seen[GitOpsSource]:
+def _sources(reading: Reading, kind: Kind, *, names: set[SourceName]) -> Seen[GitOpsSource]:
     """Those of one kind; without asking where no delivery names one."""
-    mine = {(home, name) for named, home, name in wanted if named == kind.kind}
-    if not mine:
+    of_kind = {(home, name) for named, home, name in names if named == kind.kind}
+    if not of_kind:
         return Seen(())
-    read = partial(_if, kind=GitOpsSource, kept=lambda source: (source.namespace, source.name) in mine)
+    read = partial(_item_if, kind=GitOpsSource, condition=lambda source: (source.namespace, source.name) in of_kind)
     seen = _kept(reading, kind, read=read)
     return replace(seen, items=tuple(msgspec.structs.replace(source, kind=kind.kind) for source in seen.items))
 
 
-def _if(item: msgspec.Raw, *, kind: type[N], kept: Callable[[N], bool]) -> N | UnparsableObject | None:
-    found = read_one(item, kind, take=decoder(kind).decode)
-    return found if isinstance(found, UnparsableObject) or kept(found) else None
+def _item_if(item: msgspec.Raw, *, kind: type[N], condition: Callable[[N], bool]) -> N | UnparsableObject | None:
+    value = read_one(item, kind, take=decoder(kind).decode)
+    return value if isinstance(value, UnparsableObject) or condition(value) else None
 
 
 def _kept(reading: Reading, kind: Kind, *, read: ItemReader[N]) -> Seen[N]:
@@ -133,14 +135,14 @@ def _listed(reading: Reading, resource: Resource, *, read: ItemReader[N]) -> See
         nonlocal total
         total += len(page.items)
         for item in page.items:
-            found = read(item)
-            if isinstance(found, UnparsableObject):
-                bad.append(found)
-            elif found is not None:
-                good.append(found)
+            value = read(item)
+            if isinstance(value, UnparsableObject):
+                bad.append(value)
+            elif value is not None:
+                good.append(value)
 
     reading.each_page(resource, begin)
-    refuse_repeated(resource, is_repeated=len({(one.namespace, one.name) for one in good}) < len(good))
+    refuse_repeated(resource, is_repeated=len({(entry.namespace, entry.name) for entry in good}) < len(good))
     return Seen(tuple(good), resource.group_version, tuple(bad), total=total)
 
 

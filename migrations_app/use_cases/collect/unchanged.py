@@ -146,8 +146,8 @@ class PartMemory:
 
     def _key(self, resource: Resource, reading: Reading) -> str:
         version = reading.found["version"].items
-        told = [self.bound, resource.path, *(one.git_version for one in version), _sources()]
-        return hashlib.sha256(msgspec.json.encode(told)).hexdigest()
+        parts = [self.bound, resource.path, *(entry.git_version for entry in version), _sources()]
+        return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 def _watch_seconds(known: KeptPart) -> int:

@@ -17,16 +17,16 @@ V = TypeVar("V", NodePool, NodeClaim, EC2NodeClass)
 
 def as_content_shows(reading: Reading) -> Parts:
     """The parts of these kinds that hold v1beta1 under the label v1; the others are not in the result."""
-    found = {
+    parts = {
         "nodepools": _read(reading, kinds.NODE_POOL, part="nodepools", projection=NodePool),
         "nodeclaims": _read(reading, kinds.NODE_CLAIM, part="nodeclaims", projection=NodeClaim),
         "ec2nodeclasses": _read(reading, kinds.EC2_NODE_CLASS, part="ec2nodeclasses", projection=EC2NodeClass),
     }
-    return {name: part for name, part in found.items() if part is not None}
+    return {name: part for name, part in parts.items() if part is not None}
 
 
 def _read(reading: Reading, kind: Kind, *, part: str, projection: type[V]) -> Seen[V] | None:
-    crd = next((one for one in reading.found["crds"].items if one.name == kind.crd_name), None)
+    crd = next((crd for crd in reading.found["crds"].items if crd.name == kind.crd_name), None)
     labelled = reading.found[part]
     if crd is None or not labels_only(crd) or not isinstance(labelled, Seen) or labelled.other_version is not None:
         return None
@@ -41,22 +41,22 @@ def _as_stored(reading: Reading, kind: Kind, *, labelled: Seen[V], projection: t
     ]
     if not odd:
         return None
-    whole = _in_beta(reading, kind, projection=projection) if BETA in reading.served(kind) else {}
-    lost: set[str] = {node_pool.name for node_pool in odd if node_pool.name not in whole and pruned(node_pool)}
-    content = {node_pool.name: whole.get(node_pool.name) or relabelled(node_pool) for node_pool in odd}
+    by_name = _in_beta(reading, kind, projection=projection) if BETA in reading.served(kind) else {}
+    lost: set[str] = {node_pool.name for node_pool in odd if node_pool.name not in by_name and pruned(node_pool)}
+    content = {node_pool.name: by_name.get(node_pool.name) or relabelled(node_pool) for node_pool in odd}
     return replace(
         labelled,
         items=tuple(
             content.get(node_pool.name, node_pool) for node_pool in labelled.items if node_pool.name not in lost
         ),
         quarantined=(*labelled.quarantined, *(_set_aside(kind, name) for name in sorted(lost))),
-        other_version=_told(kind, odd=len(odd), total=len(labelled.items)),
+        other_version=_other_version(kind, odd=len(odd), total=len(labelled.items)),
     )
 
 
-def _told(kind: Kind, *, odd: int, total: int) -> OtherVersion:
-    told = f"{odd} of {total} objects labelled v1 hold v1beta1: their CRD converts nothing"
-    return OtherVersion(kind.api_version("v1"), NOT_CONVERTED, told)
+def _other_version(kind: Kind, *, odd: int, total: int) -> OtherVersion:
+    words = f"{odd} of {total} objects labelled v1 hold v1beta1: their CRD converts nothing"
+    return OtherVersion(kind.api_version("v1"), NOT_CONVERTED, words)
 
 
 def _set_aside(kind: Kind, name: str) -> UnparsableObject:
@@ -64,8 +64,8 @@ def _set_aside(kind: Kind, name: str) -> UnparsableObject:
     return UnparsableObject(kind.kind, "", name, "$.apiVersion", why, NOT_CONVERTED)
 
 
-def _labelled(one: NodePool | NodeClaim | EC2NodeClass, served: str | None, *, version: str) -> bool:
-    return (one.api_version or served or "").rpartition("/")[2] == version
+def _labelled(item: NodePool | NodeClaim | EC2NodeClass, served: str | None, *, version: str) -> bool:
+    return (item.api_version or served or "").rpartition("/")[2] == version
 
 
 def _in_beta(reading: Reading, kind: Kind, *, projection: type[V]) -> dict[str, V]:

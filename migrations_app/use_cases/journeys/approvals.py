@@ -30,11 +30,11 @@ def ask_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: in
         refuse_old(here, version)
         refuse_late(here.row)
         needed = approvals_needed(here.row, here.plan)
-        wanted = JourneyEvent(
+        event = JourneyEvent(
             verb="journey.awaiting_approval", by=by, tells="journey.approval_requested" if needed else ""
         )
         _in(here, "previewed")
-        move(here, "awaiting_approval", event=wanted, nonce=secrets.token_hex(16))
+        move(here, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
         if not needed:
             move(here, "approved", event=JourneyEvent(verb="journey.approved", by=by, code="no_approval_asked"))
     return here.row
@@ -51,9 +51,9 @@ def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalReque
         row, plan = here.row, here.plan
         _in(here, "awaiting_approval")
         risk: Risk = plan.risk or "low"
-        whole = over(person, row.cluster_id)
+        scoped_person = over(person, row.cluster_id)
         author = row.author_id or 0
-        refuse_person(may_approve(whole, author=author, makers=makers_of(author), risk=risk, now=now))
+        refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
         refuse_late(row)
         _refuse_other(here, yes, plan=plan)
         try:
@@ -84,9 +84,9 @@ def reject_journey(
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
-        whole = over(person, here.row.cluster_id)
-        if "approve" not in whole.rights:
-            refuse_person(may_prepare(whole))
+        scoped_person = over(person, here.row.cluster_id)
+        if "approve" not in scoped_person.rights:
+            refuse_person(may_prepare(scoped_person))
         refuse_old(here, version)
         early = here.row.state in ("draft", "previewed")
         code = "withdrawn" if early else "rejected"

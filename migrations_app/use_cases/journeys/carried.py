@@ -15,7 +15,7 @@ from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 
 
 def carry_to_journey(
-    journey_id: uuid.UUID, given: Iterable[CarriedApproval], *, source: str, by: Actor
+    journey_id: uuid.UUID, approvals: Iterable[CarriedApproval], *, source: str, by: Actor
 ) -> Journey:  # A40, A42
     """Gives a journey that was asked for these approvals; it is approved if they are enough by the policy of now.
 
@@ -27,12 +27,12 @@ def carry_to_journey(
         row = here.row
         if row.state not in ("awaiting_approval", "approved"):
             return row
-        for approval in given:
+        for approval in approvals:
             if approval.approver_id in (None, row.author_id):
                 continue
-            told = {"approver_name": approval.approver_name, "digest": row.digest, "nonce": row.nonce}
+            columns = {"approver_name": approval.approver_name, "digest": row.digest, "nonce": row.nonce}
             JourneyApproval.objects.create(
-                journey=row, approver_id=approval.approver_id, step_up=approval.step_up, reason=source, **told
+                journey=row, approver_id=approval.approver_id, step_up=approval.step_up, reason=source, **columns
             )
             words = f"{source}, approved by {approval.approver_name}"
             event = JourneyEvent(verb="journey.yes", by=by, code="carried", words=words)
@@ -51,7 +51,7 @@ def take_back_from_journeys(journeys: Iterable[uuid.UUID], approver_id: int, *, 
         with transaction.atomic():
             here = load(pk, lock=True)
             if here.row.finished_at is None and here.row.approvals.filter(approver_id=approver_id).delete()[0]:
-                made = planned(here)
-                if made is not None and made.approvals.filter(approver_id=approver_id).exists():
+                rollout = planned(here)
+                if rollout is not None and rollout.approvals.filter(approver_id=approver_id).exists():
                     withdraw_planned(here, APPROVAL_TAKEN_BACK)
                 store(here, here.progress, event=JourneyEvent(verb="journey.yes_taken_back", by=by, code="taken_back"))

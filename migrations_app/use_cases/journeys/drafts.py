@@ -43,7 +43,7 @@ class JourneyRequest:
     """What the campaign settled before, for all of its clusters."""
 
 
-def draft_journey(cluster_id: uuid.UUID, wanted: JourneyRequest, *, person: Person, by: Actor) -> uuid.UUID:
+def draft_journey(cluster_id: uuid.UUID, request: JourneyRequest, *, person: Person, by: Actor) -> uuid.UUID:
     """Creates a draft for the next hop of the cluster and returns its id.
 
     Raises NotFound, PermissionDenied, InvalidInput that names the field, Conflict `read_only`, and `journey_open` if
@@ -56,19 +56,19 @@ def draft_journey(cluster_id: uuid.UUID, wanted: JourneyRequest, *, person: Pers
         raise NotFound("no such cluster")
     if cluster.source in READ_ONLY:
         raise InvalidInput(f"a {cluster.source} is only read", where="cluster", code="unavailable")
-    choices = _checked(wanted)
+    choices = _checked(request)
     now = timezone.now()
     with transaction.atomic():
         _refuse_second(cluster_id)
         row = Journey.objects.create(
             cluster=cluster,
             cluster_name=cluster.name,
-            covers=wanted.covers,
+            covers=request.covers,
             choices=choices,
             author_id=person.id,
             author_name=person.name,
-            ticket=wanted.ticket[:200],
-            note=wanted.note[:2000],
+            ticket=request.ticket[:200],
+            note=request.note[:2000],
             made_at=now,
             changed_at=now,
             expires_at=now + timedelta(seconds=LIFETIME_SECONDS),
@@ -81,7 +81,7 @@ def draft_journey(cluster_id: uuid.UUID, wanted: JourneyRequest, *, person: Pers
                 outcome="draft",
                 cluster_id=str(cluster.pk),
                 correlation=str(row.pk),
-                detail={"covers": wanted.covers, "choices": choices, "ticket": wanted.ticket[:200]},
+                detail={"covers": request.covers, "choices": choices, "ticket": request.ticket[:200]},
             )
         )
     return row.pk
@@ -96,17 +96,17 @@ def _refuse_second(cluster_id: uuid.UUID) -> None:
         raise Conflict(words, code="journey_open")
 
 
-def _checked(wanted: JourneyRequest) -> dict[str, Any]:
-    if wanted.covers not in COVERABLE:
+def _checked(request: JourneyRequest) -> dict[str, Any]:
+    if request.covers not in COVERABLE:
         raise InvalidInput("low, medium or high", where="covers", code="bad_parameter")
-    if not 0 <= wanted.soak_seconds <= LONGEST_SOAK:
+    if not 0 <= request.soak_seconds <= LONGEST_SOAK:
         raise InvalidInput(f"0 to {LONGEST_SOAK} seconds", where="soak_seconds", code="out_of_range")
-    found: dict[str, dict[str, Any]] = {}
-    for name, given in wanted.parameters.items():
+    by_action: dict[str, dict[str, Any]] = {}
+    for name, values in request.parameters.items():
         action = registry.find(name)
         if action is None:
             raise InvalidInput(f"there is no action {name[:60]!r}", where="parameters", code="unknown_action")
-        full = checked(action, given)
-        found[name] = {key: full[key] for key in given}
-    chosen = {"parameters": found, "soak_seconds": wanted.soak_seconds}
-    return chosen | ({SETTLED: msgspec.to_builtins(wanted.settled)} if wanted.settled else {})
+        full = checked(action, values)
+        by_action[name] = {key: full[key] for key in values}
+    chosen = {"parameters": by_action, "soak_seconds": request.soak_seconds}
+    return chosen | ({SETTLED: msgspec.to_builtins(request.settled)} if request.settled else {})

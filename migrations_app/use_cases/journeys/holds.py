@@ -93,21 +93,21 @@ def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: 
     """Asks to restore the budgets, in the caller's transaction; False if nothing is held. `again`: where the last try
     came to nothing it is tried again, which only people ask for; else that raises Conflict `disruption_held`.
     """
-    held = JourneyHold.objects.select_for_update().filter(journey=here.row).first()
-    if held is None:
+    hold = JourneyHold.objects.select_for_update().filter(journey=here.row).first()
+    if hold is None:
         return False
-    failed = held.asked_for == RELEASED and next_hold_move(_seen(held)).do == "tell"
+    failed = hold.asked_for == RELEASED and next_hold_move(_seen(hold)).do == "tell"
     if failed and not again:
         raise Conflict("the budgets could not be restored: a person looks at that first", code="disruption_held")
-    if held.asked_for == HELD or failed:
-        held.asked_for, held.asked_after = RELEASED, step_rollouts.newest_link(here.row)
+    if hold.asked_for == HELD or failed:
+        hold.asked_for, hold.asked_after = RELEASED, step_rollouts.newest_link(here.row)
         event = JourneyEvent(verb="journey.release_asked", by=by)
         store(here, here.progress, event=event, columns={"needs_person": False})
     if may_start(over(person, here.row.cluster_id)) is None:  # else it is restored with the rights of who held it
         for name, value in _asked_by(person).items():
-            setattr(held, name, value)
-    held.resumes = resumes
-    held.save()
+            setattr(hold, name, value)
+    hold.resumes = resumes
+    hold.save()
     return True
 
 
@@ -135,49 +135,56 @@ def advance_hold(journey_id: uuid.UUID, *, go_on: GoOn) -> Woken:
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
-        held = JourneyHold.objects.select_for_update().filter(journey_id=journey_id).first()
-        if held is None:
+        hold = JourneyHold.objects.select_for_update().filter(journey_id=journey_id).first()
+        if hold is None:
             return Woken()
-        if held.resumes and everything_stopped():
-            held.resumes = not stop_resuming(here, by=WORKER, code="kill_switch")
-        move = next_hold_move(_seen(held))
+        if hold.resumes and everything_stopped():
+            hold.resumes = not stop_resuming(here, by=WORKER, code="kill_switch")
+        move = next_hold_move(_seen(hold))
         if move.do == "draft":
-            return Woken(drafts=[_drafted(here, held)])
+            return Woken(drafts=[_draft_rollout(here, hold)])
         if move.do in ("end", "withdraw"):
-            return Woken(again=_ended(here, held, move=move, go_on=go_on))
-    made = _now(held)
-    if made is None or move.do in ("wait", "tell"):
-        _note(held, move.code)
+            return Woken(again=_end_hold(here, hold, move=move, go_on=go_on))
+    rollout = _now(hold)
+    if rollout is None or move.do in ("wait", "tell"):
+        _note(hold, move.code)
         _ask_person(journey_id, move)
-        return Woken(drafts=[made.pk] if made is not None and made.state == "draft" else [])
-    return _with_rollout(held, made=made, move=move)
+        return Woken(drafts=[rollout.pk] if rollout is not None and rollout.state == "draft" else [])
+    return _with_rollout(hold, rollout=rollout, move=move)
 
 
-def _drafted(here: LoadedJourney, held: JourneyHold) -> uuid.UUID:
-    purpose = JourneyRollout.Purpose.RELEASE if held.asked_for == RELEASED else JourneyRollout.Purpose.HOLD
+def _draft_rollout(here: LoadedJourney, hold: JourneyHold) -> uuid.UUID:
+    purpose = JourneyRollout.Purpose.RELEASE if hold.asked_for == RELEASED else JourneyRollout.Purpose.HOLD
     row, step = here.row, here.current or here.steps[-1]
-    author = Actor(name=held.by_name, method="worker", id=held.person_id)
+    author = Actor(name=hold.by_name, method="worker", id=hold.person_id)
     request = RolloutRequest(action=ACTIONS[purpose], ticket=row.ticket, note=f"for the pause of journey {row.pk}")
-    made = draft(row.cluster_id, request, by=author)
-    JourneyRollout.objects.create(step=step, rollout_id=made, purpose=purpose)
-    return made
+    rollout_id = draft(row.cluster_id, request, by=author)
+    JourneyRollout.objects.create(step=step, rollout_id=rollout_id, purpose=purpose)
+    return rollout_id
 
 
-def _ended(here: LoadedJourney, held: JourneyHold, *, move: HoldMove, go_on: GoOn) -> bool:
+def _end_hold(here: LoadedJourney, hold: JourneyHold, *, move: HoldMove, go_on: GoOn) -> bool:
     """Ends the hold, and lets the journey go on where it resumes, in one transaction; whether it goes on."""
-    if held.resumes:
+    if hold.resumes:
         # Before the first event, as whoever changes both: neither waits for the other for ever.
-        mine = Rollout.objects.filter(journey_part__step__journey=here.row, state__in=[*HOLDING, "rolling_back"])
-        list(Rollout.objects.select_for_update().filter(pk__in=mine.values("pk")).order_by("pk").values_list("pk"))
-    made = _now(held)
-    if move.do == "withdraw" and made is not None:
-        step_rollouts.withdraw(made, "journey_resumed")
-    words = made.cause if made is not None and move.code != RELEASED else ""
-    person = _person(held)
-    held.delete()
+        own_rollouts = Rollout.objects.filter(
+            journey_part__step__journey=here.row, state__in=[*HOLDING, "rolling_back"]
+        )
+        list(
+            Rollout.objects.select_for_update()
+            .filter(pk__in=own_rollouts.values("pk"))
+            .order_by("pk")
+            .values_list("pk")
+        )
+    rollout = _now(hold)
+    if move.do == "withdraw" and rollout is not None:
+        step_rollouts.withdraw(rollout, "journey_resumed")
+    words = rollout.cause if rollout is not None and move.code != RELEASED else ""
+    person = _person(hold)
+    hold.delete()
     event = JourneyEvent(verb="journey.hold_over", by=WORKER, code=move.code, words=words)
     store(here, here.progress, event=event, columns={"needs_person": False})
-    return held.resumes and _resumed(here, person, go_on=go_on)
+    return hold.resumes and _resumed(here, person, go_on=go_on)
 
 
 def _resumed(here: LoadedJourney, person: Person | None, *, go_on: GoOn) -> bool:
@@ -199,39 +206,39 @@ def _resumed(here: LoadedJourney, person: Person | None, *, go_on: GoOn) -> bool
     return False
 
 
-def _with_rollout(held: JourneyHold, *, made: Rollout, move: HoldMove) -> Woken:
+def _with_rollout(hold: JourneyHold, *, rollout: Rollout, move: HoldMove) -> Woken:
     """Asks for the approval of the rollout, or starts it, with the rights of who asked for it."""
-    person = _person(held)
+    person = _person(hold)
     if person is None:
-        _note(held, "starter_gone")
+        _note(hold, "starter_gone")
         return Woken()
     try:
         if move.do == "ask":
-            approvals.ask(made.pk, person, by=WORKER, version=made.version)
+            approvals.ask(rollout.pk, person, by=WORKER, version=rollout.version)
             return Woken(again=True)
         if move.do == "abort":
-            rollouts.abort(made.pk, person, by=WORKER, version=made.version)
+            rollouts.abort(rollout.pk, person, by=WORKER, version=rollout.version)
             return Woken(again=True)
-        rollouts.start(made.pk, person, digest=made.digest, by=WORKER, version=made.version)
-        return Woken(rollouts=[made.pk])
+        rollouts.start(rollout.pk, person, digest=rollout.digest, by=WORKER, version=rollout.version)
+        return Woken(rollouts=[rollout.pk])
     except PermissionDenied as refused:
-        _note(held, "right_missing", cause=refused.message)
+        _note(hold, "right_missing", cause=refused.message)
     except Conflict as refused:
         if refused.code in ANEW:
-            step_rollouts.withdraw(made, refused.code)
+            step_rollouts.withdraw(rollout, refused.code)
             return Woken(again=True)
         if refused.code == "kill_switch":
             with transaction.atomic():
-                stop_resuming(load(held.journey_id, lock=True), by=WORKER, code=refused.code)
+                stop_resuming(load(hold.journey_id, lock=True), by=WORKER, code=refused.code)
         if refused.code != "moved":
-            _note(held, refused.code, cause=refused.message)  # it is tried again with each sweep
+            _note(hold, refused.code, cause=refused.message)  # it is tried again with each sweep
     return Woken()
 
 
-def _note(held: JourneyHold, code: str, *, cause: str = "") -> None:
+def _note(hold: JourneyHold, code: str, *, cause: str = "") -> None:
     """Keeps what the hold waits for, for the page."""
-    if (held.wait_code, held.cause) != (code, cause[:2000]):
-        JourneyHold.objects.filter(pk=held.pk).update(wait_code=code, cause=cause[:2000])
+    if (hold.wait_code, hold.cause) != (code, cause[:2000]):
+        JourneyHold.objects.filter(pk=hold.pk).update(wait_code=code, cause=cause[:2000])
 
 
 def _ask_person(journey_id: uuid.UUID, move: HoldMove) -> None:
@@ -246,40 +253,40 @@ def _ask_person(journey_id: uuid.UUID, move: HoldMove) -> None:
         store(here, here.progress, event=event, columns={"needs_person": person})
 
 
-def _seen(held: JourneyHold) -> HoldSeen:
-    releasing, made = held.asked_for == RELEASED, _newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)
-    over = made is not None and not releasing and was_taken_back(made)
+def _seen(hold: JourneyHold) -> HoldSeen:
+    releasing, rollout = hold.asked_for == RELEASED, _newest(hold, JourneyRollout.Purpose.HOLD, since=hold.earlier)
+    over = rollout is not None and not releasing and was_taken_back(rollout)
     return HoldSeen(
         releasing=releasing,
-        hold=RolloutSeen(state="rolled_back") if over else _told(made),
-        release=_told(_newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after)),
+        hold=RolloutSeen(state="rolled_back") if over else _rollout_seen(rollout),
+        release=_rollout_seen(_newest(hold, JourneyRollout.Purpose.RELEASE, since=hold.asked_after)),
     )
 
 
-def _told(made: Rollout | None) -> RolloutSeen | None:
-    return RolloutSeen(state=made.state, cause_code=made.cause_code) if made is not None else None
+def _rollout_seen(rollout: Rollout | None) -> RolloutSeen | None:
+    return RolloutSeen(state=rollout.state, cause_code=rollout.cause_code) if rollout is not None else None
 
 
-def _newest(held: JourneyHold, purpose: str, *, since: int) -> Rollout | None:
-    parts = JourneyRollout.objects.filter(step__journey_id=held.journey_id, purpose=purpose, pk__gt=since)
+def _newest(hold: JourneyHold, purpose: str, *, since: int) -> Rollout | None:
+    parts = JourneyRollout.objects.filter(step__journey_id=hold.journey_id, purpose=purpose, pk__gt=since)
     part = parts.select_related("rollout").last()
     return part.rollout if part else None
 
 
-def _now(held: JourneyHold) -> Rollout | None:
+def _now(hold: JourneyHold) -> Rollout | None:
     """The rollout that the next move is about: that of the restoring once there is one, else that of the hold."""
-    if held.asked_for == RELEASED:
-        release = _newest(held, JourneyRollout.Purpose.RELEASE, since=held.asked_after)
+    if hold.asked_for == RELEASED:
+        release = _newest(hold, JourneyRollout.Purpose.RELEASE, since=hold.asked_after)
         if release is not None:
             return release
-    return _newest(held, JourneyRollout.Purpose.HOLD, since=held.earlier)
+    return _newest(hold, JourneyRollout.Purpose.HOLD, since=hold.earlier)
 
 
-def _person(held: JourneyHold) -> Person | None:
+def _person(hold: JourneyHold) -> Person | None:
     """Who asked last, with the rights of now; None if the account is closed."""
-    user = User.objects.filter(pk=held.person_id or 0, is_active=True).first()
+    user = User.objects.filter(pk=hold.person_id or 0, is_active=True).first()
     if user is None:
         return None
-    method: Method = "token" if held.by_token else "session"
-    rights = rights_over(user, Journey.objects.values_list("cluster_id", flat=True).get(pk=held.journey_id))
+    method: Method = "token" if hold.by_token else "session"
+    rights = rights_over(user, Journey.objects.values_list("cluster_id", flat=True).get(pk=hold.journey_id))
     return Person(id=user.pk, name=user.get_username(), rights=rights, method=method)

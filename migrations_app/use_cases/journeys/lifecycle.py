@@ -110,11 +110,11 @@ def pause_part(journey_id: uuid.UUID, *, by: Actor) -> bool:
 
 
 def _paused(here: LoadedJourney, *, by: Actor) -> None:
-    then, made = after(here.progress, "pause"), under_way(here, lock=True)
+    then, rollout = after(here.progress, "pause"), under_way(here, lock=True)
     store(here, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=caused("asked"))
-    if made is not None:
+    if rollout is not None:
         # One that ended or paused by itself meanwhile is left as it is: the journey is paused either way.
-        rollouts.ask_to_pause(made.pk, by=by)
+        rollouts.ask_to_pause(rollout.pk, by=by)
 
 
 def resume_journey(
@@ -133,9 +133,9 @@ def resume_journey(
         refuse_person(may_start(over(person, here.row.cluster_id)))
         refuse_old(here, version)
         _refuse_resume(here)
-        made = under_way(here, lock=True)
-        if made is not None and made.state == "paused":
-            refuse_start(made, person)
+        rollout = under_way(here, lock=True)
+        if rollout is not None and rollout.state == "paused":
+            refuse_start(rollout, person)
         if not ask_for_release(here, person, by=by, resumes=True, again=again):
             go_on(here, person, by=by)
     return here.row
@@ -145,11 +145,11 @@ def go_on(here: LoadedJourney, person: Person, *, by: Actor) -> None:
     """As `resume_journey` where nothing is held, in the caller's transaction, which has locked the journey."""
     refuse_person(may_start(over(person, here.row.cluster_id)))
     _refuse_resume(here)
-    columns, made = {**caused(""), **starter(person)}, under_way(here, lock=True)
+    columns, rollout = {**caused(""), **starter(person)}, under_way(here, lock=True)
     then = after(here.progress, "resume")
     store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
-    if made is not None and made.state == "paused":
-        rollouts.resume(made.pk, person, by=by)
+    if rollout is not None and rollout.state == "paused":
+        rollouts.resume(rollout.pk, person, by=by)
 
 
 def _refuse_resume(here: LoadedJourney) -> None:
@@ -178,23 +178,23 @@ def abort_journey(
         refuse_person(may_stop(over(person, here.row.cluster_id)))
         refuse_old(here, version)
         then = after(here.progress, "abort")
-        made = under_way(here, lock=True) or planned(here)
+        rollout = under_way(here, lock=True) or planned(here)
         columns = {**caused("asked", reason), "finished_at": timezone.now()}
         detail = {"paused_deliveries": still_paused(here)}
         event = JourneyEvent(verb="journey.aborted", by=by, code="asked", words=reason, detail=detail)
         store(here, then, event=event, columns=columns)
-        if made is not None and made.state in ROLLOUT_HOLDS:
-            rollouts.abort(made.pk, person, by=by)
-        elif made is not None:
-            step_rollouts.withdraw(made, "journey_aborted")
+        if rollout is not None and rollout.state in ROLLOUT_HOLDS:
+            rollouts.abort(rollout.pk, person, by=by)
+        elif rollout is not None:
+            step_rollouts.withdraw(rollout, "journey_aborted")
         ask_for_release(here, person, by=by, resumes=False)
     return here.row
 
 
 def still_paused(here: LoadedJourney) -> list[str]:
     """The deliveries that the journey has paused, or may have, and not resumed (A39)."""
-    made = [(step, step_rollouts.made_for(step, purpose=JourneyRollout.Purpose.WORK)) for step in here.steps]
-    return list(left_paused(StepDone(definition(step), row.state if row else "") for step, row in made))
+    pairs = [(step, step_rollouts.made_for(step, purpose=JourneyRollout.Purpose.WORK)) for step in here.steps]
+    return list(left_paused(StepDone(definition(step), row.state if row else "") for step, row in pairs))
 
 
 def under_way(here: LoadedJourney, *, lock: bool = False) -> Rollout | None:
@@ -203,10 +203,10 @@ def under_way(here: LoadedJourney, *, lock: bool = False) -> Rollout | None:
     `lock` holds its row until the transaction ends. A worker locks it before the head of the audit log, so whoever
     changes both takes it before the first event, too: neither waits for the other for ever.
     """
-    made = _work(here, ROLLOUT_HOLDS)
-    if made is None or not lock:
-        return made
-    return Rollout.objects.select_for_update().filter(pk=made.pk).first()
+    rollout = _work(here, ROLLOUT_HOLDS)
+    if rollout is None or not lock:
+        return rollout
+    return Rollout.objects.select_for_update().filter(pk=rollout.pk).first()
 
 
 def planned(here: LoadedJourney) -> Rollout | None:
@@ -216,9 +216,9 @@ def planned(here: LoadedJourney) -> Rollout | None:
 
 def withdraw_planned(here: LoadedJourney, code: str) -> None:
     """Ends what is planned for the journey and not started."""
-    made = planned(here)
-    if made is not None:
-        step_rollouts.withdraw(made, code)
+    rollout = planned(here)
+    if rollout is not None:
+        step_rollouts.withdraw(rollout, code)
 
 
 def expire_journeys() -> int:
@@ -271,8 +271,8 @@ OF_STEPS = (JourneyRollout.Purpose.WORK, JourneyRollout.Purpose.BACK)
 
 
 def _work(here: LoadedJourney, among: Iterable[str]) -> Rollout | None:
-    made = JourneyRollout.objects.filter(step__journey=here.row, rollout__state__in=tuple(among))
-    part = made.filter(purpose__in=OF_STEPS).select_related("rollout").last()
+    links = JourneyRollout.objects.filter(step__journey=here.row, rollout__state__in=tuple(among))
+    part = links.filter(purpose__in=OF_STEPS).select_related("rollout").last()
     return part.rollout if part else None
 
 
@@ -291,13 +291,13 @@ def refuse_changes() -> None:
 
 def _refuse_unapproved(here: LoadedJourney, person: Person) -> None:
     row, needed = here.row, approvals_needed(here.row, here.plan)
-    given = [
+    usable = [
         valid_approval
         for valid_approval in valid_approvals(row)
         if person.method != "token" or valid_approval.approver_id != person.id
     ]
-    if len(given) < needed:
-        raise Conflict(f"{len(given)} of {needed} approvals hold", code="approval_missing")
+    if len(usable) < needed:
+        raise Conflict(f"{len(usable)} of {needed} approvals hold", code="approval_missing")
 
 
 def _refuse_held(row: Journey) -> None:
@@ -310,6 +310,6 @@ def _refuse_held(row: Journey) -> None:
         raise Conflict("another journey holds this cluster", code="busy")
     if JourneyHold.objects.filter(journey__cluster_id__in=every).exclude(journey=row).exists():
         raise Conflict("an upgrade that was ended still holds Karpenter's own disruption: restore it", code="busy")
-    made = Rollout.objects.filter(cluster_id__in=every, state__in=ROLLOUT_HOLDS).first()
-    if made is not None:
-        raise Conflict(f"rollout {made.pk} holds this cluster", code="busy")
+    rollout = Rollout.objects.filter(cluster_id__in=every, state__in=ROLLOUT_HOLDS).first()
+    if rollout is not None:
+        raise Conflict(f"rollout {rollout.pk} holds this cluster", code="busy")

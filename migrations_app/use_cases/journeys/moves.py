@@ -49,8 +49,8 @@ def make_move(
             _fail(here, current, code=move.code, words=_words(current, move), fence=fence, proof=proof)
             return Woken()
         case "scan":
-            asked = ask_for_scan(here.row)
-            return Woken(scans=[asked] if asked else [])
+            scan_id = ask_for_scan(here.row)
+            return Woken(scans=[scan_id] if scan_id else [])
         case "watch" | "tell":
             _wait(here, current, move=move, fence=fence, proof=proof)
             return Woken()
@@ -71,12 +71,12 @@ def _event(
 
 def _words(current: JourneyStepRow, move: Move) -> str:
     """The nodes that people left out, where the step fails for them; why no plan could be made, where it is that."""
-    made = step_rollouts.made_for(current, purpose=WORK)
-    if made is None:
+    rollout = step_rollouts.made_for(current, purpose=WORK)
+    if rollout is None:
         return ""
     if move.code == NODES_SKIPPED:
-        return ", ".join(made.skips.order_by("step").values_list("node", flat=True))
-    return str(made.cause) if made.state == "expired" and made.cause_code == move.code else ""
+        return ", ".join(rollout.skips.order_by("step").values_list("node", flat=True))
+    return str(rollout.cause) if rollout.state == "expired" and rollout.cause_code == move.code else ""
 
 
 def _fail(
@@ -98,11 +98,11 @@ def _wait(
     What they are shown is stored again where a newer scan says something else: nobody confirms what was so earlier.
     """
     person = move.do == "tell"
-    told = (here.row.wait_code, here.row.needs_person) == (move.code, person)
-    if told and not (person and _says_other(current, proof)):
+    is_noted = (here.row.wait_code, here.row.needs_person) == (move.code, person)
+    if is_noted and not (person and _says_other(current, proof)):
         return
     verb = "journey.person_needed" if person else "journey.waiting"
-    tells = "journey.needs_person" if person and not told else ""
+    tells = "journey.needs_person" if person and not is_noted else ""
     event = _event(verb, current, fence=fence, code=move.code, tells=tells)
     store(here, here.progress, event=event, columns={"wait_code": move.code, "needs_person": person}, of_step=proof)
 
@@ -117,11 +117,11 @@ def _says_other(current: JourneyStepRow, proof: Mapping[str, Any]) -> bool:
 def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
     """Drafts the rollout of the step; a worker plans it from a fresh reading."""
     with transaction.atomic():
-        made = step_rollouts.plan_rollout(here.row, current, purpose=WORK)
-        event = _event("journey.step_planned", current, fence=fence, detail={"rollout": str(made)})
+        rollout_id = step_rollouts.plan_rollout(here.row, current, purpose=WORK)
+        event = _event("journey.step_planned", current, fence=fence, detail={"rollout": str(rollout_id)})
         store(here, here.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
     transitions.reached("after_draft")
-    return Woken(drafts=[made])
+    return Woken(drafts=[rollout_id])
 
 
 def _with_rollout(here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> Woken:
@@ -145,21 +145,21 @@ def _with_rollout(here: LoadedJourney, current: JourneyStepRow, *, move: Move, f
 
 
 def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: Move, fence: LeaseToken) -> Woken:
-    told = {"rollout": str(row.pk), "digest": row.digest}
+    detail = {"rollout": str(row.pk), "digest": row.digest}
     if move.do == "stop" or (move.do == "ask" and move.code != "accepted" and step_rollouts.asks_nobody(row)):
         _stop(here, current, row=row, fence=fence)
         return Woken()
     with transaction.atomic():
         if move.do == "start":
-            event = _event("journey.step_started", current, fence=fence, detail=told)
+            event = _event("journey.step_started", current, fence=fence, detail=detail)
             store(here, here.progress, event=event, columns={"wait_code": "rollout", "needs_person": False})
             step_rollouts.start(here.row, row)
         elif move.do == "cover":
-            event = _event("journey.step_covered", current, fence=fence, detail=told)
+            event = _event("journey.step_covered", current, fence=fence, detail=detail)
             store(here, here.progress, event=event, columns=QUIET)
             step_rollouts.cover(here.row, row, step=current)
         else:
-            event = _event("journey.step_asked", current, fence=fence, code=move.code, detail=told)
+            event = _event("journey.step_asked", current, fence=fence, code=move.code, detail=detail)
             store(here, here.progress, event=event, columns=QUIET)
             step_rollouts.ask(here.row, row)
     transitions.reached(f"after_{move.do}")
@@ -170,12 +170,12 @@ def _stop(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: 
     """Pauses the journey before a plan that was not shown, or differs from the one that was."""
     differences = step_rollouts.differing(here.plan, row, step_id=current.step) or ()
     code = "plan_differs" if differences else "plan_not_shown"
-    told = msgspec.to_builtins(differences)
+    plain = msgspec.to_builtins(differences)
     event = _event(
-        "journey.paused", current, fence=fence, code=code, tells="journey.paused", detail={"differences": told}
+        "journey.paused", current, fence=fence, code=code, tells="journey.paused", detail={"differences": plain}
     )  # fmt: skip
     columns = {**QUIET, "cause_code": code, "cause": ""}
-    store(here, after(here.progress, "pause"), event=event, columns=columns, of_step={"differences": told})
+    store(here, after(here.progress, "pause"), event=event, columns=columns, of_step={"differences": plain})
 
 
 def _refused(

@@ -54,17 +54,17 @@ def prepare_journey(here: LoadedJourney) -> Woken:
     """Makes the next part of the preview of a draft; called again until the draft is one no more."""
     if not here.steps:
         return _composed(here)
-    shown = [(step, step_rollouts.made_for(step, purpose=PREVIEW)) for step in here.steps if step.kind == "rollout"]
-    if any(made is not None and made.state == "draft" for _, made in shown):
-        return Woken(drafts=[made.pk for _, made in shown if made is not None and made.state == "draft"])
+    pairs = [(step, step_rollouts.made_for(step, purpose=PREVIEW)) for step in here.steps if step.kind == "rollout"]
+    if any(rollout is not None and rollout.state == "draft" for _, rollout in pairs):
+        return Woken(drafts=[rollout.pk for _, rollout in pairs if rollout is not None and rollout.state == "draft"])
     with transaction.atomic():
         outlines: dict[str, Outline] = {}
-        for step, made in shown:
-            outline = step_rollouts.outline_of(made) if made else None
-            if made is not None and outline is not None:
+        for step, rollout in pairs:
+            outline = step_rollouts.outline_of(rollout) if rollout else None
+            if rollout is not None and outline is not None:
                 outlines[step.step] = outline
-                if made.state == "previewed":
-                    step_rollouts.withdraw(made, step_rollouts.SHOWN)
+                if rollout.state == "previewed":
+                    step_rollouts.withdraw(rollout, step_rollouts.SHOWN)
         plan = _plan(here, outlines)
         here.row.digest = plan.digest
         event = JourneyEvent(verb="journey.previewed", by=WORKER)
@@ -75,12 +75,12 @@ def prepare_journey(here: LoadedJourney) -> Woken:
 def _composed(here: LoadedJourney) -> Woken:
     """Stores the steps of the next hop, and drafts the rollouts that are shown. Asks for a scan if none is fresh."""
     row = here.row
-    found = report_since(row.cluster_id, row.made_at - FRESH)
-    if found is None:
+    newest = report_since(row.cluster_id, row.made_at - FRESH)
+    if newest is None:
         due = row.asked_at is None or timezone.now() - row.asked_at > FRESH
-        asked = ask_for_scan(row) if due else None
-        return Woken(scans=[asked] if asked else [])
-    snapshot, report = found
+        scan_id = ask_for_scan(row) if due else None
+        return Woken(scans=[scan_id] if scan_id else [])
+    snapshot, report = newest
     hop = next(iter(runbook(report).hops), None)
     if hop is None:
         cause = JourneyEvent(verb="journey.expired", by=WORKER, code="no_hop", words=_why_no_hop(report))
@@ -90,7 +90,7 @@ def _composed(here: LoadedJourney) -> Woken:
     choices = choices_of(row, report, hop=hop, parameters=parameters, soak=soak)
     steps = journey_steps(hop, installed=report.cluster.installed, choices=choices)
     with transaction.atomic():
-        made = [
+        rows = [
             JourneyStepRow(
                 journey=row,
                 place=place,
@@ -100,7 +100,7 @@ def _composed(here: LoadedJourney) -> Woken:
             )
             for place, journey_step in enumerate(steps)
         ]
-        JourneyStepRow.objects.bulk_create(made)
+        JourneyStepRow.objects.bulk_create(rows)
         here.steps = list(JourneyStepRow.objects.filter(journey=row).order_by("place"))
         if len(here.steps) != len(steps):
             raise Conflict("the journey was changed meanwhile", code="moved")
@@ -135,11 +135,11 @@ def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], s
 
 def _diffs(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
     """What a person commits where the object that brings a chart comes from a repository, by the chart."""
-    told = report.cluster.installed.carriers if report.cluster.installed else ()
+    carriers = report.cluster.installed.carriers if report.cluster.installed else ()
     start, lands = parse(hop.starts), parse(hop.lands.release)
-    if told is UNSET or start is None or lands is None:
+    if carriers is UNSET or start is None or lands is None:
         return
-    for carrier in told:
+    for carrier in carriers:
         try:
             edits = hop_changes(report, values_of(carrier), chart=carrier.chart, start=start, lands=lands)
             text = diff_to_commit(carrier, version=as_tag(lands), edits=edits)

@@ -27,11 +27,11 @@ def report_since(cluster_id: uuid.UUID, moment: datetime) -> tuple[uuid.UUID, Re
 
 def ask_for_scan(row: Journey) -> uuid.UUID | None:
     """Enqueues a scan and returns it, to wake a worker; None if one is active, and then the next one is due at once."""
-    asked = enqueue(row.cluster, by=BY)
+    request = enqueue(row.cluster, by=BY)
     now = timezone.now()
     Journey.objects.filter(pk=row.pk).update(asked_at=now)
     row.asked_at = now
-    if asked.created:
-        return asked.scan_id
+    if request.created:
+        return request.scan_id
     Cluster.objects.filter(pk=row.cluster_id).update(next_due_at=now)
     return None

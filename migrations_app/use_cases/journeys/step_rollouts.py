@@ -38,13 +38,15 @@ SHOWN = "shown_in_journey"
 
 def plan_rollout(row: Journey, step: JourneyStepRow, *, purpose: str) -> uuid.UUID:
     """Creates the draft of a rollout for the step, in the caller's transaction. Its author is that of the journey."""
-    what = definition(step)
+    journey_step = definition(step)
     author = Actor(name=row.author_name, method="worker", id=row.author_id)
     note = f"step {step.step} of journey {row.pk}"
-    wanted = RolloutRequest(action=what.action, parameters=what.parameters, ticket=row.ticket, note=note)
-    made = draft(row.cluster_id, wanted, by=author)
-    JourneyRollout.objects.create(step=step, rollout_id=made, purpose=purpose)
-    return made
+    request = RolloutRequest(
+        action=journey_step.action, parameters=journey_step.parameters, ticket=row.ticket, note=note
+    )
+    rollout_id = draft(row.cluster_id, request, by=author)
+    JourneyRollout.objects.create(step=step, rollout_id=rollout_id, purpose=purpose)
+    return rollout_id
 
 
 def made_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
@@ -56,8 +58,8 @@ def made_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
 def rollback_for(step: JourneyStepRow) -> Rollout | None:
     """The newest rollout that was made to take the step back on the way back of now; None if there is none."""
     way = JourneyWayBack.objects.filter(journey_id=step.journey_id).first()
-    made = step.made.filter(purpose=JourneyRollout.Purpose.BACK, pk__gt=way.earlier if way else 0)
-    part = made.select_related("rollout").last()
+    links = step.made.filter(purpose=JourneyRollout.Purpose.BACK, pk__gt=way.earlier if way else 0)
+    part = links.select_related("rollout").last()
     return part.rollout if part else None
 
 
@@ -84,35 +86,35 @@ def withdraw(row: Rollout, code: str) -> None:
 
 def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> RolloutSeen | None:
     """The rollout that does the step as it is now, compared with what was shown; None if there is none yet."""
-    made = made_for(step, purpose=JourneyRollout.Purpose.WORK)
-    if made is None or (step.since and made.made_at < step.since):
+    rollout = made_for(step, purpose=JourneyRollout.Purpose.WORK)
+    if rollout is None or (step.since and rollout.made_at < step.since):
         return None  # one of before the step was retried
-    plan_differences = differing(plan, made, step_id=step.step)
-    unseen = step.step not in plan.shown and unseen_covered(row, step, made=outline_of(made))
-    deletes = not plan_differences and destroys(row, step, made=made)
+    plan_differences = differing(plan, rollout, step_id=step.step)
+    unseen = step.step not in plan.shown and unseen_covered(row, step, outline=outline_of(rollout))
+    deletes = not plan_differences and destroys(row, step, rollout=rollout)
     return RolloutSeen(
-        state=made.state,
-        cause_code=made.cause_code,
+        state=rollout.state,
+        cause_code=rollout.cause_code,
         differences=plan_differences or (),
         covered=(plan_differences == () or unseen or deletes) and _covers_still(row),
         accepted=step.accepted,
-        skipped=tuple(made.skips.order_by("step").values_list("node", flat=True)),
-        finished_at=made.finished_at,
+        skipped=tuple(rollout.skips.order_by("step").values_list("node", flat=True)),
+        finished_at=rollout.finished_at,
     )
 
 
-def destroys(row: Journey, step: JourneyStepRow, *, made: Rollout) -> bool:
+def destroys(row: Journey, step: JourneyStepRow, *, rollout: Rollout) -> bool:
     """Whether the plan destroys, and the approval of the campaign covers that."""
-    risk = risk_of(made.risk) if made.risk else "low"
-    return risk == "destructive" and destroying_covered(row, step, made=outline_of(made), plan=_plan_of(made))
+    risk = risk_of(rollout.risk) if rollout.risk else "low"
+    return risk == "destructive" and destroying_covered(row, step, outline=outline_of(rollout), plan=_plan_of(rollout))
 
 
-def differing(plan: JourneyPlan, made: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
+def differing(plan: JourneyPlan, rollout: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
     """How the plan differs from the one that was shown; None if none was shown or it may not be covered."""
-    now, shown = outline_of(made), plan.shown.get(step_id)
-    if now is None or shown is None:
+    now, shown_outline = outline_of(rollout), plan.shown.get(step_id)
+    if now is None or shown_outline is None:
         return None
-    plan_differences = differences(shown, now)
+    plan_differences = differences(shown_outline, now)
     return plan_differences if plan_differences or coverable(now, limit=plan.covers) else None
 
 
@@ -134,14 +136,14 @@ def _counts(row: Journey, approval: JourneyApproval) -> bool:
     return approval_still_valid(rights_over(person, row.cluster_id), alone=False)
 
 
-def cover(row: Journey, made: Rollout, *, step: JourneyStepRow) -> None:
+def cover(row: Journey, rollout: Rollout, *, step: JourneyStepRow) -> None:
     """Asks for the approval of the rollout and gives it those of the journey; others may still be missing (A40)."""
     with transaction.atomic():
-        asked = approvals.ask(made.pk, starter_of(row), by=WORKER)
-        if asked.state == "awaiting_approval":
-            deletes = destroys(row, step, made=made)
+        asked_rollout = approvals.ask(rollout.pk, starter_of(row), by=WORKER)
+        if asked_rollout.state == "awaiting_approval":
+            deletes = destroys(row, step, rollout=rollout)
             saw = _saw_deletions(row)
-            given = [
+            carried = [
                 CarriedApproval(
                     approver_id=valid_approval.approver_id,
                     approver_name=valid_approval.approver_name,
@@ -150,29 +152,31 @@ def cover(row: Journey, made: Rollout, *, step: JourneyStepRow) -> None:
                 for valid_approval in valid_approvals(row)
                 if not deletes or valid_approval.approver_id in saw
             ]
-            approvals.carry(asked, given, source=f"journey {row.pk}", by=WORKER, deletes=deletes)
+            approvals.carry(asked_rollout, carried, source=f"journey {row.pk}", by=WORKER, deletes=deletes)
 
 
 def _saw_deletions(row: Journey) -> set[int | None]:
     """Who approved its campaign, which shows the objects; an approval of the journey alone does not show them."""
-    given = CampaignApproval.objects.filter(campaign__members__journey=row, taken_back_at=None, step_up=True)
-    same = given.filter(digest=F("campaign__digest"), nonce=F("campaign__nonce"))
+    campaign_approvals = CampaignApproval.objects.filter(
+        campaign__members__journey=row, taken_back_at=None, step_up=True
+    )
+    same = campaign_approvals.filter(digest=F("campaign__digest"), nonce=F("campaign__nonce"))
     return set(same.values_list("approver_id", flat=True))
 
 
-def asks_nobody(made: Rollout) -> bool:
+def asks_nobody(rollout: Rollout) -> bool:
     """Whether the policy asks nobody to approve that plan: then the operator has to accept it."""
-    return not needed(made) and not approvals.acknowledgements_needed(made)
+    return not needed(rollout) and not approvals.acknowledgements_needed(rollout)
 
 
-def ask(row: Journey, made: Rollout) -> None:
+def ask(row: Journey, rollout: Rollout) -> None:
     """Asks people to approve the rollout itself."""
-    approvals.ask(made.pk, starter_of(row), by=WORKER)
+    approvals.ask(rollout.pk, starter_of(row), by=WORKER)
 
 
-def start(row: Journey, made: Rollout) -> None:
+def start(row: Journey, rollout: Rollout) -> None:
     """Starts the rollout with the rights of who started the journey. Raises as `lifecycle.start`."""
-    lifecycle.start(made.pk, starter_of(row), digest=made.digest, by=WORKER, version=made.version)
+    lifecycle.start(rollout.pk, starter_of(row), digest=rollout.digest, by=WORKER, version=rollout.version)
 
 
 def starter_of(row: Journey) -> Person:

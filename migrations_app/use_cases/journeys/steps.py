@@ -59,9 +59,9 @@ def skip(
         current = here.current
         then = after_step(here.progress, "skip", place=row.place)
         if current is not None and current.pk == row.pk:
-            made = under_way(here)
-            if made is not None:
-                raise Conflict(f"rollout {made.pk} of this step is under way: end it first", code="rollout_holds")
+            rollout = under_way(here)
+            if rollout is not None:
+                raise Conflict(f"rollout {rollout.pk} of this step is under way: end it first", code="rollout_holds")
             withdraw_planned(here, "step_skipped")
         event = JourneyEvent(verb="journey.step_skipped", by=by, code="skipped", words=reason, step=step)
         store(here, then, event=event, columns={"wait_code": "", "needs_person": False}, of_step=_by(person, reason))
@@ -75,9 +75,9 @@ def retry(journey_id: uuid.UUID, person: Person, *, step: str, by: Actor, versio
     """
     with transaction.atomic():
         here, row = _at(journey_id, person, step=step, version=version)
-        made = under_way(here)
-        if made is not None:
-            raise Conflict(f"rollout {made.pk} of this step is under way: end it first", code="rollout_holds")
+        rollout = under_way(here)
+        if rollout is not None:
+            raise Conflict(f"rollout {rollout.pk} of this step is under way: end it first", code="rollout_holds")
         withdraw_planned(here, "step_retried")
         event = JourneyEvent(verb="journey.step_retried", by=by, code="retried", step=step)
         anew = {"cause_code": "", "cause": "", "differences": [], "accepted": False, "evidence": {}}
@@ -102,13 +102,13 @@ def accept_plan(
         here, row = _at(journey_id, person, step=step, version=version)
         work = JourneyRollout.Purpose.WORK
         undoing = row.state == "undoing"
-        made = step_rollouts.rollback_for(row) if undoing else step_rollouts.made_for(row, purpose=work)
-        if here.row.cause_code not in ASKS or made is None or made.state != "previewed":
+        rollout = step_rollouts.rollback_for(row) if undoing else step_rollouts.made_for(row, purpose=work)
+        if here.row.cause_code not in ASKS or rollout is None or rollout.state != "previewed":
             raise Conflict("no plan waits to be accepted", code="moved")
-        if digest != made.digest:
+        if digest != rollout.digest:
             raise Conflict("the plan is not the one that was shown", code="digest_moved")
         event = JourneyEvent(
-            verb="journey.plan_accepted", by=by, code="accepted", step=step, detail={"rollout": str(made.pk)}
+            verb="journey.plan_accepted", by=by, code="accepted", step=step, detail={"rollout": str(rollout.pk)}
         )  # fmt: skip
         columns = {**GOES_ON, **starter(person)}
         store(here, after(here.progress, "resume"), event=event, columns=columns, of_step={"accepted": True})
@@ -120,8 +120,8 @@ def _at(
 ) -> tuple[LoadedJourney, JourneyStepRow]:
     """The journey, locked, and the step. Raises PermissionDenied, Conflict, InvalidInput for an unknown step."""
     here = load(journey_id, lock=True)
-    whole = over(person, here.row.cluster_id)
-    refuse_person(may_resolve(whole) if by_person else may_start(whole))
+    scoped_person = over(person, here.row.cluster_id)
+    refuse_person(may_resolve(scoped_person) if by_person else may_start(scoped_person))
     refuse_old(here, version)
     row = next((journey_step_row for journey_step_row in here.steps if journey_step_row.step == step), None)
     if row is None:

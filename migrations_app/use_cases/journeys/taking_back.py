@@ -58,9 +58,9 @@ def take_back(
         target = next((journey_step_row for journey_step_row in here.steps if journey_step_row.step == step), None)
         if target is None:
             raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
-        made = under_way(here, lock=True)
-        if made is not None:
-            raise Conflict(f"rollout {made.pk} is under way: end it first", code="rollout_holds")
+        rollout = under_way(here, lock=True)
+        if rollout is not None:
+            raise Conflict(f"rollout {rollout.pk} is under way: end it first", code="rollout_holds")
         refuse_changes()
         then = turned_back(here.progress, to=target.place, changed=changed_places(journey_id))
         withdraw_planned(here, "journey_taken_back")
@@ -82,18 +82,20 @@ def confirm_undone(here: LoadedJourney, row: JourneyStepRow, *, note: str, by: A
 
 def advance_back(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
     """One move of the step that is undone."""
-    made = step_rollouts.rollback_for(current)
-    move = next_back(definition(current), _seen(here, current, made=made), before=_before(here), now=timezone.now())
+    rollback = step_rollouts.rollback_for(current)
+    move = next_back(
+        definition(current), _seen(here, current, rollback=rollback), before=_before(here), now=timezone.now()
+    )
     match move.do:
         case "undone" | "keep" | "fail":
-            return _ended(here, current, move=move, made=made, fence=fence)
+            return _ended(here, current, move=move, rollback=rollback, fence=fence)
         case "draft":
             return _plan(here, current, fence=fence)
         case "scan":
-            asked = ask_for_scan(here.row)
-            return Woken(scans=[asked] if asked else [])
-        case "ask" | "start" if made is not None:
-            return _with_rollback(here, current, made=made, move=move, fence=fence)
+            scan_id = ask_for_scan(here.row)
+            return Woken(scans=[scan_id] if scan_id else [])
+        case "ask" | "start" if rollback is not None:
+            return _with_rollback(here, current, rollback=rollback, move=move, fence=fence)
         case _:
             _wait(here, current, move=Move("tell" if move.do == "tell" else "watch", move.code), fence=fence)
             return Woken()
@@ -112,30 +114,39 @@ def _before(here: LoadedJourney) -> StepState:
     return state  # type: ignore[no-any-return]  # one of the states, as it was stored
 
 
-def _seen(here: LoadedJourney, current: JourneyStepRow, *, made: Rollout | None) -> BackSeen:
+def _seen(here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout | None) -> BackSeen:
     since, row = current.since or here.row.changed_at, here.row
     left = to_take_back(current)
-    mine = made if made is not None and left is not None and made.rolls_back_id == left.pk else None
-    told = None
-    if mine is not None:
-        told = RolloutSeen(state=mine.state, cause_code=mine.cause_code, accepted=current.accepted)
-    found = report_since(row.cluster_id, since) if current.kind == "outside" else None
-    evidence = seen(definition(current), found[1], hop=row.hop, starts=row.starts) if found else None
+    current_rollback = (
+        rollback if rollback is not None and left is not None and rollback.rolls_back_id == left.pk else None
+    )
+    rollout_seen = None
+    if current_rollback is not None:
+        rollout_seen = RolloutSeen(
+            state=current_rollback.state, cause_code=current_rollback.cause_code, accepted=current.accepted
+        )
+    newest = report_since(row.cluster_id, since) if current.kind == "outside" else None
+    evidence = seen(definition(current), newest[1], hop=row.hop, starts=row.starts) if newest else None
     return BackSeen(
-        left=left is not None, rollback=told, starts=row.starts, evidence=evidence, asked_at=row.asked_at, since=since
-    )  # fmt: skip
+        left=left is not None,
+        rollback=rollout_seen,
+        starts=row.starts,
+        evidence=evidence,
+        asked_at=row.asked_at,
+        since=since,
+    )
 
 
 def _ended(
-    here: LoadedJourney, current: JourneyStepRow, *, move: BackMove, made: Rollout | None, fence: LeaseToken
+    here: LoadedJourney, current: JourneyStepRow, *, move: BackMove, rollback: Rollout | None, fence: LeaseToken
 ) -> Woken:
     """Stores what came of the step: undone, left as it was for want of a way back, or undone in part."""
     outcome: Any = move.do
     words = ""
     if move.code == NO_RETURN:
         words = "; ".join(definition(current).no_return)
-    elif made is not None:
-        words = _kept(made) if outcome == "undone" else made.cause
+    elif rollback is not None:
+        words = _left_words(rollback) if outcome == "undone" else rollback.cause
     verb = {"undone": "step_taken_back", "keep": "step_has_no_return", "fail": "step_failed"}[move.do]
     event = JourneyEvent(
         verb=f"journey.{verb}", by=WORKER, code=move.code, words=words, step=current.step, fence=fence
@@ -144,9 +155,9 @@ def _ended(
     return Woken(again=here.row.state == "running")
 
 
-def _kept(made: Rollout) -> str:
+def _left_words(rollback: Rollout) -> str:
     """What the rollback left as it was, in words: it is told, and never counts as undone."""
-    plan = msgspec.json.decode(bytes(made.plan), type=Plan) if made.plan else None
+    plan = msgspec.json.decode(bytes(rollback.plan), type=Plan) if rollback.plan else None
     return "; ".join(plan.forecast.cannot_be_undone) if plan else ""
 
 
@@ -174,8 +185,8 @@ def _store(
         if then.state == "paused":
             JourneyWayBack.objects.filter(journey_id=here.row.pk).delete()
             return
-        told = {**(begun or {}), **({"before": came} if came != "undoing" else {})}
-        JourneyWayBack.objects.update_or_create(journey_id=here.row.pk, defaults=told)
+        way_columns = {**(begun or {}), **({"before": came} if came != "undoing" else {})}
+        JourneyWayBack.objects.update_or_create(journey_id=here.row.pk, defaults=way_columns)
 
 
 def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
@@ -186,24 +197,24 @@ def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) ->
     row = here.row
     author = Actor(name=row.started_by_name, method="worker", id=row.starter_id)
     note = f"takes back step {current.step} of journey {row.pk}"
-    wanted = RolloutRequest(action=ROLL_BACK, rolls_back=target.pk, ticket=row.ticket, note=note)
+    request = RolloutRequest(action=ROLL_BACK, rolls_back=target.pk, ticket=row.ticket, note=note)
     with transaction.atomic():
         event = _event("journey.step_planned", current, fence=fence)
         store(here, here.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
-        made = draft(row.cluster_id, wanted, by=author)
-        JourneyRollout.objects.create(step=current, rollout_id=made, purpose=BACK)
+        rollout_id = draft(row.cluster_id, request, by=author)
+        JourneyRollout.objects.create(step=current, rollout_id=rollout_id, purpose=BACK)
         JourneyStepRow.objects.filter(pk=current.pk).update(accepted=False)
     transitions.reached("after_back")
-    return Woken(drafts=[made])
+    return Woken(drafts=[rollout_id])
 
 
 def _with_rollback(
-    here: LoadedJourney, current: JourneyStepRow, *, made: Rollout, move: BackMove, fence: LeaseToken
+    here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, move: BackMove, fence: LeaseToken
 ) -> Woken:
     """Asks for the approval of the rollback, or starts it. Where the policy asks nobody, an operator accepts it."""
-    told = {"rollout": str(made.pk), "digest": made.digest}
+    detail = {"rollout": str(rollback.pk), "digest": rollback.digest}
     try:
-        if move.do == "ask" and move.code != "accepted" and step_rollouts.asks_nobody(made):
+        if move.do == "ask" and move.code != "accepted" and step_rollouts.asks_nobody(rollback):
             event = _event("journey.paused", current, fence=fence, code="plan_not_shown", tells="journey.paused")
             columns = {**QUIET, "cause_code": "plan_not_shown", "cause": ""}
             store(here, after(here.progress, "pause"), event=event, columns=columns)
@@ -211,28 +222,28 @@ def _with_rollback(
         with transaction.atomic():
             started = move.do == "start"
             verb = "journey.step_started" if started else "journey.step_asked"
-            event = _event(verb, current, fence=fence, code=move.code, detail=told)
+            event = _event(verb, current, fence=fence, code=move.code, detail=detail)
             waits = {"wait_code": "rollout", "needs_person": False} if started else QUIET
             store(here, here.progress, event=event, columns=waits)
-            (step_rollouts.start if started else step_rollouts.ask)(here.row, made)
+            (step_rollouts.start if started else step_rollouts.ask)(here.row, rollback)
     except LeaseLost:
         raise
     except PermissionDenied as refused:
-        return _refused(here, current, made=made, code="right_missing", words=refused.message, fence=fence)
+        return _refused(here, current, rollback=rollback, code="right_missing", words=refused.message, fence=fence)
     except (InvalidInput, Conflict) as refused:
-        return _refused(here, current, made=made, code=refused.code, words=refused.message, fence=fence)
+        return _refused(here, current, rollback=rollback, code=refused.code, words=refused.message, fence=fence)
     transitions.reached(f"after_{move.do}")
-    return Woken(rollouts=[made.pk]) if started else Woken(again=True)
+    return Woken(rollouts=[rollback.pk]) if started else Woken(again=True)
 
 
 def _refused(
-    here: LoadedJourney, current: JourneyStepRow, *, made: Rollout, code: str, words: str, fence: LeaseToken
+    here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, code: str, words: str, fence: LeaseToken
 ) -> Woken:
     """What follows when the rollback may not be asked for or started now."""
     # Read again: what was stored before the refusal was rolled back.
     again = load(here.row.pk)
     if code in PLANNED_ANEW:
-        step_rollouts.withdraw(made, code)
+        step_rollouts.withdraw(rollback, code)
         return Woken(again=True)
     if code in PASSING or code == "rehearsal_missing":
         do: Do = "tell" if code == "rehearsal_missing" else "watch"

@@ -172,7 +172,7 @@ def _times(step: StepProgress, now: datetime) -> dict[str, Any]:
 
 
 def _audited(row: Journey, event: JourneyEvent, *, now: JourneyState, before: JourneyState) -> Event:
-    told = {"from": before, "to": now, **event.detail} | ({"why": event.words} if event.words else {})
+    detail = {"from": before, "to": now, **event.detail} | ({"why": event.words} if event.words else {})
     return Event(
         verb=event.verb,
         actor=event.by,
@@ -182,7 +182,7 @@ def _audited(row: Journey, event: JourneyEvent, *, now: JourneyState, before: Jo
         plan_digest=row.digest,
         step=event.step,
         correlation=str(row.pk),
-        detail=told,
+        detail=detail,
     )
 
 

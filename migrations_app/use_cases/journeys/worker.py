@@ -138,27 +138,27 @@ def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
 
 def _view(here: LoadedJourney, current: JourneyStepRow) -> StepSeen:
     """What the decision rests on, as it is stored now."""
-    made = step_rollouts.seen_rollout(here.row, here.plan, step=current) if current.kind == "rollout" else None
+    rollout = step_rollouts.seen_rollout(here.row, here.plan, step=current) if current.kind == "rollout" else None
     since: datetime = current.since or here.row.changed_at
-    view = StepSeen(state=current.state, since=since, rollout=made, asked_at=here.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
+    view = StepSeen(state=current.state, since=since, rollout=rollout, asked_at=here.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
     if current.kind in ("person", "outside"):
         view = msgspec.structs.replace(view, weighed=settled.weighed_before(here, current))
-    if current.state != "running" or not _wants_proof(current, made):
+    if current.state != "running" or not _wants_proof(current, rollout):
         return view
     return msgspec.structs.replace(view, evidence=_evidence(here, current, since=view.proof_since))
 
 
-def _wants_proof(current: JourneyStepRow, made: RolloutSeen | None) -> bool:
-    return current.kind in ("person", "outside") or (made is not None and made.state in ("succeeded", "expired"))
+def _wants_proof(current: JourneyStepRow, rollout: RolloutSeen | None) -> bool:
+    return current.kind in ("person", "outside") or (rollout is not None and rollout.state in ("succeeded", "expired"))
 
 
 def _evidence(here: LoadedJourney, current: JourneyStepRow, *, since: datetime) -> StepEvidence | None:
-    found = report_since(here.row.cluster_id, since)
-    if found is None:
+    newest = report_since(here.row.cluster_id, since)
+    if newest is None:
         return None
-    snapshot, report = found
-    told = seen(definition(current), report, hop=here.row.hop, starts=here.row.starts)
-    return msgspec.structs.replace(told, snapshot=str(snapshot))
+    snapshot, report = newest
+    evidence = seen(definition(current), report, hop=here.row.hop, starts=here.row.starts)
+    return msgspec.structs.replace(evidence, snapshot=str(snapshot))
 
 
 MOST_WOKEN = 100
@@ -171,8 +171,8 @@ def stranded_journeys() -> list[uuid.UUID]:
     A running journey is looked at with the sweeps: that is how it sees a scan, the end of a rollout, and time. Those
     that wait for weeks, such as for a person, take no turn of the others.
     """
-    held = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
-    waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=held)) | Q(hold__isnull=False)
+    leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
+    waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased)) | Q(hold__isnull=False)
     return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MOST_WOKEN])
 
 

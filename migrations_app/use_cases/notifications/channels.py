@@ -73,16 +73,23 @@ class CreatedChannel:
     secret: Secret
 
 
-def add_channel(wanted: ChannelSettings, *, by: str, now: datetime) -> CreatedChannel:
+def add_channel(channel_settings: ChannelSettings, *, by: str, now: datetime) -> CreatedChannel:
     """Creates a channel. Raises InvalidInput, Conflict `name_taken`."""
-    _refuse_words(wanted.name, wanted.events)
-    place = _place(wanted.kind, wanted.target, key=wanted.key)
-    secret = _fresh() if wanted.kind == Channel.Kind.WEBHOOK else ""
-    row = Channel(name=wanted.name.strip(), kind=wanted.kind, place=place, events=sorted(set(wanted.events)))
-    row.made_by_name, row.made_at, row.everywhere = by, now, not wanted.groups
-    row.sealed = _sealed(row, ChannelSecrets(wanted.target, (secret,) if secret else (), wanted.key))
+    _refuse_words(channel_settings.name, channel_settings.events)
+    place = _place(channel_settings.kind, channel_settings.target, key=channel_settings.key)
+    secret = _fresh() if channel_settings.kind == Channel.Kind.WEBHOOK else ""
+    row = Channel(
+        name=channel_settings.name.strip(),
+        kind=channel_settings.kind,
+        place=place,
+        events=sorted(set(channel_settings.events)),
+    )
+    row.made_by_name, row.made_at, row.everywhere = by, now, not channel_settings.groups
+    row.sealed = _sealed(
+        row, ChannelSecrets(channel_settings.target, (secret,) if secret else (), channel_settings.key)
+    )
     with transaction.atomic():
-        groups = _groups(wanted.groups)
+        groups = _groups(channel_settings.groups)
         if Channel.objects.count() >= MOST:
             raise InvalidInput(f"at most {MOST} channels are kept", where="name", code="too_many")
         _saved(row, insert=True)
@@ -120,8 +127,8 @@ def rotate(channel_id: uuid.UUID) -> Secret:
         row = _held(channel_id)
         if row.kind != Channel.Kind.WEBHOOK:
             raise InvalidInput("only webhooks are signed", where="kind", code="not_signed")
-        kept, secret = unsealed_channel(row), _fresh()
-        row.sealed = _sealed(row, ChannelSecrets(kept.target, (secret, *kept.secrets[:1])))
+        former, secret = unsealed_channel(row), _fresh()
+        row.sealed = _sealed(row, ChannelSecrets(former.target, (secret, *former.secrets[:1])))
         row.version += 1
         row.save(update_fields=["sealed", "version"])
         record_audit_event("channel.secret_turned", f"channel {row.name}")
@@ -144,10 +151,10 @@ def send_test(channel_id: uuid.UUID, *, by: str, now: datetime) -> uuid.UUID:
             raise NotFound("no such channel")
         if not row.enabled:
             raise InvalidInput("the channel is switched off", where="enabled", code="channel_off")
-        made = _test(row, by=by, now=now)
+        delivery = _test(row, by=by, now=now)
         Channel.objects.filter(pk=row.pk).update(not_before=None)
-        record_audit_event("channel.tested", f"channel {row.name}", event=made.event_id)
-    return made.pk
+        record_audit_event("channel.tested", f"channel {row.name}", event=delivery.event_id)
+    return delivery.pk
 
 
 def resend(delivery_id: uuid.UUID, *, now: datetime) -> uuid.UUID:
@@ -187,13 +194,13 @@ def _applied(row: Channel, change: ChannelUpdate) -> None:
     if change.enabled is not None:
         row.enabled = change.enabled
     if change.target is not None or change.key is not None:
-        kept = unsealed_channel(row)
-        target, key = change.target or kept.target, kept.key if change.key is None else change.key
-        if row.kind in KEYED and change.key is None and target != kept.target:
+        former = unsealed_channel(row)
+        target, key = change.target or former.target, former.key if change.key is None else change.key
+        if row.kind in KEYED and change.key is None and target != former.target:
             # Otherwise whoever changes the address would have the key sent to a server of their own.
             raise InvalidInput("another address needs its key again", where="key", code="bad_key")
         row.place = _place(row.kind, target, key=key)
-        row.sealed = _sealed(row, ChannelSecrets(target, kept.secrets, key))
+        row.sealed = _sealed(row, ChannelSecrets(target, former.secrets, key))
         row.failures, row.not_before = 0, None
 
 
@@ -210,15 +217,15 @@ def _shown(row: Channel, groups: list[ClusterGroup]) -> dict[str, Any]:
     return {"events": row.events, "groups": sorted(group.name for group in groups), "enabled": row.enabled}
 
 
-def _groups(wanted: tuple[uuid.UUID, ...]) -> list[ClusterGroup]:
-    groups = list(ClusterGroup.objects.filter(pk__in=wanted))
-    if len(groups) != len(set(wanted)):
+def _groups(ids: tuple[uuid.UUID, ...]) -> list[ClusterGroup]:
+    groups = list(ClusterGroup.objects.filter(pk__in=ids))
+    if len(groups) != len(set(ids)):
         raise InvalidInput("there is no such group", where="groups", code="unknown_group")
     return groups
 
 
-def _sealed(row: Channel, kept: ChannelSecrets) -> bytes:
-    return keys().seal(msgspec.json.encode(kept), owner=str(row.pk), field=FIELD)
+def _sealed(row: Channel, channel_secrets: ChannelSecrets) -> bytes:
+    return keys().seal(msgspec.json.encode(channel_secrets), owner=str(row.pk), field=FIELD)
 
 
 def _fresh() -> str:

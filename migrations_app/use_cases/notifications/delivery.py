@@ -73,11 +73,11 @@ def deliver(channel_id: uuid.UUID) -> int:
         return 0
     channel = Channel.objects.get(pk=channel_id)
     rows = _taken(channel, now)
-    wrong = _sent(channel, rows, now=now) if rows else UNKNOWN
+    error_code = _sent(channel, rows, now=now) if rows else UNKNOWN
     if rows:
-        _note(channel, rows, wrong=wrong, now=now)
+        _note(channel, rows, error_code=error_code, now=now)
     Channel.objects.filter(pk=channel_id, busy_until=channel.busy_until).update(busy_until=None)
-    return 0 if wrong else len(rows)
+    return 0 if error_code else len(rows)
 
 
 def _taken(channel: Channel, now: datetime) -> list[Delivery]:
@@ -88,8 +88,8 @@ def _taken(channel: Channel, now: datetime) -> list[Delivery]:
         most = 1 if channel.kind == Channel.Kind.PEOPLE else BATCH
         waiting.filter(attempts__gte=F("tries_from") + TRIES).update(state=Delivery.State.FAILED)
         ripe = Q(next_at__lte=now) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
-        found = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
-        rows = _tried_together(found) if channel.kind in KEYED else found
+        candidates = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
+        rows = _tried_together(candidates) if channel.kind in KEYED else candidates
         return sorted((row for row in rows if _counted(row, waiting, now=now)), key=lambda row: str(row.body["time"]))
 
 
@@ -116,16 +116,16 @@ def _sent(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
     try:
         if channel.kind in MAILED:
             return _mailed(channel, events)
-        kept = unsealed_channel(channel)
+        channel_secrets = unsealed_channel(channel)
         if channel.kind in SERVICES:
-            target = ServiceTarget(kept.target, Secret(kept.key))
+            target = ServiceTarget(channel_secrets.target, Secret(channel_secrets.key))
             post_message(channel.kind, target, message=_message(rows), reach=network_policy())
             return ""
         body, headers = _posted(channel.kind, events)
         if channel.kind == Channel.Kind.WEBHOOK:
             at = int(now.timestamp())
-            headers |= webhooks.signed(body, secrets=[Secret(secret) for secret in kept.secrets], at=at)
-        webhooks.post(kept.target, body, headers=headers, reach=network_policy())
+            headers |= webhooks.signed(body, secrets=[Secret(secret) for secret in channel_secrets.secrets], at=at)
+        webhooks.post(channel_secrets.target, body, headers=headers, reach=network_policy())
     except (ReadError, InvalidInput, InvalidSetting) as reason:
         return reason.code
     return ""
@@ -179,35 +179,35 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
 def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
     """Addresses of active users who may approve or administer every cluster in the events (any cluster, if none)."""
     people = User.objects.filter(is_active=True).exclude(email="").order_by("pk")
-    asked = frozenset({"approve", "administer"})
+    rights = frozenset({"approve", "administer"})
     clusters = sorted({event["data"]["cluster"] for event in events if event["data"].get("cluster")})
 
-    def told(user: User) -> bool:
+    def is_responsible(user: User) -> bool:
         if not clusters:
-            return bool(asked & permissions_of(user).over_nothing_named())
-        return all(asked & rights_over(user, uuid.UUID(key)) for key in clusters)
+            return bool(rights & permissions_of(user).over_nothing_named())
+        return all(rights & rights_over(user, uuid.UUID(key)) for key in clusters)
 
-    return tuple(dict.fromkeys(user.email for user in people.iterator() if told(user)))
+    return tuple(dict.fromkeys(user.email for user in people.iterator() if is_responsible(user)))
 
 
-def _note(channel: Channel, rows: Iterable[Delivery], *, wrong: str, now: datetime) -> None:
+def _note(channel: Channel, rows: Iterable[Delivery], *, error_code: str, now: datetime) -> None:
     """Records the outcome on rows and channel. The channel pauses longer after each failure (exponential backoff)."""
-    failures = channel.failures + 1 if wrong else 0
-    pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE) if wrong else QUIET
-    again = now + pause * (1 + share(channel.pk) / 10 if wrong else 1)
+    failures = channel.failures + 1 if error_code else 0
+    pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE) if error_code else QUIET
+    again = now + pause * (1 + share(channel.pk) / 10 if error_code else 1)
     with transaction.atomic():
         for row in rows:
-            _note_row(row, wrong, now=now, again=again)
-        mine = Channel.objects.filter(pk=channel.pk, busy_until=channel.busy_until)
-        mine.update(failures=failures, not_before=again)
-    if wrong:
-        log.warning("news not received", extra={"channel": str(channel.pk), "code": wrong})
+            _note_row(row, error_code, now=now, again=again)
+        rows_of_channel = Channel.objects.filter(pk=channel.pk, busy_until=channel.busy_until)
+        rows_of_channel.update(failures=failures, not_before=again)
+    if error_code:
+        log.warning("news not received", extra={"channel": str(channel.pk), "code": error_code})
 
 
-def _note_row(row: Delivery, wrong: str, *, now: datetime, again: datetime) -> None:
-    tried = [*row.log[:-1], {"at": row.log[-1]["at"], "code": wrong[:60]}]
-    changed: dict[str, Any] = {"log": tried, "last_error": wrong[:60]}
-    if not wrong:
+def _note_row(row: Delivery, error_code: str, *, now: datetime, again: datetime) -> None:
+    tried = [*row.log[:-1], {"at": row.log[-1]["at"], "code": error_code[:60]}]
+    changed: dict[str, Any] = {"log": tried, "last_error": error_code[:60]}
+    if not error_code:
         changed |= {"state": Delivery.State.SENT, "sent_at": now}
     elif row.attempts - row.tries_from >= TRIES:
         changed["state"] = Delivery.State.FAILED

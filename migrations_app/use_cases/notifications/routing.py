@@ -83,9 +83,9 @@ def _samples_aside(cluster_ids: Iterable[str]) -> frozenset[str]:
 
 def _people() -> None:
     """Creates the built-in channel if it is missing."""
-    told: dict[str, Any] = {"name": PEOPLE_NAME, "kind": Channel.Kind.PEOPLE, "place": "by mail, each of them"}
+    columns: dict[str, Any] = {"name": PEOPLE_NAME, "kind": Channel.Kind.PEOPLE, "place": "by mail, each of them"}
     now = {"made_at": datetime.now().astimezone(), "made_by_name": "karpdash", "events": sorted(TO_PEOPLE)}
-    Channel.objects.get_or_create(pk=PEOPLE, defaults=told | now)
+    Channel.objects.get_or_create(pk=PEOPLE, defaults=columns | now)
 
 
 def _queue(channel: Channel, event: Event, *, now: datetime) -> None:
@@ -112,17 +112,17 @@ def _joined(channel: Channel, event: Event, *, about: str) -> bool:
     first = untried.order_by("made_at").first()
     if first is None:
         return False
-    one = merged(first.body, event)
-    mine = untried.filter(pk=first.pk)
-    if one is None:
-        return bool(mine.delete()[0])
-    return bool(mine.update(body=one, event_id=one["id"], topic=one["type"]))
+    merged_event = merged(first.body, event)
+    first_row = untried.filter(pk=first.pk)
+    if merged_event is None:
+        return bool(first_row.delete()[0])
+    return bool(first_row.update(body=merged_event, event_id=merged_event["id"], topic=merged_event["type"]))
 
 
 def _wait(channel: Channel, event: Event, *, about: str, now: datetime) -> timedelta:
     """How long to wait before sending: not at all if urgent, longer the more often the same key recurs in a day."""
     if event["type"] in URGENT:
         return timedelta()
-    told = Delivery.objects.filter(channel=channel, key=about, made_at__gt=now - DAY, attempts__gt=0)
-    times = told.count() if about else 0
+    earlier = Delivery.objects.filter(channel=channel, key=about, made_at__gt=now - DAY, attempts__gt=0)
+    times = earlier.count() if about else 0
     return BATCH_DELAY if times == 0 else min(REPEAT_DELAY * 4 ** (times - 1), LONGEST_HOLD)

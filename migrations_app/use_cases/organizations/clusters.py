@@ -57,7 +57,7 @@ def _chosen(listing: OrganizationListing, arns: Sequence[str]) -> tuple[ListedCl
 
 
 def _registered(row: AwsOrganization, cluster: ListedCluster, *, details: Details) -> uuid.UUID:
-    made = new_row(details, source=Cluster.Source.EKS)
-    made.server, made.eks_arn = cluster.server, cluster.arn
-    made.role_arn, made.organization = member_role_arn(row, cluster.account), row
-    return stored(made, None)
+    cluster_row = new_row(details, source=Cluster.Source.EKS)
+    cluster_row.server, cluster_row.eks_arn = cluster.server, cluster.arn
+    cluster_row.role_arn, cluster_row.organization = member_role_arn(row, cluster.account), row
+    return stored(cluster_row, None)

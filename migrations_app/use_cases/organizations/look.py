@@ -62,8 +62,8 @@ def look_at(row: AwsOrganization) -> OrganizationListing:
 def _account(row: AwsOrganization, account: OrganizationAccount, *, own: OwnIdentity, ends: float) -> ListedAccount:
     listed_account = ListedAccount(id=account.id, name=account.name)
     if account.state != ACTIVE:
-        told = f"AWS says it is {account.state or 'in no known state'}"
-        return msgspec.structs.replace(listed_account, code=NOT_ACTIVE, error=told)
+        words = f"AWS says it is {account.state or 'in no known state'}"
+        return msgspec.structs.replace(listed_account, code=NOT_ACTIVE, error=words)
     regions: Sequence[str] = row.regions
     if time.monotonic() >= ends:
         return msgspec.structs.replace(listed_account, code=TimedOut.code, error="the time for the look was over")

@@ -37,44 +37,44 @@ def request_look(organization_id: uuid.UUID, *, by: str) -> bool:
     """Enqueues a look; False if one is queued or under way. Raises NotFound."""
     row = found_organization(organization_id)
     with transaction.atomic():
-        asked = _enqueue(AwsOrganization.objects.filter(pk=organization_id, state=IDLE), by=by)
-        if asked:
+        is_new = _enqueue(AwsOrganization.objects.filter(pk=organization_id, state=IDLE), by=by)
+        if is_new:
             record_audit_event("organization.look_requested", row.name, organization=str(row.pk))
-    return asked
+    return is_new
 
 
 def claim(organization_id: uuid.UUID) -> LookClaim | None:
     """Claims a queued look, or one whose worker ended; None if it is taken or there is none."""
     free = Q(state=QUEUED) | ABANDONED
     # The attempt is counted before the work, so that one that kills its worker ends (R36).
-    taken = AwsOrganization.objects.filter(free, pk=organization_id, attempts__lt=ATTEMPTS).update(
+    changed = AwsOrganization.objects.filter(free, pk=organization_id, attempts__lt=ATTEMPTS).update(
         state=RUNNING, lease_until=Now() + _lease(), attempts=F("attempts") + 1, fence=F("fence") + 1
     )
-    if not taken:
+    if not changed:
         return None
     return LookClaim(organization_id, AwsOrganization.objects.values_list("fence", flat=True).get(pk=organization_id))
 
 
-def store(held: LookClaim, listing: OrganizationListing) -> None:
+def store(look_claim: LookClaim, listing: OrganizationListing) -> None:
     """Ends the look with what it found. Raises Conflict if another worker took it over."""
     now = timezone.now()
     columns = {"listing": msgspec.to_builtins(listing), "listed_at": now, "error_code": "", "error": ""}
-    _end(held, outcome="listed", columns=columns)
+    _end(look_claim, outcome="listed", columns=columns)
 
 
-def fail(held: LookClaim, code: str, *, words: str) -> None:
+def fail(look_claim: LookClaim, code: str, *, words: str) -> None:
     """Ends the look without a result; the earlier list stays, with its time. Raises Conflict if it was taken over."""
-    _end(held, outcome=code, columns={"error_code": code[:60], "error": words[:2000]})
+    _end(look_claim, outcome=code, columns={"error_code": code[:60], "error": words[:2000]})
 
 
-def requeue(held: LookClaim) -> bool:
+def requeue(look_claim: LookClaim) -> bool:
     """Gives it back without counting the attempt (R28). False if it was taken over or has ended."""
-    return bool(_mine(held).update(state=QUEUED, lease_until=None, attempts=F("attempts") - 1))
+    return bool(_row_of(look_claim).update(state=QUEUED, lease_until=None, attempts=F("attempts") - 1))
 
 
-def crashed(held: LookClaim, kind: str) -> None:
+def crashed(look_claim: LookClaim, kind: str) -> None:
     """Ends a look whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
-    fail(held, "look_crashed", words=f"{kind} in the look; see the worker's log")
+    fail(look_claim, "look_crashed", words=f"{kind} in the look; see the worker's log")
 
 
 def looks_to_wake() -> tuple[uuid.UUID, ...]:
@@ -93,17 +93,17 @@ def _enqueue(rows: QuerySet[AwsOrganization], *, by: str) -> bool:
     return bool(rows.update(state=QUEUED, requested_at=timezone.now(), requested_by=by, attempts=0))
 
 
-def _mine(held: LookClaim) -> QuerySet[AwsOrganization]:
-    return AwsOrganization.objects.filter(pk=held.organization_id, state=RUNNING, fence=held.fence)
+def _row_of(look_claim: LookClaim) -> QuerySet[AwsOrganization]:
+    return AwsOrganization.objects.filter(pk=look_claim.organization_id, state=RUNNING, fence=look_claim.fence)
 
 
-def _end(held: LookClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
+def _end(look_claim: LookClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
     with transaction.atomic():
-        if not _mine(held).update(state=IDLE, lease_until=None, tried_at=timezone.now(), **columns):
+        if not _row_of(look_claim).update(state=IDLE, lease_until=None, tried_at=timezone.now(), **columns):
             raise Conflict("the look was taken over", code="lease_lost")
-        row = AwsOrganization.objects.defer("listing").get(pk=held.organization_id)
-        told = {"organization": str(row.pk), "requested_by": row.requested_by}
-        record(Event(verb="organization.looked_at", actor=WORKER, object=row.name, outcome=outcome, detail=told))
+        row = AwsOrganization.objects.defer("listing").get(pk=look_claim.organization_id)
+        detail = {"organization": str(row.pk), "requested_by": row.requested_by}
+        record(Event(verb="organization.looked_at", actor=WORKER, object=row.name, outcome=outcome, detail=detail))
 
 
 def _lease() -> timedelta:

@@ -36,21 +36,21 @@ class NewOrganization:
     by: str = ""
 
 
-def register_organization(said: NewOrganization) -> uuid.UUID:
+def register_organization(request: NewOrganization) -> uuid.UUID:
     """Stores the organization with a new external id and returns its id; nothing in AWS is read or changed.
 
     Raises InvalidInput; Conflict `name_taken`, `no_identity`; ReadError when AWS does not report karpdash's identity.
     """
-    regions = _checked(said)
+    regions = _checked(request)
     partition = partition_of(regions[0])
     row = AwsOrganization(
-        name=said.name.strip(),
-        hub_role_arn=f"arn:{partition}:iam::{said.account}:role/{said.hub_role}",
-        member_role=said.member_role,
+        name=request.name.strip(),
+        hub_role_arn=f"arn:{partition}:iam::{request.account}:role/{request.hub_role}",
+        member_role=request.member_role,
         regions=regions,
         external_id=new_external_id(),
         principal=_principal(regions[0]),
-        created_by=said.by,
+        created_by=request.by,
     )
     try:
         with transaction.atomic():
@@ -113,19 +113,19 @@ def member_role_arn(row: AwsOrganization, account: str) -> str:
     return f"arn:{partition_of(row.regions[0])}:iam::{account}:role/{row.member_role}"
 
 
-def _checked(said: NewOrganization) -> list[str]:
+def _checked(request: NewOrganization) -> list[str]:
     """The regions, each once, in order. Raises InvalidInput."""
-    name = said.name.strip()
+    name = request.name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
-    if not is_account(said.account):
+    if not is_account(request.account):
         raise InvalidInput("an account has 12 digits", code="bad_account", where="account")
     for where in ("hub_role", "member_role"):
-        if not _ROLE_NAME.fullmatch(getattr(said, where)):
+        if not _ROLE_NAME.fullmatch(getattr(request, where)):
             raise InvalidInput("the name of an IAM role, without a path, is needed", code="bad_role", where=where)
-    if said.hub_role == said.member_role:
+    if request.hub_role == request.member_role:
         raise InvalidInput("the two roles need two names", code="bad_role", where="member_role")
-    regions = list(dict.fromkeys(region.strip() for region in said.regions if region.strip()))
+    regions = list(dict.fromkeys(region.strip() for region in request.regions if region.strip()))
     if not 1 <= len(regions) <= MOST_REGIONS:
         raise InvalidInput(f"1 to {MOST_REGIONS} regions are needed", code="bad_region", where="regions")
     for region in regions:

@@ -151,5 +151,5 @@ def _partition(row: AwsOrganization) -> str:
 
 
 def _name(role_arn: str) -> str:
-    found = read_role_arn(role_arn)
-    return found.name if found else ""
+    parsed_arn = read_role_arn(role_arn)
+    return parsed_arn.name if parsed_arn else ""

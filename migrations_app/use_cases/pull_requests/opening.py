@@ -46,14 +46,14 @@ def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: dat
         if row.repository is None:
             raise Conflict("the repository was removed meanwhile", code="repository_gone")
         host = connect_repository(row.repository)
-        there = host.open_request(row.branch, row.base)
-        if there is None:
+        existing = host.open_request(row.branch, row.base)
+        if existing is None:
             _check_unchanged(host, row, proposal=proposal)
     except KarpdashError as wrong:
-        _ended(row, state=State.FAILED, wrong=wrong, now=now)
+        _ended(row, state=State.FAILED, error=wrong, now=now)
         raise
-    made = there or _written(host, row, proposal=proposal, now=now)
-    _ended(row, state=State(made.status), number=made.number, now=now, found=there is not None)
+    host_request = existing or _written(host, row, proposal=proposal, now=now)
+    _ended(row, state=State(host_request.status), number=host_request.number, now=now, existed=existing is not None)
 
 
 def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
@@ -116,8 +116,8 @@ def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> 
                 raise Conflict(f"{file.path} was changed in {row.base} meanwhile; preview again", code="stale")
         row.commit = head.commit
     if host.branch_commit(row.branch):
-        told = f"the branch {row.branch} is there already, without an open request: look at it and delete it there"
-        raise Conflict(told, code="branch_exists")
+        words = f"the branch {row.branch} is there already, without an open request: look at it and delete it there"
+        raise Conflict(words, code="branch_exists")
 
 
 def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: datetime) -> HostRequest:
@@ -132,12 +132,12 @@ def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: dateti
         )
     except (ReadError, Conflict, InvalidInput) as wrong:
         if isinstance(wrong, Conflict) and not commit:
-            _ended(row, state=State.FAILED, wrong=wrong, now=now)
+            _ended(row, state=State.FAILED, error=wrong, now=now)
             raise
-        there, left = _tidied(host, row, commit=commit)
-        if there is not None:
-            return there
-        _ended(row, state=State.FAILED, wrong=wrong, now=now, branch_left=left)
+        existing, left = _tidied(host, row, commit=commit)
+        if existing is not None:
+            return existing
+        _ended(row, state=State.FAILED, error=wrong, now=now, branch_left=left)
         raise
 
 
@@ -145,8 +145,8 @@ def _tidied(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostReques
     """The request if it is there after all; else whether the branch is left. Only a branch that still stands at our
     own commit is deleted."""
     try:
-        if (there := host.open_request(row.branch, row.base)) is not None:
-            return there, False
+        if (existing := host.open_request(row.branch, row.base)) is not None:
+            return existing, False
         stands = host.branch_commit(row.branch)
         if not stands:
             return None, False
@@ -159,13 +159,13 @@ def _tidied(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostReques
 
 
 def _settle(host: GitHost, row: PullRequest, *, now: datetime) -> None:
-    there = host.open_request(row.branch, row.base)
-    if there is not None:
-        _ended(row, state=State.OPEN, number=there.number, now=now, found=True)
+    existing = host.open_request(row.branch, row.base)
+    if existing is not None:
+        _ended(row, state=State.OPEN, number=existing.number, now=now, existed=True)
         return
     left = bool(host.branch_commit(row.branch))
-    wrong = Conflict("karpdash ended while it opened the request", code="interrupted")
-    _ended(row, state=State.FAILED, wrong=wrong, now=now, branch_left=left)
+    error = Conflict("karpdash ended while it opened the request", code="interrupted")
+    _ended(row, state=State.FAILED, error=error, now=now, branch_left=left)
 
 
 def _ended(
@@ -174,9 +174,9 @@ def _ended(
     state: State,
     now: datetime,
     number: int | None = None,
-    wrong: KarpdashError | None = None,
+    error: KarpdashError | None = None,
     branch_left: bool = False,
-    found: bool = False,
+    existed: bool = False,
     before: str = State.OPENING,
 ) -> None:
     """Stores what came of it, unless somebody else did so meanwhile."""
@@ -185,12 +185,12 @@ def _ended(
         "number": number,
         "looked_at": now,
         "branch_left": branch_left,
-        "error_code": wrong.code if wrong else "",
-        "error": wrong.message[:2000] if wrong else "",
+        "error_code": error.code if error else "",
+        "error": error.message[:2000] if error else "",
     }
     with transaction.atomic():
         if PullRequest.objects.filter(pk=row.pk, state=before).update(**fields) and state != before:
-            detail = {"number": number, "found": found, "code": fields["error_code"], "branch_left": branch_left}
+            detail = {"number": number, "found": existed, "code": fields["error_code"], "branch_left": branch_left}
             _tell(f"pull_request.{state}", row, **detail)
 
 

@@ -80,35 +80,35 @@ class _WantedChange:
     """Paths of files elsewhere in the repository that those texts name."""
 
 
-def preview_request(asked: PreviewRequest, person: Person, *, now: datetime) -> uuid.UUID:
+def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -> uuid.UUID:
     """The id of the request: a new preview, or the request of that change that is open already.
 
     Raises PermissionDenied, NotFound, InvalidInput, Conflict, ReadError.
     """
-    refuse_person(may_prepare(over(person, asked.cluster)))
-    wanted = _conversion(asked) if asked.check == CONVERSION else _fix(asked)
-    if (there := active_request(asked)) is not None:
-        return there
-    repository = repository_of(asked.repository)
+    refuse_person(may_prepare(over(person, request.cluster)))
+    change = _conversion(request) if request.check == CONVERSION else _fix(request)
+    if (active_id := active_request(request)) is not None:
+        return active_id
+    repository = repository_of(request.repository)
     host = connect_repository(repository)
-    head = host.head(asked.branch.strip())
+    head = host.head(request.branch.strip())
     origin = GitOrigin(repository.address, head.branch)
-    texts = dict(texts_below(host, head.commit, path=_place(asked.path), may_hold=wanted.may_hold))
-    for path in wanted.besides(texts, origin)[:MOST_BESIDES]:
+    texts = dict(texts_below(host, head.commit, path=_place(request.path), may_hold=change.may_hold))
+    for path in change.besides(texts, origin)[:MOST_BESIDES]:
         texts |= texts_below(host, head.commit, path=_place(path), may_hold=lambda _path, _text: False)
-    proposal = wanted.proposed(texts, origin)
+    proposal = change.proposed(texts, origin)
     row = PullRequest(
-        cluster=wanted.cluster, repository=repository, kind=repository.kind, address=repository.address,
-        check_id=asked.check, hop=asked.hop, base=head.branch, commit=head.commit, branch=proposal.branch,
+        cluster=change.cluster, repository=repository, kind=repository.kind, address=repository.address,
+        check_id=request.check, hop=request.hop, base=head.branch, commit=head.commit, branch=proposal.branch,
         digest=proposal.digest, made_by_name=person.name, made_at=now,
     )  # fmt: skip
     return _stored(row, proposal)
 
 
-def _fix(asked: PreviewRequest) -> _WantedChange:
+def _fix(request: PreviewRequest) -> _WantedChange:
     """The fix of the check. Raises NotFound, InvalidInput."""
-    cluster, finding, change = found_change(asked.cluster, check=asked.check, hop=asked.hop)
-    subject = _subject(cluster, asked, title=finding.title)
+    cluster, finding, change = found_change(request.cluster, check=request.check, hop=request.hop)
+    subject = _subject(cluster, request, title=finding.title)
     return _WantedChange(
         cluster=cluster,
         may_hold=partial(may_hold, change=change),
@@ -117,30 +117,32 @@ def _fix(asked: PreviewRequest) -> _WantedChange:
     )
 
 
-def _conversion(asked: PreviewRequest) -> _WantedChange:
+def _conversion(request: PreviewRequest) -> _WantedChange:
     """The manifests to that generation. Raises NotFound, InvalidInput `bad_generation`."""
-    cluster = visible_clusters().filter(pk=asked.cluster).first()
+    cluster = visible_clusters().filter(pk=request.cluster).first()
     if cluster is None:
         raise NotFound("no such cluster")
-    if asked.hop not in TARGETS:
+    if request.hop not in TARGETS:
         raise InvalidInput(f"is none of {', '.join(TARGETS)}", where="hop", code="bad_generation")
-    subject = _subject(cluster, asked, title=f"Convert manifests of Karpenter to {asked.hop}")
+    subject = _subject(cluster, request, title=f"Convert manifests of Karpenter to {request.hop}")
     return _WantedChange(
         cluster=cluster,
         may_hold=may_hold_objects,
-        proposed=lambda texts, _origin: propose_conversion(texts, to=TARGETS[asked.hop], subject=subject),
+        proposed=lambda texts, _origin: propose_conversion(texts, to=TARGETS[request.hop], subject=subject),
     )
 
 
-def _subject(cluster: Cluster, asked: PreviewRequest, *, title: str) -> RequestSubject:
-    return RequestSubject(key=str(cluster.pk), cluster=cluster.name, check=asked.check, hop=asked.hop, title=title)
+def _subject(cluster: Cluster, request: PreviewRequest, *, title: str) -> RequestSubject:
+    return RequestSubject(key=str(cluster.pk), cluster=cluster.name, check=request.check, hop=request.hop, title=title)
 
 
-def active_request(asked: PreviewRequest) -> uuid.UUID | None:
+def active_request(request: PreviewRequest) -> uuid.UUID | None:
     """The request of that change that is open or being opened, if there is one."""
-    rows = PullRequest.objects.filter(cluster=asked.cluster, check_id=asked.check, hop=asked.hop, state__in=ACTIVE)
-    found = rows.values_list("pk", flat=True).first()
-    return found if found is None else uuid.UUID(str(found))
+    rows = PullRequest.objects.filter(
+        cluster=request.cluster, check_id=request.check, hop=request.hop, state__in=ACTIVE
+    )
+    key = rows.values_list("pk", flat=True).first()
+    return key if key is None else uuid.UUID(str(key))
 
 
 def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluster, Finding, Change]:
@@ -152,7 +154,7 @@ def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluste
     if cluster is None or cluster.latest_id is None:
         raise NotFound("no such cluster, or it was not scanned yet")
     report = report_of(cluster.latest_id)
-    finding = next((one for one in report.checks if (one.id, one.hop) == (check, hop)), None)
+    finding = next((finding for finding in report.checks if (finding.id, finding.hop) == (check, hop)), None)
     if finding is None or finding.status != "fail":
         raise NotFound("this check does not fail there")
     change = change_of(finding)
@@ -170,11 +172,11 @@ def texts_below(host: GitHost, commit: str, *, path: str, may_hold: Callable[[st
     exact = listed if list(listed) == [path] else {}
     likely = exact or {name: content for name, content in listed.items() if name.endswith((".yaml", ".yml"))}
     if len(likely) > MOST_FILES:
-        told = f"{len(likely)} YAML files are there, and at most {MOST_FILES} are read: name the file, or its folder"
-        raise InvalidInput(told, code="too_many_files", where="path")
+        words = f"{len(likely)} YAML files are there, and at most {MOST_FILES} are read: name the file, or its folder"
+        raise InvalidInput(words, code="too_many_files", where="path")
     read = {name: host.text(content) for name, content in likely.items()}
-    kept = {name: text for name, text in read.items() if len(text) <= MOST_BYTES}
-    return {name: text for name, text in kept.items() if exact or may_hold(name, text)}
+    small_texts = {name: text for name, text in read.items() if len(text) <= MOST_BYTES}
+    return {name: text for name, text in small_texts.items() if exact or may_hold(name, text)}
 
 
 def proposal_of(row: PullRequest) -> Proposal:
@@ -202,11 +204,11 @@ def _stored(row: PullRequest, proposal: Proposal) -> uuid.UUID:
 
 def _place(path: str) -> str:
     """The path without what a person writes around it. Raises InvalidInput."""
-    found = path.strip().removeprefix("./").strip("/")
-    parts = found.split("/")
-    if len(found) > 500 or not found.isprintable() or "\\" in found or ".." in parts:
+    place = path.strip().removeprefix("./").strip("/")
+    parts = place.split("/")
+    if len(place) > 500 or not place.isprintable() or "\\" in place or ".." in parts:
         raise InvalidInput("a file or folder of the repository is needed", where="path", code="bad_path")
-    return "" if found == "." else found
+    return "" if place == "." else place
 
 
 def git_places(cluster_id: uuid.UUID) -> tuple[GitSource, ...]:

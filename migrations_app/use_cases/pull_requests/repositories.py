@@ -38,22 +38,27 @@ class NewRepository:
     by: str = ""
 
 
-def register_repository(said: NewRepository, *, now: datetime) -> uuid.UUID:
+def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
     """Stores the repository after its host has accepted the credential for it; returns its id.
 
     Raises InvalidInput; Conflict `address_taken`; ReadError where the host refuses the credential or does not answer.
     """
-    address = _checked(said)
+    address = _checked(request)
     if CodeRepository.objects.filter(address=address).exists():
         raise _taken(address)
     if CodeRepository.objects.count() >= MOST:
         raise InvalidInput(f"at most {MOST} repositories are kept", where="address", code="too_many")
-    credential = _credential(said)
-    open_host(said.kind, address, credential=credential, reach=network_policy()).head("")
+    credential = _credential(request)
+    open_host(request.kind, address, credential=credential, reach=network_policy()).head("")
     row = CodeRepository(
-        kind=said.kind, address=address, app=said.app, installation=said.installation, made_by_name=said.by, made_at=now
+        kind=request.kind,
+        address=address,
+        app=request.app,
+        installation=request.installation,
+        made_by_name=request.by,
+        made_at=now,
     )
-    row.sealed = keys().seal(said.secret.encode(), owner=str(row.pk), field=FIELD)
+    row.sealed = keys().seal(request.secret.encode(), owner=str(row.pk), field=FIELD)
     try:
         with transaction.atomic():
             row.save(force_insert=True)
@@ -101,32 +106,32 @@ def _taken(address: str) -> Conflict:
     return Conflict(f"{address} is registered already", code="address_taken")
 
 
-def _checked(said: NewRepository) -> str:
+def _checked(request: NewRepository) -> str:
     """The address as it is stored. Raises InvalidInput."""
-    if said.kind not in CodeRepository.Kind.values:
+    if request.kind not in CodeRepository.Kind.values:
         raise InvalidInput("is no kind of host", where="kind", code="bad_kind")
-    address = git_address(said.address) if said.address.strip().startswith("https://") else ""
+    address = git_address(request.address) if request.address.strip().startswith("https://") else ""
     parts = [part for part in urlsplit(address).path.split("/") if part]
-    wanted = len(parts) == 2 if said.kind == "github" else len(parts) >= 2
-    if not address or len(address) > 300 or "@" in said.address or not wanted or {".", ".."} & set(parts):
+    has_path = len(parts) == 2 if request.kind == "github" else len(parts) >= 2
+    if not address or len(address) > 300 or "@" in request.address or not has_path or {".", ".."} & set(parts):
         raise InvalidInput("must be https://host/owner/repository", where="address", code="bad_address")
-    _check_secret(said)
+    _check_secret(request)
     return address
 
 
-def _check_secret(said: NewRepository) -> None:
-    secret = said.secret
-    if bool(said.app) != bool(said.installation):
+def _check_secret(request: NewRepository) -> None:
+    secret = request.secret
+    if bool(request.app) != bool(request.installation):
         raise InvalidInput("an app needs both numbers", where="installation", code="bad_app")
-    if said.app:
-        if said.kind != "github" or not _APP.fullmatch(said.app) or not _NUMBER.fullmatch(said.installation):
+    if request.app:
+        if request.kind != "github" or not _APP.fullmatch(request.app) or not _NUMBER.fullmatch(request.installation):
             raise InvalidInput("an app has an id and the number of its installation", where="app", code="bad_app")
-        app_token(_credential(said), now=0)
+        app_token(_credential(request), now=0)
     elif not secret.isascii() or not secret.isprintable() or " " in secret:
         raise InvalidInput("is no token", where="secret", code="bad_token")
     if not 8 <= len(secret) <= LONGEST_SECRET:
         raise InvalidInput("is no token and no key", where="secret", code="bad_token")
 
 
-def _credential(said: NewRepository) -> HostCredential:
-    return HostCredential(secret=Secret(said.secret), app=said.app, installation=said.installation)
+def _credential(request: NewRepository) -> HostCredential:
+    return HostCredential(secret=Secret(request.secret), app=request.app, installation=request.installation)

@@ -39,9 +39,9 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
     seen = msgspec.convert(record.seen, type=RunObservation)
     seconds = round((row.finished_at - (_first_request(row) or row.started_at)).total_seconds())
     comparison = compare(result, seen, seconds=seconds, ended=row.state, between_looks=settings.ENV.gate_poll)
-    told = {"difference": msgspec.to_builtins(comparison), "rehearsal": newest.id, "compared_at": timezone.now()}
+    columns = {"difference": msgspec.to_builtins(comparison), "rehearsal": newest.id, "compared_at": timezone.now()}
     with transaction.atomic():
-        if not RunRecord.objects.filter(pk=record.pk, compared_at=None).update(**told):
+        if not RunRecord.objects.filter(pk=record.pk, compared_at=None).update(**columns):
             return None
         counters.add(str(row.cluster_id), counters.FORECAST, counts=dict.fromkeys(comparison.agreements, 1))
     return comparison
@@ -49,8 +49,8 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
 
 def _first_request(row: Rollout) -> datetime | None:
     """When it was written down, after the time in which a start can be cancelled; None if there was none."""
-    found: datetime | None = Attempt.objects.filter(rollout=row).aggregate(first=Min("intent_at"))["first"]
-    return found
+    moment: datetime | None = Attempt.objects.filter(rollout=row).aggregate(first=Min("intent_at"))["first"]
+    return moment
 
 
 def uncompared() -> list[uuid.UUID]:

@@ -79,102 +79,106 @@ def _refuse_odd(failures: Sequence[Failure], seed: int) -> None:
 def _enqueued(row: Rollout, person: Person, *, failures: Sequence[Failure], seed: int, by: Actor) -> uuid.UUID:
     try:
         with transaction.atomic():
-            made = Rehearsal.objects.create(
+            rehearsal = Rehearsal.objects.create(
                 rollout=row,
                 digest=row.digest,
                 failures=[[failure.scenario, failure.zone] for failure in failures],
                 seed=seed,
                 requested_by=person.name,
             )
-            record(rehearsal_event(made, "requested", row=row, by=by))
+            record(rehearsal_event(rehearsal, "requested", row=row, by=by))
     except IntegrityError:
         return uuid.UUID(str(row.rehearsals.get(state__in=("queued", "running")).pk))
-    return made.pk
+    return rehearsal.pk
 
 
 def claim(rehearsal_id: uuid.UUID) -> RehearsalClaim | None:
     """Claims a queued rehearsal, or a running one whose lease expired; None if it is taken or has ended."""
     free = Q(state=Rehearsal.State.QUEUED) | ABANDONED
     # The attempt is counted before the work, so that one that kills its worker ends (R36).
-    taken = Rehearsal.objects.filter(free, pk=rehearsal_id, attempts__lt=ATTEMPTS).update(
+    changed = Rehearsal.objects.filter(free, pk=rehearsal_id, attempts__lt=ATTEMPTS).update(
         state=Rehearsal.State.RUNNING,
         started_at=timezone.now(),
         lease_until=Now() + _lease(),
         attempts=F("attempts") + 1,
         fence=F("fence") + 1,
     )
-    if not taken:
+    if not changed:
         return None
     row = Rehearsal.objects.defer("result").get(pk=rehearsal_id)
     return RehearsalClaim(row.pk, row.rollout_id, row.fence)
 
 
-def renew(held: RehearsalClaim) -> bool:
+def renew(rehearsal_claim: RehearsalClaim) -> bool:
     """Renews the lease. False if another worker took the rehearsal over: the work must stop then."""
-    return bool(_mine(held).update(lease_until=Now() + _lease()))
+    return bool(_row_of(rehearsal_claim).update(lease_until=Now() + _lease()))
 
 
-def requeue(held: RehearsalClaim) -> bool:
+def requeue(rehearsal_claim: RehearsalClaim) -> bool:
     """Gives it back without counting the attempt (R28). False if it was taken over or has ended."""
     return bool(
-        _mine(held).update(state=Rehearsal.State.QUEUED, lease_until=None, started_at=None, attempts=F("attempts") - 1)
+        _row_of(rehearsal_claim).update(
+            state=Rehearsal.State.QUEUED, lease_until=None, started_at=None, attempts=F("attempts") - 1
+        )
     )
 
 
-def store(held: RehearsalClaim, raw: bytes) -> None:
+def store(rehearsal_claim: RehearsalClaim, raw: bytes) -> None:
     """Ends it with its result. Raises Conflict if another worker took it over."""
-    _end(held, "finished", columns={"state": Rehearsal.State.FINISHED, "result": raw})
+    _end(rehearsal_claim, "finished", columns={"state": Rehearsal.State.FINISHED, "result": raw})
 
 
-def fail(held: RehearsalClaim, code: str, *, words: str) -> None:
+def fail(rehearsal_claim: RehearsalClaim, code: str, *, words: str) -> None:
     """Ends it without a result. Raises Conflict if another worker took it over."""
-    told = {"state": Rehearsal.State.FAILED, "error_code": code[:60], "error": words[:2000]}
-    _end(held, "failed", columns=told)
+    columns = {"state": Rehearsal.State.FAILED, "error_code": code[:60], "error": words[:2000]}
+    _end(rehearsal_claim, "failed", columns=columns)
 
 
-def crashed(held: RehearsalClaim, kind: str) -> None:
+def crashed(rehearsal_claim: RehearsalClaim, kind: str) -> None:
     """Ends one whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
-    fail(held, "rehearsal_crashed", words=f"{kind} in the rehearsal; see the worker's log")
+    fail(rehearsal_claim, "rehearsal_crashed", words=f"{kind} in the rehearsal; see the worker's log")
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
     """Rehearsals to wake: queued ones without a message, and those of dead workers. Fails those without attempts."""
     for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("result"):
-        held = RehearsalClaim(row.pk, row.rollout_id, row.fence)
-        fail(held, "worker_lost", words=f"the worker ended in the middle of the rehearsal, {ATTEMPTS} times")
+        rehearsal_claim = RehearsalClaim(row.pk, row.rollout_id, row.fence)
+        fail(rehearsal_claim, "worker_lost", words=f"the worker ended in the middle of the rehearsal, {ATTEMPTS} times")
     earlier = timezone.now() - timedelta(seconds=settings.ENV.sweep_interval)
     waiting = Q(state=Rehearsal.State.QUEUED, made_at__lt=earlier)
     rows = Rehearsal.objects.filter(ABANDONED | waiting, attempts__lt=ATTEMPTS).order_by("made_at")
     return tuple(rows.values_list("pk", flat=True)[:MOST_WAKE_UPS])
 
 
-def _mine(held: RehearsalClaim) -> QuerySet[Rehearsal]:
-    return Rehearsal.objects.filter(pk=held.rehearsal_id, state=Rehearsal.State.RUNNING, fence=held.fence)
+def _row_of(rehearsal_claim: RehearsalClaim) -> QuerySet[Rehearsal]:
+    return Rehearsal.objects.filter(
+        pk=rehearsal_claim.rehearsal_id, state=Rehearsal.State.RUNNING, fence=rehearsal_claim.fence
+    )
 
 
 def _lease() -> timedelta:
     return timedelta(seconds=settings.ENV.scan_lease)
 
 
-def _end(held: RehearsalClaim, then: str, *, columns: Mapping[str, object]) -> None:
+def _end(rehearsal_claim: RehearsalClaim, then: str, *, columns: Mapping[str, object]) -> None:
     with transaction.atomic():
-        if not _mine(held).update(finished_at=timezone.now(), lease_until=None, **columns):
+        if not _row_of(rehearsal_claim).update(finished_at=timezone.now(), lease_until=None, **columns):
             raise Conflict("the rehearsal was taken over", code="lease_lost")
-        made = Rehearsal.objects.defer("result").select_related("rollout").get(pk=held.rehearsal_id)
-        record(rehearsal_event(made, then, row=made.rollout, by=WORKER))
+        rehearsal = Rehearsal.objects.defer("result").select_related("rollout").get(pk=rehearsal_claim.rehearsal_id)
+        record(rehearsal_event(rehearsal, then, row=rehearsal.rollout, by=WORKER))
 
 
-def rehearsal_event(made: Rehearsal, then: str, *, row: Rollout, by: Actor) -> Event:
+def rehearsal_event(rehearsal: Rehearsal, then: str, *, row: Rollout, by: Actor) -> Event:
     """The audit event of a rehearsal."""
     return Event(
         verb=f"rehearsal.{then}",
         actor=by,
         object=f"{row.title} on {row.cluster_name}",
-        outcome=made.error_code or then,
+        outcome=rehearsal.error_code or then,
         cluster_id=str(row.cluster_id),
-        plan_digest=made.digest,
+        plan_digest=rehearsal.digest,
         correlation=str(row.pk),
-        detail={"rehearsal": str(made.pk), "failures": made.failures, "seed": made.seed},
+        detail={"rehearsal": str(rehearsal.pk), "failures": rehearsal.failures, "seed": rehearsal.seed},
     )
 
 

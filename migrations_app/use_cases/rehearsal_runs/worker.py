@@ -44,27 +44,27 @@ def rehearse_claimed(claim: RehearsalClaim) -> None:
 
     If another worker has taken the rehearsal over, the result is dropped.
     """
-    made = Rehearsal.objects.select_related("rollout__cluster").get(pk=claim.rehearsal_id)
+    rehearsal = Rehearsal.objects.select_related("rollout__cluster").get(pk=claim.rehearsal_id)
     try:
-        _carried_out(made, claim)
+        _carry_out(rehearsal, claim)
     except Conflict:
         log.warning("rehearsal was taken over", extra={"rehearsal": str(claim.rehearsal_id)})
 
 
-def _carried_out(made: Rehearsal, claim: RehearsalClaim) -> None:
+def _carry_out(rehearsal: Rehearsal, claim: RehearsalClaim) -> None:
     try:
         with _watched(claim) as watch:
-            raw = stored(_plays(made, watch))
+            raw = stored(_plays(rehearsal, watch))
     except (ReadError, InvalidInput, InvalidSetting, RehearsalOverdue) as reason:
         queue.fail(claim, reason.code, words=reason.message)
     else:
         queue.store(claim, raw)
 
 
-def _plays(made: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPlay, ...]:
-    row = made.rollout
+def _plays(rehearsal: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPlay, ...]:
+    row = rehearsal.rollout
     plan = msgspec.json.decode(bytes(row.plan), type=Plan)
-    if made.digest != row.digest:
+    if rehearsal.digest != row.digest:
         raise InvalidInput("the plan is another one now", code="digest_moved")
     with connect(row.cluster) as api:
         behind = answering(api)
@@ -72,13 +72,13 @@ def _plays(made: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPlay, ..
         # A uid that could not be read equals no other (A05).
         if behind is not None and not (behind.uid and behind.uid == plan.identity.kube_system_uid):
             raise OtherCluster("the plan was made for another cluster than the one that answers")
-        failures = [Failure(scenario, zone) for scenario, zone in made.failures]
+        failures = [Failure(scenario, zone) for scenario, zone in rehearsal.failures]
         return rehearse_plan(
             api,
             plan,
             cluster=row.cluster_name,
             failures=failures,
-            seed=made.seed,
+            seed=rehearsal.seed,
             check=watch.refuse_late,
             simulated=behaviour_of(row.cluster_id) if row.cluster.source == Cluster.Source.TWIN else None,
         )

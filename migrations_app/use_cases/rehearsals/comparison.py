@@ -61,8 +61,8 @@ def compare(
     last change are seen at the next look, which a rehearsal does not wait for.
     """
     looked = seen.looks > 0
-    held = {eviction.by: eviction.pods for eviction in result.held or ()}
-    names = sorted({*held, *seen.held})
+    foretold_pods = {eviction.by: eviction.pods for eviction in result.held or ()}
+    names = sorted({*foretold_pods, *seen.held})
     return ForecastComparison(
         finished=result.finished,
         ended=ended,
@@ -77,7 +77,7 @@ def compare(
         held=tuple(
             HeldComparison(
                 by=by,
-                foretold=None if result.held is None else held.get(by, 0),
+                foretold=None if result.held is None else foretold_pods.get(by, 0),
                 happened=len(seen.held.get(by, ())),
             )
             for by in names
@@ -92,8 +92,10 @@ def compare(
 def _budgets(result: RehearsalResult, seen: RunObservation) -> ComparedMeasure:
     """Which budgets held pods, annotations counted as one."""
     if result.held is None or not seen.looks:
-        told = None if result.held is None else len(result.held)
-        return ComparedMeasure(measure="budgets_held", foretold=told, happened=None, agreement="unknown", at_least=True)
+        count = None if result.held is None else len(result.held)
+        return ComparedMeasure(
+            measure="budgets_held", foretold=count, happened=None, agreement="unknown", at_least=True
+        )
     foretold, happened = {eviction.by for eviction in result.held}, set(seen.held)
     return ComparedMeasure(
         measure="budgets_held",

@@ -58,8 +58,8 @@ def stored(plays: Sequence[RehearsalPlay], *, most: int = MOST_BYTES) -> bytes:
     shares = 1
     while True:
         cut: set[str] = set()
-        kept = tuple(_kept(play, cut, shares=shares) for play in plays)
-        document = RehearsalDocument(schema=DOCUMENT_SCHEMA, plays=kept, cut=tuple(sorted(cut)))
+        short_plays = tuple(_shortened(play, cut, shares=shares) for play in plays)
+        document = RehearsalDocument(schema=DOCUMENT_SCHEMA, plays=short_plays, cut=tuple(sorted(cut)))
         raw = msgspec.json.encode(document)
         if len(raw) <= most:
             return raw
@@ -73,16 +73,16 @@ def read_document(raw: bytes) -> RehearsalDocument:
     return msgspec.json.decode(raw, type=RehearsalDocument)
 
 
-def _kept(play: RehearsalPlay, cut: set[str], *, shares: int) -> RehearsalPlay:
+def _shortened(play: RehearsalPlay, cut: set[str], *, shares: int) -> RehearsalPlay:
     """The play with its lists cut to a part of what is kept at most; the names of cut lists go to `cut`."""
     result = play.result
     if result is None:
         return play
     changed: dict[str, object] = {}
     for name, most in LISTS.items():
-        found = getattr(result, name)
-        if found is not None and len(found) > most // shares:
-            changed[name] = found[: most // shares]
+        items = getattr(result, name)
+        if items is not None and len(items) > most // shares:
+            changed[name] = items[: most // shares]
             cut.add(name)
     step = max(1, -(-len(result.timeline) * shares // MOST_MOMENTS))
     if step > 1:

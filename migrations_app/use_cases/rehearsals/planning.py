@@ -23,31 +23,31 @@ def plan_on(
     stage: RehearsalStage, inventory: Inventory, *, action: str, parameters: Mapping[str, Any], limits: RolloutLimits
 ) -> Plan:
     """The plan of that action. Raises InvalidInput if there is no such action or it cannot be planned."""
-    found = registry.find(action)
-    if found is None:
+    planned_action = registry.find(action)
+    if planned_action is None:
         known = ", ".join(sorted(all_action.id for all_action in registry.all_actions()))
         raise InvalidInput(f"there is no action {action!r}; there are {known}", code="unknown_action", where="action")
-    if found.needs_chart:
+    if planned_action.needs_chart:
         raise Unavailable(f"{action} plans from a chart, which a rehearsal does not fetch", code="needs_chart")
     writer = RehearsalWriter(stage.twin, UNNAMED, state=stage.simulator.state)
-    wanted = dict.fromkeys(found.wanted(inventory, parameters))
+    targets = dict.fromkeys(planned_action.wanted(inventory, parameters))
     context = PlanningContext(
         inventory=inventory,
         running=detect_running_release(inventory),
-        objects={target: read for target in wanted if (read := writer.read(target)) is not None},
+        objects={target: read for target in targets if (read := writer.read(target)) is not None},
         now=inventory.taken_at,
         limits=limits,
     )
-    steps = numbered(found.steps(context, parameters))
+    steps = numbered(planned_action.steps(context, parameters))
     plan = Plan(
-        action=found.id,
-        title=found.title,
+        action=planned_action.id,
+        title=planned_action.title,
         parameters=dict(parameters),
         cluster=inventory.cluster,
         identity=UNNAMED,
         steps=steps,
         limits=limits,
-        forecast=found.forecast(context, parameters),
+        forecast=planned_action.forecast(context, parameters),
         author="",
         snapshot="",
         policy=0,

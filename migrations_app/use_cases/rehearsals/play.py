@@ -229,8 +229,8 @@ def _surely_waits(work: RehearsalExecution, stage: SimulatedCluster, *, here: Po
     names = {target.name: target.uid for target in gate.gone if target.plural == "nodes"}
     if any(name in state.nodes and state.nodes[name].doc["metadata"]["uid"] == uid for name, uid in names.items()):
         return True
-    kept = work.baseline.get("picture")
-    before = msgspec.convert(kept, type=ClusterCounters).pending_pods if kept else None
+    raw = work.baseline.get("picture")
+    before = msgspec.convert(raw, type=ClusterCounters).pending_pods if raw else None
     if gate.pending_above is None or before is None:
         return False
     return len(state.waiting) + len(state.starting) > before + gate.pending_above

@@ -58,8 +58,8 @@ class ClusterReading:
     @property
     def documents(self) -> Iterator[Document]:
         """All objects, definitions first."""
-        for found in self.objects.values():
-            yield from found
+        for documents in self.objects.values():
+            yield from documents
 
 
 def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
@@ -117,19 +117,19 @@ def _listed(
     keep: Callable[[Document], Document | None] = _without_managers,
 ) -> list[Document]:
     """What to keep of each object; none where the kind is not served. What cannot be read is noted in `unread`."""
-    head, found = {"apiVersion": resource.group_version, "kind": kind}, []
+    head, documents = {"apiVersion": resource.group_version, "kind": kind}, []
     try:
         for page in api.pages(resource):
             for raw in page.items:
-                one = msgspec.json.decode(raw)
-                if isinstance(one, dict) and isinstance(one.get("metadata"), dict):
-                    found.append(keep(one | head))
+                document = msgspec.json.decode(raw)
+                if isinstance(document, dict) and isinstance(document.get("metadata"), dict):
+                    documents.append(keep(document | head))
     except NotServed:
         return []
     except (ReadError, msgspec.DecodeError) as reason:
         unread[name] = reason.code if isinstance(reason, ReadError) else "bad_answer"
         return []
-    return [one for one in found if one is not None]
+    return [document for document in documents if document is not None]
 
 
 def is_ours(crd: Document) -> bool:
@@ -143,20 +143,22 @@ def slim_pod(pod: Document) -> Document | None:
     metadata, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
     if status.get("phase") in _OVER:
         return None
-    kept = {key: metadata[key] for key in _POD_METADATA if key in metadata}
+    slim_metadata = {key: metadata[key] for key in _POD_METADATA if key in metadata}
     marks = {key: value for key, value in (metadata.get("annotations") or {}).items() if key in _MARKS}
     if marks:
-        kept["annotations"] = marks
+        slim_metadata["annotations"] = marks
     placed = {key: spec[key] for key in _POD_SPEC if spec.get(key) is not None}
     for name in ("containers", "initContainers"):
         if spec.get(name):
-            placed[name] = [_container(one) for one in spec[name]]
+            placed[name] = [_container(entry) for entry in spec[name]]
     volumes = [
-        {"name": f"v{place}"} | kind for place, one in enumerate(spec.get("volumes") or ()) if (kind := _volume(one))
+        {"name": f"v{place}"} | kind
+        for place, entry in enumerate(spec.get("volumes") or ())
+        if (kind := _volume(entry))
     ]
     if volumes:
         placed["volumes"] = volumes
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": placed, "status": _status(status)}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": slim_metadata, "spec": placed, "status": _status(status)}
 
 
 def _status(status: Mapping[str, Any]) -> Document:
@@ -169,10 +171,10 @@ def _status(status: Mapping[str, Any]) -> Document:
 
 
 def _container(container: Mapping[str, Any]) -> Document:
-    kept = {key: container[key] for key in ("name", "image", "restartPolicy") if key in container}
+    slim = {key: container[key] for key in ("name", "image", "restartPolicy") if key in container}
     resources = container.get("resources") or {}
     amounts = {key: resources[key] for key in ("requests", "limits") if resources.get(key)}
-    return kept | ({"resources": amounts} if amounts else {})
+    return slim | ({"resources": amounts} if amounts else {})
 
 
 def _volume(volume: Mapping[str, Any]) -> Document:
@@ -184,11 +186,11 @@ def _read_workloads(api: ClusterApi, cluster: ClusterReading) -> None:
     for kind, plural in WORKLOADS:
         apps, name = Resource("apps", "v1", plural), f"{kind}s without pods"
         listed = _listed(api, apps, kind=kind, unread=cluster.unread, name=name)
-        cluster.objects[kind] = [_slim_workload(one) for one in listed]
-    known = {one["metadata"].get("uid") for kind, _ in WORKLOADS for one in cluster.of(kind)}
-    for one in _shown_by(cluster.of("Pod")):
-        if one["metadata"]["uid"] not in known:
-            cluster.objects[one["kind"]].append(one)
+        cluster.objects[kind] = [_slim_workload(workload) for workload in listed]
+    known = {workload["metadata"].get("uid") for kind, _ in WORKLOADS for workload in cluster.of(kind)}
+    for workload in _workloads_of(cluster.of("Pod")):
+        if workload["metadata"]["uid"] not in known:
+            cluster.objects[workload["kind"]].append(workload)
 
 
 def _slim_workload(document: Document) -> Document:
@@ -196,10 +198,10 @@ def _slim_workload(document: Document) -> Document:
     metadata = {
         key: document["metadata"][key] for key in ("name", "namespace", "uid", "labels") if key in document["metadata"]
     }
-    kept: Document = {key: spec[key] for key in ("replicas", "selector") if key in spec}
-    kept["template"] = _template(spec.get("template") or {})
+    slim_spec: Document = {key: spec[key] for key in ("replicas", "selector") if key in spec}
+    slim_spec["template"] = _template(spec.get("template") or {})
     head = {key: document[key] for key in ("apiVersion", "kind")}
-    return head | {"metadata": metadata, "spec": kept}
+    return head | {"metadata": metadata, "spec": slim_spec}
 
 
 def _template(template: Mapping[str, Any]) -> Document:
@@ -214,24 +216,24 @@ def _template(template: Mapping[str, Any]) -> Document:
     return {"metadata": own, "spec": spec}
 
 
-def _shown_by(pods: Iterable[Document]) -> Iterator[Document]:
+def _workloads_of(pods: Iterable[Document]) -> Iterator[Document]:
     """For each controller that pods name: a workload with as many replicas as it has pods now."""
     groups: dict[tuple[str, str], list[Document]] = {}
     for pod in pods:
         owner = _controller(pod)
         if owner is not None and owner.get("kind") != "Node" and "deletionTimestamp" not in pod["metadata"]:
             groups.setdefault((pod["metadata"]["namespace"], str(owner.get("uid"))), []).append(pod)
-    for (namespace, uid), mine in groups.items():
-        owner = _controller(mine[0]) or {}
+    for (namespace, uid), group in groups.items():
+        owner = _controller(group[0]) or {}
         known = owner.get("kind") in ("ReplicaSet", "StatefulSet", "DaemonSet")
         name = str(owner.get("name")) if known else f"{str(owner.get('kind')).lower()}-{owner.get('name')}"
-        labels_of = mine[0]["metadata"].get("labels") or {}
-        template = _template({"metadata": mine[0]["metadata"], "spec": mine[0]["spec"]})
+        labels_of = group[0]["metadata"].get("labels") or {}
+        template = _template({"metadata": group[0]["metadata"], "spec": group[0]["spec"]})
         if owner.get("kind") == "DaemonSet":
             template["spec"].pop("affinity", None)  # the controller itself pins each of its pods to a node
         spec: Document = {"selector": {"matchLabels": labels_of}, "template": template}
         if owner.get("kind") != "DaemonSet":
-            spec["replicas"] = len(mine)
+            spec["replicas"] = len(group)
         head = {"apiVersion": "apps/v1", "kind": owner["kind"] if known else "ReplicaSet"}
         yield head | {"metadata": {"name": name, "namespace": namespace, "uid": uid}, "spec": spec}
 

@@ -130,10 +130,15 @@ class RehearsalExecution:
             self._deletions.append(line)
         return Intent(line.pk, len(self._lines[step.id]))
 
-    def record_outcome(self, attempt_id: int, told: Outcome) -> None:
+    def record_outcome(self, attempt_id: int, outcome: Outcome) -> None:
         lines = self._lines[self.plan.steps[self._first].id]
         line = next(line for line in lines if line.pk == attempt_id)
-        line.outcome, line.status, line.reason, line.audit_id = told.outcome, told.status, told.reason, told.audit_id
+        line.outcome, line.status, line.reason, line.audit_id = (
+            outcome.outcome,
+            outcome.status,
+            outcome.reason,
+            outcome.audit_id,
+        )
 
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
         line = self._line(step, verb)

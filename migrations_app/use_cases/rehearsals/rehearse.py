@@ -183,10 +183,10 @@ def _held(measured: Measurements) -> Iterator[HeldEviction]:
 def _workloads(stage: RehearsalStage) -> Iterator[WorkloadGap]:
     workloads = stage.simulator.state.workloads
     for uid, shortfall in stage.simulator.measurements.without_ready.items():
-        one = workloads.get(uid)
-        if one is None or one["kind"] == "DaemonSet" or not shortfall.seconds:
+        workload = workloads.get(uid)
+        if workload is None or workload["kind"] == "DaemonSet" or not shortfall.seconds:
             continue
-        name = f"{one['kind']} {one['metadata']['namespace']}/{one['metadata']['name']}"
+        name = f"{workload['kind']} {workload['metadata']['namespace']}/{workload['metadata']['name']}"
         yield WorkloadGap(workload=name, seconds=round(shortfall.seconds), longest=round(shortfall.longest))
 
 

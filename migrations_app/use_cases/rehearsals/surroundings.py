@@ -72,16 +72,16 @@ def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0
         seed=seed,
     )
     behaviour.sizes, behaviour.zones = sizes, zones or behaviour.zones
-    said = [
+    assumptions = [
         _node_words(seconds),
         f"pods need {POD_START_SECONDS:g} s to become Ready and at most {POD_STOP_SECONDS:g} s to end",
         f"an instance needs {INSTANCE_STOP_SECONDS:g} s to end",
         "instances are the sizes that the cluster has, and the general families c, m and r of AWS; smaller is cheaper",
     ]
     unknown = [*_unknown(reading, requests=requests)]
-    if told := unplayed_consolidation(reading, at_once=behaviour.at_once):
-        unknown.append(told)
-    return Surroundings(behaviour, tuple(unknown), tuple(said), requests)
+    if unplayed := unplayed_consolidation(reading, at_once=behaviour.at_once):
+        unknown.append(unplayed)
+    return Surroundings(behaviour, tuple(unknown), tuple(assumptions), requests)
 
 
 CONSOLIDATION = "consolidation_unplayed"
@@ -98,29 +98,29 @@ def unplayed_consolidation(reading: ClusterReading, *, at_once: int) -> UnknownP
     before consolidation), consolidation.go (at most one replacement for each command), helpers.go
     (BuildDisruptionBudgetMapping). `at_once` is how many nodes are disrupted at once without budgets.
     """
-    pools = [one for one in reading.of("NodePool") if _consolidates(one)]
-    old = [one for one in reading.of("Provisioner") if (one["spec"].get("consolidation") or {}).get("enabled")]
+    pools = [pool for pool in reading.of("NodePool") if _consolidates(pool)]
+    old = [pool for pool in reading.of("Provisioner") if (pool["spec"].get("consolidation") or {}).get("enabled")]
     if not pools and not old:
         return None
-    names = sorted(f"{one['kind']} {one['metadata']['name']}" for one in (*pools, *old))
+    names = sorted(f"{pool['kind']} {pool['metadata']['name']}" for pool in (*pools, *old))
     more = min(at_once, sum(_most(pool, reading) for pool in pools) + len(old))
     if not more:
         return None
-    told = ", ".join(names[:5]) + (" and more" if len(names) > 5 else "")
+    pool_names = ", ".join(names[:5]) + (" and more" if len(names) > 5 else "")
     nodes = "1 more node" if more == 1 else f"{more} more nodes"
     words = (
-        f"{told}: prices are not known. Here nodes that are used too little only go one by one, while their pods have "
-        f"room on others; Karpenter also replaces nodes by cheaper ones, and takes several at once. At the peak there "
-        f"may be up to {nodes}, at the end fewer, and more pods move"
+        f"{pool_names}: prices are not known. Here nodes that are used too little only go one by one, while their "
+        f"pods have room on others; Karpenter also replaces nodes by cheaper ones, and takes several at once. At the "
+        f"peak there may be up to {nodes}, at the end fewer, and more pods move"
     )
     return UnknownPart(code=CONSOLIDATION, words=words)
 
 
 def _consolidates(pool: Document) -> bool:
-    found = pool["spec"].get("disruption") or {}
+    disruption = pool["spec"].get("disruption") or {}
     return (
-        found.get("consolidationPolicy", UNDERUTILIZED_POLICIES[0]) in UNDERUTILIZED_POLICIES
-        and found.get("consolidateAfter") != "Never"
+        disruption.get("consolidationPolicy", UNDERUTILIZED_POLICIES[0]) in UNDERUTILIZED_POLICIES
+        and disruption.get("consolidateAfter") != "Never"
     )
 
 
@@ -132,9 +132,11 @@ def _most(pool: Document, reading: ClusterReading) -> int:
     size = len(reading.of("NodeClaim")) + len(reading.of("Machine"))
     every = (pool["spec"].get("disruption") or {}).get("budgets") or [DEFAULT_BUDGET]
     bound = [
-        one for one in every if not one.get("schedule") and UNDERUTILIZED in (one.get("reasons") or (UNDERUTILIZED,))
+        budget
+        for budget in every
+        if not budget.get("schedule") and UNDERUTILIZED in (budget.get("reasons") or (UNDERUTILIZED,))
     ]
-    return min([size, *(share_of(str(one.get("nodes", "10%")), size) for one in bound)])
+    return min([size, *(share_of(str(budget.get("nodes", "10%")), size) for budget in bound)])
 
 
 def as_sample(around: Surroundings, behaviour: Behaviour) -> Surroundings:
@@ -143,8 +145,8 @@ def as_sample(around: Surroundings, behaviour: Behaviour) -> Surroundings:
     unknown = around.unknown
     if not behaviour.consolidates:
         unknown = tuple(unknown_part for unknown_part in unknown if unknown_part.code != CONSOLIDATION)
-    said = "this sample cluster is simulated itself: nodes, pods, sizes and zones are as they are there"
-    return replace(around, behaviour=behaviour, unknown=unknown, assumptions=(said,))
+    assumption = "this sample cluster is simulated itself: nodes, pods, sizes and zones are as they are there"
+    return replace(around, behaviour=behaviour, unknown=unknown, assumptions=(assumption,))
 
 
 def _node_words(seconds: tuple[float, ...]) -> str:
@@ -156,18 +158,18 @@ def _node_words(seconds: tuple[float, ...]) -> str:
 
 def node_seconds(reading: ClusterReading) -> tuple[float, ...]:
     """From the creation of each claim to its Ready node, as far as its conditions tell; empty for too few."""
-    found = []
+    times = []
     for kind, condition in (("NodeClaim", "Initialized"), ("Machine", "MachineInitialized")):
         for claim in reading.of(kind):
             seconds = _seconds(claim, condition)
             if seconds is not None and LEAST_SECONDS <= seconds <= MOST_SECONDS:
-                found.append(seconds)
-    return tuple(sorted(found)) if len(found) >= FEWEST_CLAIMS else ()
+                times.append(seconds)
+    return tuple(sorted(times)) if len(times) >= FEWEST_CLAIMS else ()
 
 
 def _seconds(claim: Document, condition: str) -> float | None:
     conditions = (claim.get("status") or {}).get("conditions") or ()
-    at = next((one.get("lastTransitionTime") for one in conditions if one.get("type") == condition), None)
+    at = next((entry.get("lastTransitionTime") for entry in conditions if entry.get("type") == condition), None)
     try:
         born, ready = datetime.fromisoformat(claim["metadata"]["creationTimestamp"]), datetime.fromisoformat(str(at))
         return (ready - born).total_seconds()
@@ -176,8 +178,8 @@ def _seconds(claim: Document, condition: str) -> float | None:
 
 
 def _labels(document: Document) -> dict[str, str]:
-    found: dict[str, str] = document["metadata"].get("labels") or {}
-    return found
+    labels: dict[str, str] = document["metadata"].get("labels") or {}
+    return labels
 
 
 def _sizes(reading: ClusterReading) -> Iterator[InstanceSize]:
@@ -228,15 +230,15 @@ def running_with(behaviour: Behaviour, inventory: Inventory, *, version: str) ->
 
 def _version(reading: ClusterReading, inventory: Inventory) -> str:
     """The version of NodePools. Raises InvalidInput `unknown_version` for one whose rules nobody knows here."""
-    crd = next((one for one in reading.of("CustomResourceDefinition") if one["metadata"]["name"] == _POOLS), {})
-    served = [one.get("name") for one in crd.get("spec", {}).get("versions") or () if one.get("served")]
-    told = str(getattr(inventory.nodepools, "served", None) or "karpenter.sh/v1beta1")
-    version = told.rpartition("/")[2]
+    crd = next((item for item in reading.of("CustomResourceDefinition") if item["metadata"]["name"] == _POOLS), {})
+    served = [item.get("name") for item in crd.get("spec", {}).get("versions") or () if item.get("served")]
+    api_version = str(getattr(inventory.nodepools, "served", None) or "karpenter.sh/v1beta1")
+    version = api_version.rpartition("/")[2]
     if served and version not in served:
-        told = f"karpenter.sh/{served[0]}"
+        api_version = f"karpenter.sh/{served[0]}"
         version = str(served[0])
     if version not in PLAYED_VERSIONS:
-        words = f"NodePools are read as {told[:60]}; a rehearsal plays {' and '.join(PLAYED_VERSIONS)}"
+        words = f"NodePools are read as {api_version[:60]}; a rehearsal plays {' and '.join(PLAYED_VERSIONS)}"
         raise InvalidInput(words, code="unknown_version", where="nodepools")
     return version
 
@@ -244,8 +246,8 @@ def _version(reading: ClusterReading, inventory: Inventory) -> str:
 def _drifts(inventory: Inventory, release: Release | None) -> bool:
     if release is None:
         return True
-    found = installation(inventory)
-    gates = given_gates(found) if found else None
+    installed = installation(inventory)
+    gates = given_gates(installed) if installed else None
     settings = next((config.data for config in inventory.settings.items if config.data), None)
     return drift_is_on(release, feature_gates=gates.text if gates else None, global_settings=settings) is not False
 
@@ -267,11 +269,11 @@ def _unknown(reading: ClusterReading, *, requests: bool) -> Iterator[UnknownPart
 
 
 def _unplayed(reading: ClusterReading) -> Iterator[UnknownPart]:
-    shapes, found = PodShapes(), dict[str, set[str]]()
+    shapes, by_rule = PodShapes(), dict[str, set[str]]()
     for pod in reading.of("Pod"):
         for rule in shapes.of(pod).unplayed:
-            found.setdefault(rule, set()).add(pod["metadata"]["namespace"])
-    for rule, spaces in sorted(found.items()):
+            by_rule.setdefault(rule, set()).add(pod["metadata"]["namespace"])
+    for rule, spaces in sorted(by_rule.items()):
         names = ", ".join(sorted(spaces)[:5]) + (" and more" if len(spaces) > 5 else "")
         words = f"{rule} of pods in {names} is not played: these pods may need more nodes, or other ones"
         yield UnknownPart(code="placement_unplayed", words=words)

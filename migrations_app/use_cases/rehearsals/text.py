@@ -79,14 +79,14 @@ def _use(pool_use: PoolUse) -> str:
 
 def limit_words(pool_use: PoolUse) -> str:
     """What a pool's nodes have of its limits; empty for a pool without one."""
-    told = []
+    parts = []
     if pool_use.cpu_limit is not None:
         least, most = _cores(pool_use.cpu), _cores(pool_use.cpu_peak)
-        told.append(f"at most {most}, at the end {least} of {_cores(pool_use.cpu_limit)} cores")
+        parts.append(f"at most {most}, at the end {least} of {_cores(pool_use.cpu_limit)} cores")
     if pool_use.memory_limit is not None:
         least, most = _gib(pool_use.memory), _gib(pool_use.memory_peak)
-        told.append(f"at most {most}, at the end {least} of {_gib(pool_use.memory_limit)} GiB")
-    return "; ".join(told)
+        parts.append(f"at most {most}, at the end {least} of {_gib(pool_use.memory_limit)} GiB")
+    return "; ".join(parts)
 
 
 def _cores(thousandths: int | None) -> str:
@@ -99,9 +99,9 @@ def _gib(count: int | None) -> str:
 
 def _pods(result: RehearsalResult) -> Iterator[str]:
     yield f"Pods: {result.pods_moved} moved; the longest wait for a place was {duration(result.longest_wait)}."
-    for held in result.held or ():
-        by = "annotations" if held.by == "annotation" else f"budget {held.by}"
-        yield f"  {by} held {held.pods} pods, over {duration(held.seconds)}"
+    for eviction in result.held or ():
+        by = "annotations" if eviction.by == "annotation" else f"budget {eviction.by}"
+        yield f"  {by} held {eviction.pods} pods, over {duration(eviction.seconds)}"
     if result.held is None:
         yield "  which evictions budgets refuse is not known"
     for gap in result.workloads:

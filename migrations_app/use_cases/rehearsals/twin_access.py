@@ -72,12 +72,12 @@ class RehearsalChanges:
         if self._unread_elsewhere == self._watch.count:
             return
         for path in paths:
-            found = self._twin.taken(self._watch, path)
-            if found is None:
+            changes = self._twin.taken(self._watch, path)
+            if changes is None:
                 self.unserved.add(path)
                 continue
             self.unserved.discard(path)
-            for document, gone in found:
+            for document, gone in changes:
                 yield ObjectChange(path, document, gone=gone)
         self._unread_elsewhere = self._watch.count
 
@@ -96,7 +96,7 @@ class RehearsalWriter(TwinWriter):
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
         """The whole list in one page."""
-        items = [msgspec.Raw(msgspec.json.encode(one)) for one in self._objects(resource)]
+        items = [msgspec.Raw(msgspec.json.encode(document)) for document in self._objects(resource)]
         yield ListPage(items, kind="List")
 
     def decoded(self, resource: Resource, read: Callable[[msgspec.Raw | bytes], T]) -> list[T]:
@@ -107,13 +107,13 @@ class RehearsalWriter(TwinWriter):
         Raises NotServed, ServerFailed.
         """
         if resource.field_selector:
-            return [read(msgspec.json.encode(one)) for one in self._objects(resource)]
-        kept, held = self._decoded.get((resource, read), {}), dict[int, tuple[Document, Any]]()
-        for one in self._objects(resource):
-            known = kept.get(id(one))
-            held[id(one)] = known if known is not None else (one, read(msgspec.json.encode(one)))
-        self._decoded[resource, read] = held
-        return [made for _, made in held.values()]
+            return [read(msgspec.json.encode(document)) for document in self._objects(resource)]
+        earlier, fresh = self._decoded.get((resource, read), {}), dict[int, tuple[Document, Any]]()
+        for document in self._objects(resource):
+            known = earlier.get(id(document))
+            fresh[id(document)] = known if known is not None else (document, read(msgspec.json.encode(document)))
+        self._decoded[resource, read] = fresh
+        return [value for _, value in fresh.values()]
 
     def _objects(self, resource: Resource) -> Iterable[Document]:
         if resource.plural == "pods" and resource.field_selector in (PENDING, *self._on_nodes(resource)):
@@ -126,18 +126,18 @@ class RehearsalWriter(TwinWriter):
             raise NotServed(f"{resource.plural} are not served")
         if answer.status >= 400:
             raise ServerFailed(str(answer.document.get("message", "")))
-        found: list[Document] = answer.document["items"]
-        return found
+        items: list[Document] = answer.document["items"]
+        return items
 
     def _all(self, resource: Resource) -> list[Document]:
         """The whole list, without a page of it for the way. Raises NotServed, ServerFailed."""
         try:
-            found = self._cluster.objects(resource.path)
+            documents = self._cluster.objects(resource.path)
         except RequestRefused as refused:
             raise ServerFailed(str(refused.answer.document.get("message", ""))) from None
-        if found is None:
+        if documents is None:
             raise NotServed(f"{resource.plural} are not served")
-        return found
+        return documents
 
     def _on_nodes(self, resource: Resource) -> tuple[str, ...]:
         """The selector again, if it is for the pods of one node."""

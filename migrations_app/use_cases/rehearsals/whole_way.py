@@ -111,16 +111,16 @@ class _Way:
         step = self._path_hop()
         if hop is None or step is None or any(hop.lands.hop == way_hop.hop for way_hop in self.hops):
             return False
-        made = self._played(hop, step, report=report)
-        self.hops.append(made)
-        return made.stopped is None
+        played_hop = self._played(hop, step, report=report)
+        self.hops.append(played_hop)
+        return played_hop.stopped is None
 
     def _path_hop(self) -> PathHop | None:
         inventory = self.collected.inventory
         version = next(iter(inventory.version.items), None)
         minor = kubernetes_minor(version.git_version) if version else None
-        found = path(detect_running_release(inventory), target=self.request.target, kubernetes=minor)
-        return next(iter(found.steps), None)
+        upgrade_path = path(detect_running_release(inventory), target=self.request.target, kubernetes=minor)
+        return next(iter(upgrade_path.steps), None)
 
     def _played(self, hop: RunbookHop, step: PathHop, *, report: Report) -> WayHop:
         findings = tuple(check for check in report.checks if check.hop == hop.lands.hop)
@@ -151,9 +151,9 @@ class _Way:
             if brings and not has_landed:
                 self._land(findings, step)
                 has_landed = True
-            made = self._step(journey_step)
-            yield made
-            if made.ends in ("stops", "not_planned"):
+            way_step = self._step(journey_step)
+            yield way_step
+            if way_step.ends in ("stops", "not_planned"):
                 return
         if not has_landed:
             self._land(findings, step)
@@ -204,7 +204,7 @@ class _Way:
         self.collected = replace(self.collected, inventory=landed)
         for crd in landed.crds.items:
             self._define(crd)
-        served = next((one.served for one in landed.crds.items if one.name == POOLS), ())
+        served = next((crd.served for crd in landed.crds.items if crd.name == POOLS), ())
         version = next((name for name in reversed(PLAYED_VERSIONS) if name in served), "")
         running_with(self.stage.simulator.behaviour, landed, version=version)
         self.stage.simulator.settle()
@@ -216,11 +216,11 @@ class _Way:
         if not is_ours(document):
             return
         base = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-        there = self.stage.twin.request("GET", f"{base}/{crd.name}")
-        if there.status == 404:
+        answer = self.stage.twin.request("GET", f"{base}/{crd.name}")
+        if answer.status == 404:
             self.stage.twin.request("POST", base, body=document)
             return
-        metadata = document["metadata"] | {"resourceVersion": there.document["metadata"]["resourceVersion"]}
+        metadata = document["metadata"] | {"resourceVersion": answer.document["metadata"]["resourceVersion"]}
         self.stage.twin.request("PUT", f"{base}/{crd.name}", body=document | {"metadata": metadata})
 
 

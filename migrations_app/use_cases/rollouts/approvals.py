@@ -114,7 +114,7 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
     return row
 
 
-def carry(row: Rollout, given: Iterable[CarriedApproval], *, source: str, by: Actor, deletes: bool = False) -> None:
+def carry(row: Rollout, approvals: Iterable[CarriedApproval], *, source: str, by: Actor, deletes: bool = False) -> None:
     """Gives a plan that waits for approval the approvals of what covers it, in the caller's transaction.
 
     The caller has compared the plan with what was approved. `source` names it. The author's own is left out (A42), a
@@ -126,7 +126,7 @@ def carry(row: Rollout, given: Iterable[CarriedApproval], *, source: str, by: Ac
     if acknowledgements_needed(row) or (destroys and not deletes):
         return
     refuse_unrehearsed(row)
-    for approval in given:
+    for approval in approvals:
         if approval.approver_id in (None, row.author_id) or (destroys and not approval.step_up):
             continue
         Approval.objects.create(
@@ -214,9 +214,9 @@ def _store(row: Rollout, person: Person, *, yes: ApprovalRequest, now: datetime,
             )
     except IntegrityError:
         raise Conflict("you have approved this plan already", code="approved_already") from None
-    taken = sorted({*row.accepted, *yes.accepted})
-    Rollout.objects.filter(pk=row.pk).update(accepted=taken)
-    row.accepted = taken
+    accepted = sorted({*row.accepted, *yes.accepted})
+    Rollout.objects.filter(pk=row.pk).update(accepted=accepted)
+    row.accepted = accepted
 
 
 def _refuse_other(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:

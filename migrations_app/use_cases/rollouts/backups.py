@@ -31,28 +31,28 @@ def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
     plain = msgspec.json.encode(restorable(read), order="deterministic")
     digest = hashlib.sha256(plain).hexdigest()
     sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)
-    kept, _ = Exported.objects.update_or_create(
+    backup, _ = Exported.objects.update_or_create(
         rollout=row,
         path=target.path,
         defaults={"uid": str(value_at(read, ("metadata", "uid")) or ""), "sealed": sealed, "digest": digest},
     )
-    if hashlib.sha256(_opened(row, kept.pk)).hexdigest() != digest:
+    if hashlib.sha256(_opened(row, backup.pk)).hexdigest() != digest:
         raise Conflict("what was exported does not read back", code="export_unproven")
-    Exported.objects.filter(pk=kept.pk).update(proven_at=timezone.now())
-    return kept
+    Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
+    return backup
 
 
 def seal_backup(row: Rollout, path: str, *, plain: bytes) -> Exported:
     """Stores these bytes sealed, and verifies that they read back. Raises Conflict `export_unproven` if not."""
     digest = hashlib.sha256(plain).hexdigest()
     sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)
-    kept, _ = Exported.objects.update_or_create(
+    backup, _ = Exported.objects.update_or_create(
         rollout=row, path=path, defaults={"uid": "", "sealed": sealed, "digest": digest}
     )
-    if hashlib.sha256(_opened(row, kept.pk)).hexdigest() != digest:
+    if hashlib.sha256(_opened(row, backup.pk)).hexdigest() != digest:
         raise Conflict("what was exported does not read back", code="export_unproven")
-    Exported.objects.filter(pk=kept.pk).update(proven_at=timezone.now())
-    return kept
+    Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
+    return backup
 
 
 def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
@@ -100,15 +100,15 @@ def keep_diffs(row: Rollout, diffs: Mapping[str, DiffSides]) -> None:
 
 def diffs_of(rollout_id: uuid.UUID, *, steps: Collection[str]) -> dict[str, DiffSides]:
     """The diffs of these steps, as far as they were dry run; empty if their key is missing."""
-    found: dict[str, DiffSides] = {}
+    diffs: dict[str, DiffSides] = {}
     for row in StepDiff.objects.filter(rollout_id=rollout_id, step__in=list(steps)):
         try:
             plain = keys().open(bytes(row.sealed), owner=str(rollout_id), field=DIFF_FIELD)
         except InvalidSetting:
             return {}
         before, after = msgspec.json.decode(plain, type=tuple[dict[str, Any] | None, dict[str, Any] | None])
-        found[row.step] = (before, after)
-    return found
+        diffs[row.step] = (before, after)
+    return diffs
 
 
 def _packed(sides: DiffSides) -> bytes:

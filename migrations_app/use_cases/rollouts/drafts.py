@@ -41,7 +41,7 @@ class RolloutRequest:
     rolls_back: uuid.UUID | None = None
 
 
-def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: Person | None = None) -> uuid.UUID:
+def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: Person | None = None) -> uuid.UUID:
     """Creates a draft and returns its id. `person` is None only if karpdash itself asks.
 
     Raises NotFound, PermissionDenied, Conflict `read_only`, and InvalidInput that names the invalid parameter.
@@ -49,15 +49,15 @@ def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: P
     refuse_without_lane()
     if person is not None:
         refuse_person(may_prepare(over(person, cluster_id)))
-    if (wanted.action == ROLL_BACK) is (wanted.rolls_back is None):
+    if (request.action == ROLL_BACK) is (request.rolls_back is None):
         raise InvalidInput("a rollback is asked for at the rollout that it takes back", where="action")
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")
-    action = registry.find(wanted.action)
+    action = registry.find(request.action)
     if action is None:
-        raise InvalidInput(f"there is no action {wanted.action[:60]!r}", where="action", code="unknown_action")
-    parameters = checked(action, wanted.parameters)
+        raise InvalidInput(f"there is no action {request.action[:60]!r}", where="action", code="unknown_action")
+    parameters = checked(action, request.parameters)
     now = timezone.now()
     with transaction.atomic():
         row = Rollout.objects.create(
@@ -69,10 +69,10 @@ def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: P
             author_id=by.id,
             author_name=by.name,
             snapshot=cluster.latest,
-            ticket=wanted.ticket[:200],
-            note=wanted.note[:2000],
-            beside=action.beside or _takes_back_beside(wanted.rolls_back),
-            rolls_back_id=wanted.rolls_back,
+            ticket=request.ticket[:200],
+            note=request.note[:2000],
+            beside=action.beside or _takes_back_beside(request.rolls_back),
+            rolls_back_id=request.rolls_back,
             made_at=now,
             expires_at=now + timedelta(seconds=LIFETIME_SECONDS),
         )
@@ -84,7 +84,7 @@ def draft(cluster_id: uuid.UUID, wanted: RolloutRequest, *, by: Actor, person: P
                 outcome="draft",
                 cluster_id=str(cluster.pk),
                 correlation=str(row.pk),
-                detail={"action": action.id, "parameters": parameters, "ticket": wanted.ticket[:200]},
+                detail={"action": action.id, "parameters": parameters, "ticket": request.ticket[:200]},
             )
         )
     return row.pk
@@ -112,26 +112,26 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
     return draft(row.cluster_id, RolloutRequest(action=ROLL_BACK, rolls_back=row.pk, note=note), by=by, person=person)
 
 
-def checked(action: Action, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters with defaults filled in. Raises InvalidInput for an unknown, missing or malformed one."""
     known = {parameter.name: parameter for parameter in action.parameters}
-    for name in given:
+    for name in values:
         if name not in known:
             raise InvalidInput(f"{action.id} asks for no {name[:60]!r}", where=str(name)[:60], code="unknown_parameter")
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, parameter in known.items():
-        value = given.get(name, parameter.default)
+        value = values.get(name, parameter.default)
         if value in (None, "", []) and parameter.required:
             raise InvalidInput(parameter.question, where=name, code="missing_parameter")
         _refuse_odd(value, name=name, many=parameter.many)
-        found[name] = value
+        parameters[name] = value
     for parameter in action.parameters:
-        _refuse_both(found, name=parameter.name, other=parameter.excludes)
-    return found
+        _refuse_both(parameters, name=parameter.name, other=parameter.excludes)
+    return parameters
 
 
-def _refuse_both(found: Mapping[str, Any], *, name: str, other: str) -> None:
-    chosen, excluded = found.get(name), found.get(other)
+def _refuse_both(parameters: Mapping[str, Any], *, name: str, other: str) -> None:
+    chosen, excluded = parameters.get(name), parameters.get(other)
     both = sorted(set(chosen) & set(excluded)) if isinstance(chosen, list) and isinstance(excluded, list) else []
     if both:
         raise InvalidInput(f"chosen in {other}, too: {name_list(both)}", where=name, code="chosen_twice")

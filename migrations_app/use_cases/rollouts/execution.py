@@ -133,7 +133,7 @@ class Execution(Protocol):
     def record_intent(self, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str) -> Intent:
         """Commits the intent of a request (A19). Raises if it must not be sent."""
 
-    def record_outcome(self, attempt_id: int, told: Outcome) -> None:
+    def record_outcome(self, attempt_id: int, outcome: Outcome) -> None:
         """Commits the outcome of a request (A21)."""
 
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:

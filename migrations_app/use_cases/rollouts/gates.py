@@ -260,13 +260,13 @@ def _to_drain(nodes: list[_WatchedNode], gate: Gate | None) -> list[str]:
 
 def _on_nodes(writer: Writer, names: list[str]) -> dict[str, list[_Pod]]:
     """The pods on these nodes that do not stay with their node, by node."""
-    found = {}
+    by_node = {}
     for name in names:
         pods = (
             _counted(writer, Resource("", "v1", "pods", field_selector=f"spec.nodeName={name}"), read=_decode_pod) or []
         )
-        found[name] = [pod for pod in pods if not _stays(pod)]
-    return found
+        by_node[name] = [pod for pod in pods if not _stays(pod)]
+    return by_node
 
 
 def _stays(pod: _Pod) -> bool:
@@ -312,25 +312,27 @@ def _tight_budgets(writer: Writer) -> list[_Budget]:
     return []
 
 
-def _selected(budget: _Budget, given: Strings) -> bool:
-    return selects(budget.spec.selector, given)
+def _selected(budget: _Budget, pod_labels: Strings) -> bool:
+    return selects(budget.spec.selector, pod_labels)
 
 
 def note_baseline(work: Execution, writer: Writer, *, step: Step) -> None:
     """Stores the counters before the step's batch, unless they are stored already. Raises ReadError, LeaseLost."""
     batch = batch_of(work.plan, step)
-    if work.baseline.get("batch") == batch or not any(one.after for one in work.plan.steps if one.id == batch):
+    if work.baseline.get("batch") == batch or not any(
+        plan_step.after for plan_step in work.plan.steps if plan_step.id == batch
+    ):
         return
-    taken = cluster_counters(writer, gate=None, now=work.now())
-    kept = {"batch": batch, "picture": msgspec.to_builtins(taken)}
-    work.note(baseline=kept, picture=kept["picture"], gate_since=None)
-    work.sample(taken, pending_limit=None)
+    counters = cluster_counters(writer, gate=None, now=work.now())
+    entry = {"batch": batch, "picture": msgspec.to_builtins(counters)}
+    work.note(baseline=entry, picture=entry["picture"], gate_since=None)
+    work.sample(counters, pending_limit=None)
 
 
 def baseline(work: Execution) -> ClusterCounters:
     """The counters before the current batch; empty counters if none were taken."""
-    kept = work.baseline.get("picture")
-    return msgspec.convert(kept, type=ClusterCounters) if kept else ClusterCounters(taken_at="")
+    picture = work.baseline.get("picture")
+    return msgspec.convert(picture, type=ClusterCounters) if picture else ClusterCounters(taken_at="")
 
 
 VERIFY_SECONDS = 60
@@ -354,11 +356,11 @@ def pass_gate(work: Execution, writer: Writer, *, here: Position) -> bool:
     now = cluster_counters(writer, gate=gate, now=work.now())
     work.note(picture=msgspec.to_builtins(now))
     work.sample(now, pending_limit=pending_limit(gate, baseline(work)))
-    said = judge(gate, before=baseline(work), now=now, waited=waited)
-    words = _words(said, now)
-    if said.judgement == "pause":
+    decision = judge(gate, before=baseline(work), now=now, waited=waited)
+    words = _words(decision, now)
+    if decision.judgement == "pause":
         raise RolloutHalted("gate", f"{step.title}: {words}")
-    return _passed(work, step, reason="gate passed") if said.judgement == "go" else work.report_waiting(words)
+    return _passed(work, step, reason="gate passed") if decision.judgement == "go" else work.report_waiting(words)
 
 
 def _without_left_out(work: Execution, gate: Gate) -> Gate:
@@ -368,14 +370,14 @@ def _without_left_out(work: Execution, gate: Gate) -> Gate:
     return msgspec.structs.replace(gate, gone=tuple(target for target in gate.gone if target not in stays))
 
 
-def _words(said: GateDecision, now: ClusterCounters) -> str:
+def _words(decision: GateDecision, now: ClusterCounters) -> str:
     """The gate's reasons, and which pods are blocked by which budget (R23)."""
-    held = [
+    lines = [
         f"{eviction.namespace}/{eviction.pod} on {eviction.node} is held by {eviction.by}"
         for eviction in now.blocked[:MOST_SAID]
     ]
     more = len(now.blocked) - MOST_SAID
-    return "; ".join((*said.reasons, *held, *((f"and {more} more pods are held",) if more > 0 else ())))
+    return "; ".join((*decision.reasons, *lines, *((f"and {more} more pods are held",) if more > 0 else ())))
 
 
 def _passed(work: Execution, step: Step, *, reason: str) -> bool:

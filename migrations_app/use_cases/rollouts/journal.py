@@ -73,8 +73,8 @@ class ExecutionContext:
 
     @property
     def baseline(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.row.baseline
-        return found
+        columns: Mapping[str, Any] = self.row.baseline
+        return columns
 
     def now(self) -> datetime:
         return timezone.now()
@@ -121,8 +121,8 @@ class ExecutionContext:
     def record_intent(self, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str) -> Intent:
         return record_intent(self, step, change=change, tie=tie, body_digest=body_digest)
 
-    def record_outcome(self, attempt_id: int, told: Outcome) -> None:
-        record_outcome(self, attempt_id, told=told)
+    def record_outcome(self, attempt_id: int, outcome: Outcome) -> None:
+        record_outcome(self, attempt_id, outcome=outcome)
 
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
         record_skipped(self, step, verb=verb, reason=reason, outcome=outcome)
@@ -173,7 +173,7 @@ def record_intent(
             # The database's clock: the worker that settles it later may run on a machine with another clock (R18).
             intent_at=Now(),
         )
-        _record(_event(work, attempt, verb="step.intent", what=change.target.said))
+        _record(_event(work, attempt, verb="step.intent", subject=change.target.said))
     return Intent(attempt.pk, number)
 
 
@@ -183,7 +183,7 @@ def skip_asked(work: ExecutionContext, step: Step) -> str:
     return f"skipped by {node_skip.by_name}: {node_skip.reason}" if node_skip else ""
 
 
-def record_outcome(work: ExecutionContext, attempt_id: int, *, told: Outcome) -> None:
+def record_outcome(work: ExecutionContext, attempt_id: int, *, outcome: Outcome) -> None:
     """Commits the outcome of a request (A21). Raises LeaseLost; the next holder then settles it by reading the object.
 
     Raises Conflict if the outcome was settled already.
@@ -191,20 +191,20 @@ def record_outcome(work: ExecutionContext, attempt_id: int, *, told: Outcome) ->
     with transaction.atomic():
         lease.check(work.fence)
         changed = Attempt.objects.filter(pk=attempt_id, outcome__in=("", Attempt.Outcome.UNKNOWN)).update(
-            outcome=told.outcome,
-            status=told.status,
-            reason=told.reason[:2000],
-            audit_id=told.audit_id[:64],
-            new_uid=told.uid,
-            new_resource_version=told.resource_version,
-            settled_by=told.settled_by,
+            outcome=outcome.outcome,
+            status=outcome.status,
+            reason=outcome.reason[:2000],
+            audit_id=outcome.audit_id[:64],
+            new_uid=outcome.uid,
+            new_resource_version=outcome.resource_version,
+            settled_by=outcome.settled_by,
             outcome_at=timezone.now(),
         )
         if not changed:
             raise Conflict("the outcome was settled already", code="moved")
         reset_attempts(work.row)
         attempt = Attempt.objects.get(pk=attempt_id)
-        _record(_event(work, attempt, verb="step.outcome", what=attempt.path))
+        _record(_event(work, attempt, verb="step.outcome", subject=attempt.path))
 
 
 def record_skipped(
@@ -233,7 +233,7 @@ def record_skipped(
             outcome_at=now,
         )
         reset_attempts(work.row)
-        _record(_event(work, attempt, verb="step.passed", what=step.title))
+        _record(_event(work, attempt, verb="step.passed", subject=step.title))
 
 
 def note(work: ExecutionContext, **columns: object) -> None:
@@ -269,8 +269,8 @@ def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: 
 
 def _remember(row: Rollout, counters: ClusterCounters) -> None:
     """Folds one look into what was seen of the rollout."""
-    kept = RunRecord.objects.filter(rollout=row).first()
-    before = msgspec.convert(kept.seen, type=RunObservation) if kept else RunObservation()
+    run_record = RunRecord.objects.filter(rollout=row).first()
+    before = msgspec.convert(run_record.seen, type=RunObservation) if run_record else RunObservation()
     seen = msgspec.to_builtins(observed(before, counters))
     RunRecord.objects.update_or_create(rollout=row, defaults={"seen": seen})
 
@@ -301,11 +301,11 @@ def _record(event: Event) -> None:
         raise RolloutHalted("audit", "the audit log cannot be written") from wrong
 
 
-def _event(work: ExecutionContext, attempt: Attempt, *, verb: str, what: str) -> Event:
+def _event(work: ExecutionContext, attempt: Attempt, *, verb: str, subject: str) -> Event:
     return Event(
         verb=verb,
         actor=work.actor,
-        object=what,
+        object=subject,
         outcome=attempt.outcome,
         cluster_id=str(work.row.cluster_id),
         plan_digest=work.row.digest,
@@ -327,7 +327,7 @@ def _event(work: ExecutionContext, attempt: Attempt, *, verb: str, what: str) ->
 
 def report_waiting(work: ExecutionContext, words: str) -> bool:
     """Stores what the rollout is waiting for (empty clears it). Always returns False, "no progress"."""
-    told = words[:1000]
-    if work.row.waits_for != told:
-        note(work, waits_for=told)
+    text = words[:1000]
+    if work.row.waits_for != text:
+        note(work, waits_for=text)
     return False

@@ -92,8 +92,8 @@ def _held() -> KillSwitch:
 def _changed(row: KillSwitch, by: Actor, *, verb: str, why: str = "") -> None:
     """Stores the row by compare-and-set, since SQLite has no row locks (R34). Raises Conflict `moved`."""
     fields = ("on", "why", "by_name", "since", "lifting_by", "lifting_id")
-    told = {name: getattr(row, name) for name in fields} | {"version": row.version + 1}
-    if not KillSwitch.objects.filter(pk=row.pk, version=row.version).update(**told):
+    columns = {name: getattr(row, name) for name in fields} | {"version": row.version + 1}
+    if not KillSwitch.objects.filter(pk=row.pk, version=row.version).update(**columns):
         raise Conflict("the switch was turned meanwhile", code="moved")
     detail = {"why": why} if why else {}
     record(Event(verb=verb, actor=by, object="kill switch", outcome="on" if row.on else "off", detail=detail))

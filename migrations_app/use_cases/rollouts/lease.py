@@ -27,10 +27,10 @@ def take(cluster_id: uuid.UUID, holder: str) -> LeaseToken | None:
     """Takes the lease with a new token; None while another worker holds it. Uses the database's clock."""
     Lease.objects.bulk_create([Lease(cluster_id=cluster_id)], ignore_conflicts=True)
     free = Q(holder="") | Q(expires_at__lt=Now()) | Q(expires_at=None)
-    taken = Lease.objects.filter(free, cluster_id=cluster_id).update(
+    changed = Lease.objects.filter(free, cluster_id=cluster_id).update(
         holder=holder, token=F("token") + 1, expires_at=Now() + TTL
     )
-    if not taken:
+    if not changed:
         return None
     row = Lease.objects.get(cluster_id=cluster_id)
     return LeaseToken(cluster_id, holder, row.token) if row.holder == holder else None

@@ -151,8 +151,8 @@ def skip_node(
         # The row is locked, and so it is where a worker records that it is about to send: one of the two comes first.
         if Attempt.objects.filter(rollout=row, step=step, outcome__in=SENT).exists():
             raise Conflict(f"the deletion of {node} was sent already", code="node_sent")
-        told = {"by_id": person.id, "by_name": person.name, "reason": reason.strip()[:2000], "at": timezone.now()}
-        NodeSkip.objects.create(rollout=row, step=step, node=node, **told)
+        columns = {"by_id": person.id, "by_name": person.name, "reason": reason.strip()[:2000], "at": timezone.now()}
+        NodeSkip.objects.create(rollout=row, step=step, node=node, **columns)
         record(
             Event(
                 verb="rollout.node_skipped",

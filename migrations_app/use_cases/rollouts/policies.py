@@ -50,18 +50,18 @@ def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person,
     the policy is no longer at that version.
     """
     refuse_person(may_administer(over(person, cluster_id)))
-    told = _checked(rules)
+    values = _checked(rules)
     try:
         with transaction.atomic():
             number = _next_version()
             before = _same(cluster_id, version)
             row = before if before.pk and before.cluster_id == cluster_id else Policy(cluster_id=cluster_id)
             was = {name: getattr(before, name) for name in FIELDS}
-            for name, value in told.items():
+            for name, value in values.items():
                 setattr(row, name, value)
             row.version = number
             row.save()
-            _record(cluster_id, by=by, version=number, detail={"before": was, "after": told})
+            _record(cluster_id, by=by, version=number, detail={"before": was, "after": values})
     except IntegrityError:
         raise Conflict("the policy was changed meanwhile", code="stale") from None
     return number
@@ -84,9 +84,9 @@ def drop_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Acto
 
 def _next_version() -> int:
     """A version higher than that of any policy or plan: a plan refers to its policy by this number alone."""
-    held = list(Policy.objects.select_for_update().order_by("pk").values_list("version", flat=True))
+    versions = list(Policy.objects.select_for_update().order_by("pk").values_list("version", flat=True))
     planned = Rollout.objects.aggregate(newest=Max("policy_version"))["newest"]
-    return max(1, *held, planned or 1) + 1
+    return max(1, *versions, planned or 1) + 1
 
 
 def _same(cluster_id: uuid.UUID | None, version: int) -> Policy:
@@ -99,31 +99,31 @@ def _same(cluster_id: uuid.UUID | None, version: int) -> Policy:
 
 
 def _checked(rules: Rules) -> dict[str, Any]:
-    told = asdict(rules)
-    told["approvals"] = _approvals(rules.approvals)
-    told["actions"] = _actions(rules.actions)
-    told["rehearsals"] = _rehearsals(rules.rehearsals)
-    told["windows"] = [checked_window(dict(window)) for window in rules.windows[: MOST_WINDOWS + 1]]
-    if len(told["windows"]) > MOST_WINDOWS:
+    values = asdict(rules)
+    values["approvals"] = _approvals(rules.approvals)
+    values["actions"] = _actions(rules.actions)
+    values["rehearsals"] = _rehearsals(rules.rehearsals)
+    values["windows"] = [checked_window(dict(window)) for window in rules.windows[: MOST_WINDOWS + 1]]
+    if len(values["windows"]) > MOST_WINDOWS:
         raise InvalidInput(f"at most {MOST_WINDOWS} windows", where="windows", code="too_many")
     if rules.frozen and not rules.frozen_why.strip():
         raise InvalidInput("say why changes are frozen", where="frozen_why", code="reason_needed")
     for name, most in (("batch", 100), ("per_hour", 10_000), ("pool_percent", 100)):
         if not 1 <= getattr(rules, name) <= most:
             raise InvalidInput(f"1 to {most}", where=name, code="out_of_range")
-    return told
+    return values
 
 
-def _approvals(asked: Mapping[str, int]) -> dict[str, int]:
-    if set(asked) != set(RISKS):
+def _approvals(counts: Mapping[str, int]) -> dict[str, int]:
+    if set(counts) != set(RISKS):
         raise InvalidInput(f"a number for each of {', '.join(RISKS)}", where="approvals", code="bad_approvals")
     for risk in RISKS:
         least = NEVER_ALONE.get(risk, 0)
-        if not least <= asked[risk] <= MOST_APPROVALS:
+        if not least <= counts[risk] <= MOST_APPROVALS:
             raise InvalidInput(
                 f"{risk}: {least} to {MOST_APPROVALS} approvals", where="approvals", code="bad_approvals"
             )
-    return {risk: asked[risk] for risk in RISKS}
+    return {risk: counts[risk] for risk in RISKS}
 
 
 def _actions(named: tuple[str, ...]) -> list[str]:
@@ -141,11 +141,11 @@ def _rehearsals(named: tuple[str, ...]) -> list[str]:
     return [risk for risk in RISKS if risk in named]
 
 
-def checked_window(told: dict[str, Any]) -> dict[str, Any]:
+def checked_window(window: dict[str, Any]) -> dict[str, Any]:
     """The window in its canonical form. Raises InvalidInput `bad_window`."""
-    days = told.get("days", list(range(7)))
+    days = window.get("days", list(range(7)))
     try:
-        begins, ends = time.fromisoformat(str(told["from"])), time.fromisoformat(str(told["to"]))
+        begins, ends = time.fromisoformat(str(window["from"])), time.fromisoformat(str(window["to"]))
     except (KeyError, ValueError):
         raise InvalidInput("a window goes from HH:MM to HH:MM, UTC", where="windows", code="bad_window") from None
     if not isinstance(days, list) or not days or not all(day in range(7) for day in days) or begins == ends:

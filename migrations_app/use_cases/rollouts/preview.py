@@ -64,8 +64,8 @@ def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str
     """The chart's files by name, as JSON, plus their origin. Raises InvalidInput, InvalidSetting, ReadError."""
     source = str(parameters.get("source") or OCI)
     if source != OCI:
-        found = from_folder(settings.ENV.data_dir / FOLDER, source)
-        return found | {ORIGIN: f"{FOLDER}/{source}".encode()}
+        files = from_folder(settings.ENV.data_dir / FOLDER, source)
+        return files | {ORIGIN: f"{FOLDER}/{source}".encode()}
     release = landing(inventory, stage.detect_running_release(inventory), wanted=str(parameters.get("release") or ""))
     address, tag = _registry(), as_tag(release)
     pulled = pull_chart(read_registry(address), CHART, tag=tag, reach=network_policy(), limits=limits())
@@ -74,11 +74,11 @@ def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str
 
 def _registry() -> str:
     """The registry's address without a trailing slash. Raises InvalidInput, InvalidSetting."""
-    given = settings.ENV.chart_registry
-    if not given:
+    setting = settings.ENV.chart_registry
+    if not setting:
         words = "no registry is set: name a chart in the data folder's charts, or set KARPDASH_CHART_REGISTRY"
         raise InvalidInput(words, where="source", code="registry_off")
-    address: str = CHARTS if given == OFFICIAL else given.rstrip("/")
+    address: str = CHARTS if setting == OFFICIAL else setting.rstrip("/")
     if not address.startswith(SCHEME):
         raise InvalidSetting(f"must begin with {SCHEME}", where="KARPDASH_CHART_REGISTRY")
     return address
@@ -167,19 +167,21 @@ def _room(row: Rollout, inventory: Inventory) -> AwsSeen:
 
 def _helm(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer) -> HelmPreview | None:
     """What helm would do; None for an action that runs none. A rollback of a run of helm plays its own rollback."""
-    doing, given = action.needs_helm, row.parameters
+    doing, parameters = action.needs_helm, row.parameters
     ran = [step.change for step in _taken_back(row).get("applied", ()) if step.change and step.change.verb == "helm"]
     if ran:
-        doing, given = "rollback", {"chart": run_of(ran[0].body).chart}
+        doing, parameters = "rollback", {"chart": run_of(ran[0].body).chart}
     if doing is None:
         return None
-    return propose(row.cluster, user=row.author_name, doing=doing, inventory=inventory, writer=writer, given=given)
+    return propose(
+        row.cluster, user=row.author_name, doing=doing, inventory=inventory, writer=writer, parameters=parameters
+    )
 
 
 def _keep_identity(row: Rollout, writer: Writer) -> None:
     """Raises OtherCluster if another cluster answers than the one that was scanned; the first uid is stored (A05)."""
-    told = writer.identity()
-    cluster = AnsweringCluster(told.kube_system_uid, told.ca)
+    identity = writer.identity()
+    cluster = AnsweringCluster(identity.kube_system_uid, identity.ca)
     refuse_other(row.cluster, cluster)
     with transaction.atomic():
         keep(row.cluster_id, cluster)
@@ -196,9 +198,9 @@ def _scene(
 ) -> PlanningContext:
     back = _taken_back(row)
     touched = (bare(step.change.target) for step in back.get("applied", ()) if step.change)
-    wanted = dict.fromkeys((*action.wanted(inventory, row.parameters), *touched))
-    refuse_missing_rights(writer, to_read(wanted))
-    objects = {target: read for target in wanted if (read := writer.read(target)) is not None}
+    targets = dict.fromkeys((*action.wanted(inventory, row.parameters), *touched))
+    refuse_missing_rights(writer, to_read(targets))
+    objects = {target: read for target in targets if (read := writer.read(target)) is not None}
     return PlanningContext(
         inventory=inventory,
         running=stage.detect_running_release(inventory),
@@ -226,8 +228,8 @@ def _taken_back(row: Rollout) -> dict[str, Any]:
         return {}
     lines = journal.lines(original.pk)
     plan = msgspec.json.decode(bytes(original.plan), type=Plan)
-    made = {line.step: line.new_uid for line in lines if line.outcome == "applied" and line.new_uid}
-    return {"applied": states.applied(plan, lines), "made": made}
+    created_uids = {line.step: line.new_uid for line in lines if line.outcome == "applied" and line.new_uid}
+    return {"applied": states.applied(plan, lines), "made": created_uids}
 
 
 def _plan(row: Rollout, writer: Writer, *, scene: PlanningContext, action: Action, policy: int) -> Plan:

@@ -32,13 +32,13 @@ class ProofResult:
     diffs: dict[str, tuple[Tree | None, Tree | None]]
 
 
-def refuse_missing_rights(writer: Writer, asked: Iterable[tuple[RbacNeed, ObjectTarget]]) -> None:
+def refuse_missing_rights(writer: Writer, needs: Iterable[tuple[RbacNeed, ObjectTarget]]) -> None:
     """Raises InvalidInput `missing_rights` with the RBAC rules to add if the server denies any of them.
 
     `asked` are the rights with the object, since a rule may be limited to a namespace or to named objects.
     """
     objects: dict[RbacNeed, list[ObjectTarget]] = {}
-    for need, target in asked:
+    for need, target in needs:
         objects.setdefault(need, []).append(target)
     missing = [need.rule for need in sorted(objects) if not _allowed(writer, need, objects=objects[need])]
     if missing:
@@ -92,17 +92,17 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
         if change is None:
             tied.append(step)
             continue
-        found = writer.read(change.target)
-        if found is not None:
-            read[change.target] = found
+        document = writer.read(change.target)
+        if document is not None:
+            read[change.target] = document
         again = change.target.path in touched
-        tied.append(_tied(step, found, again=again))
+        tied.append(_tied(step, document, again=again))
         if change.verb == "helm":
             continue  # what its preview has played is proof and difference
         if again or _waits(change, touched):
             doubts[step.id] = LATER
         else:
-            diffs[step.id] = (found, _dry(writer, step, found=found, doubts=doubts))
+            diffs[step.id] = (document, _dry(writer, step, document=document, doubts=doubts))
         touched.add(change.target.path)
     return ProofResult(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
 
@@ -114,7 +114,7 @@ def refuse_changed_sources(writer: Writer, steps: Iterable[Step]) -> None:
             raise InvalidInput(f"{why} while the plan was made; try again", code="changed")
 
 
-def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
+def _tied(step: Step, document: Tree | None, *, again: bool) -> Step:
     """The step with the digest of the fields that it depends on.
 
     A step planned from an older read is refused, since it would overwrite a change made in between. A later step on the
@@ -123,10 +123,10 @@ def _tied(step: Step, found: Tree | None, *, again: bool) -> Step:
     change = step.change
     if change is None:
         return step
-    uid = str(value_at(found, ("metadata", "uid")) or "")
+    uid = str(value_at(document, ("metadata", "uid")) or "")
     if change.target.uid and change.target.uid != uid:
         raise InvalidInput(f"{change.target.said} was made anew meanwhile", code="changed")
-    now = projected(found, step.preconditions)
+    now = projected(document, step.preconditions)
     if not step.digest:
         return msgspec.structs.replace(step, digest=now)
     if step.digest != now and not again:
@@ -140,22 +140,22 @@ def _waits(change: Change, touched: set[str]) -> bool:
     return crd in touched
 
 
-def _dry(writer: Writer, step: Step, *, found: Tree | None, doubts: dict[str, str]) -> Tree | None:
+def _dry(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[str, str]) -> Tree | None:
     change = step.change
-    if change is None or all_hold(step.postconditions, found, uid=change.target.uid):
-        return found
-    told = writer.dry_run(change, ObjectVersion.to(found), own=marks("preview", "preview"))
-    if told.done:
+    if change is None or all_hold(step.postconditions, document, uid=change.target.uid):
+        return document
+    result = writer.dry_run(change, ObjectVersion.to(document), own=marks("preview", "preview"))
+    if result.done:
         # The answer to a deletion is a Status, or the object with a deletion time: neither is what stays.
-        return None if change.verb == "delete" else told.object
-    if _unsupported(told):
-        doubts[step.id] = f"not provable: {told.message}"
+        return None if change.verb == "delete" else result.object
+    if _unsupported(result):
+        doubts[step.id] = f"not provable: {result.message}"
         return None
-    if told.conflicts:
-        raise InvalidInput(f"{step.title}: fields are kept by {', '.join(told.conflicts)}", code="field_conflict")
-    raise InvalidInput(f"{step.title}: {told.message or told.reason} (HTTP {told.status})", code="refused")
+    if result.conflicts:
+        raise InvalidInput(f"{step.title}: fields are kept by {', '.join(result.conflicts)}", code="field_conflict")
+    raise InvalidInput(f"{step.title}: {result.message or result.reason} (HTTP {result.status})", code="refused")
 
 
-def _unsupported(told: WriteResult) -> bool:
+def _unsupported(result: WriteResult) -> bool:
     """The server refuses dry runs that would call a webhook with side effects."""
-    return told.status == 400 and "dry run" in told.message.lower().replace("dryrun", "dry run").replace("-", " ")
+    return result.status == 400 and "dry run" in result.message.lower().replace("dryrun", "dry run").replace("-", " ")

@@ -163,13 +163,13 @@ def _held_elsewhere(row: Rollout) -> str:
 
 
 def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
-    given = [
+    approvals = [
         approval for approval in row.approvals.select_related("approver") if _counts(row, approval, starter=starter)
     ]
-    if any(approval.break_glass for approval in given):
+    if any(approval.break_glass for approval in approvals):
         return
-    if len(given) < needed(row):
-        raise Conflict(f"{len(given)} of {needed(row)} approvals hold", code="approval_missing")
+    if len(approvals) < needed(row):
+        raise Conflict(f"{len(approvals)} of {needed(row)} approvals hold", code="approval_missing")
 
 
 def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:

@@ -132,10 +132,10 @@ def _pass_over(work: Execution, *, here: Position, read: Tree | None) -> None:
     if change is None:
         return
     marked = change.verb in ("create", "helm")
-    ours = holds(Exists(marks=_own(work)), read) if marked else here.in_doubt
-    if change.verb == "helm" and not ours:
+    is_own = holds(Exists(marks=_own(work)), read) if marked else here.in_doubt
+    if change.verb == "helm" and not is_own:
         raise RolloutHalted("changed", f"somebody else has made {change.target.said} since the preview")
-    if ours:
+    if is_own:
         reason, outcome = "an earlier request came through after all", "applied"
     else:
         reason, outcome = "it was so already", "noop"
@@ -157,15 +157,15 @@ def _changed(step: Step, read: Tree | None) -> str:
         return ""
     uid = str(value_at(read, ("metadata", "uid")) or "")
     if target.uid and uid != target.uid:
-        what = "is gone" if read is None else "was made anew under its name"
-        return f"{target.said} {what} since the preview"
+        words = "is gone" if read is None else "was made anew under its name"
+        return f"{target.said} {words} since the preview"
     return "" if projected(read, step.preconditions) == step.digest else f"{target.said} was changed since the preview"
 
 
 def _moved_source(step: Step, writer: Writer) -> str:
     """Which object that the request was computed from is not as it was at the preview, in words; empty if none."""
-    told = (source.difference(writer.read(source.target)) for source in step.computed_from)
-    why = next((words for words in told if words), "")
+    differences = (source.difference(writer.read(source.target)) for source in step.computed_from)
+    why = next((words for words in differences if words), "")
     return f"{why} since the preview, and the request was computed from it: make a new preview" if why else ""
 
 
@@ -191,7 +191,7 @@ def _concluded(work: Execution, step: Step, *, sent: WriteResult | ReadError | I
         work.record_outcome(intent.attempt_id, Outcome(outcome="unknown", reason=sent.message))
         return True
     word = "applied" if sent.done else "unknown" if sent.in_doubt else "refused"
-    told = Outcome(
+    outcome = Outcome(
         outcome=word,
         status=sent.status,
         reason=sent.message or sent.reason,
@@ -199,7 +199,7 @@ def _concluded(work: Execution, step: Step, *, sent: WriteResult | ReadError | I
         uid=sent.uid,
         resource_version=sent.resource_version,
     )
-    work.record_outcome(intent.attempt_id, told)
+    work.record_outcome(intent.attempt_id, outcome)
     work.reached("after_outcome")
     if word == "refused":
         _refused(work, step, sent=sent)
@@ -260,16 +260,18 @@ def _run_over(work: Execution, here: Position, *, line: AttemptLine, settled: Se
 
 def _brought(work: Execution, line: AttemptLine, *, read: Tree | None) -> bool:
     """The result is there; but a new object without the rollout's marks was created by someone else (A23)."""
-    made = line.uid or holds(Exists(marks=_own(work)), read)
-    if not made:
+    is_own = line.uid or holds(Exists(marks=_own(work)), read)
+    if not is_own:
         return _settle_concluded(work, line, outcome="not_applied", reason="somebody else has made it")
     uid = str(value_at(read, ("metadata", "uid")) or "")
     return _settle_concluded(work, line, outcome="applied", reason="seen afterwards", uid=uid)
 
 
 def _settle_concluded(work: Execution, line: AttemptLine, *, outcome: str, reason: str, uid: str = "") -> bool:
-    told = Outcome(outcome=outcome, reason=reason, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id)
-    work.record_outcome(line.pk, told)
+    settlement = Outcome(
+        outcome=outcome, reason=reason, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id
+    )
+    work.record_outcome(line.pk, settlement)
     return True
 
 

@@ -37,8 +37,8 @@ def ask_for_scan(row: Rollout) -> None:
 def waiting_scan(rollout_id: uuid.UUID) -> uuid.UUID | None:
     """The scan that the end of the rollout requested, while it is queued, to wake a worker without the sweep."""
     ended = Rollout.objects.filter(pk=rollout_id, state__in=ENDED).values("cluster_id")
-    asked = Scan.objects.filter(cluster_id__in=ended, state=Scan.State.QUEUED, requested_by=BY)
-    return asked.values_list("pk", flat=True).first()
+    scans = Scan.objects.filter(cluster_id__in=ended, state=Scan.State.QUEUED, requested_by=BY)
+    return scans.values_list("pk", flat=True).first()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +65,12 @@ def transition(
     """
     if not may_follow(_state(row), then):
         raise Conflict(f"a rollout that is {row.state} cannot become {then}", code="moved")
-    told = cause or TransitionCause()
+    reason = cause or TransitionCause()
     changed: dict[str, Any] = {
         "state": then,
         "version": row.version + 1,
-        "cause_code": told.code[:60],
-        "cause": told.words[:2000],
+        "cause_code": reason.code[:60],
+        "cause": reason.words[:2000],
         # `auto_now` does nothing beside QuerySet.update.
         "changed_at": timezone.now(),
         **columns,
@@ -81,8 +81,8 @@ def transition(
         same = Rollout.objects.filter(pk=row.pk, state=row.state, version=row.version)
         if not same.update(**changed):
             raise Conflict("the rollout was changed meanwhile", code="moved")
-        record(_event(row, then, by=by, cause=told))
-        Outbox.objects.create(topic=f"rollout.{then}", body={"rollout": str(row.pk), "cause": told.code})
+        record(_event(row, then, by=by, cause=reason))
+        Outbox.objects.create(topic=f"rollout.{then}", body={"rollout": str(row.pk), "cause": reason.code})
         if then in ENDED:
             ask_for_scan(row)
     for name, value in changed.items():

@@ -147,11 +147,11 @@ def _tell_original(row: Rollout, then: Literal["rolled_back", "needs_attention"]
         transition(original, then, by=WORKER, cause=TransitionCause(code=row.state))
 
 
-def _stop(work: ExecutionContext, told: StopRequested) -> bool:
+def _stop(work: ExecutionContext, stop: StopRequested) -> bool:
     """Aborts or pauses as requested. Does nothing if the row moved meanwhile."""
-    if told.code == "moved":
+    if stop.code == "moved":
         return False
-    if told.code == Rollout.Wish.ABORT:
+    if stop.code == Rollout.Wish.ABORT:
         ended: dict[str, Any] = {"finished_at": timezone.now(), "wish": "", "waits_for": ""}
         with transaction.atomic():
             transition(
@@ -159,7 +159,7 @@ def _stop(work: ExecutionContext, told: StopRequested) -> bool:
             )
             _tell_original(work.row, "needs_attention")
     else:
-        cause = TransitionCause(code=told.code, words=told.message)
+        cause = TransitionCause(code=stop.code, words=stop.message)
         rest: dict[str, Any] = {"wish": "", "gate_since": None, "waits_for": ""}
         transition(work.row, "paused", by=work.actor, cause=cause, fence=work.fence, **rest)
     return False
@@ -225,6 +225,6 @@ NUDGES = 100
 
 def stranded_rollouts() -> list[tuple[uuid.UUID, str]]:
     """(id, state) of drafts, and of running rollouts whose cluster has no lease holder, longest waiting first."""
-    held = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
-    waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=held))
+    leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
+    waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased))
     return list(Rollout.objects.filter(waiting).order_by("changed_at").values_list("pk", "state")[:NUDGES])

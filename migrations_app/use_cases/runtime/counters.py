@@ -25,10 +25,10 @@ BEYOND = "+Inf"
 _FIRST, _SECOND = 60, 20
 
 
-def add(subject: str, what: str, *, counts: Mapping[tuple[str, str], int]) -> None:
+def add(subject: str, kind: str, *, counts: Mapping[tuple[str, str], int]) -> None:
     """Adds each count to its row. Rows are always updated in the same order, so that two writers cannot deadlock."""
     for (first, second), count in sorted(counts.items()):
-        place = {"subject": subject, "what": what, "first": first[:_FIRST], "second": second[:_SECOND]}
+        place = {"subject": subject, "what": kind, "first": first[:_FIRST], "second": second[:_SECOND]}
         rows = Tally.objects.filter(**place)
         if not rows.update(count=F("count") + count):
             Tally.objects.bulk_create([Tally(**place)], ignore_conflicts=True)

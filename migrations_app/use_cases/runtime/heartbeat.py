@@ -19,11 +19,13 @@ SQLite sees no signal: with the 20 seconds of other writes, a worker that was as
 
 def beat(name: str, lanes: Iterable[str]) -> None:
     """Stores a heartbeat of the named process, with the database's clock. A database error is logged, not raised."""
-    told = ",".join(sorted(lanes))[:200]
+    lane_names = ",".join(sorted(lanes))[:200]
     try:
         with _brief_waits():
-            if not Pulse.objects.filter(pk=name[:200]).update(lanes=told, seen_at=Now()):
-                Pulse.objects.bulk_create([Pulse(name=name[:200], lanes=told, seen_at=Now())], ignore_conflicts=True)
+            if not Pulse.objects.filter(pk=name[:200]).update(lanes=lane_names, seen_at=Now()):
+                Pulse.objects.bulk_create(
+                    [Pulse(name=name[:200], lanes=lane_names, seen_at=Now())], ignore_conflicts=True
+                )
     except Error:
         log.warning("the heartbeat could not be written")
         connection.close()

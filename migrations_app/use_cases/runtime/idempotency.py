@@ -77,9 +77,9 @@ def _earlier(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResp
 
 def _taken_over(row: ApiIdempotency) -> NewRequest:
     now = timezone.now()
-    mine = ApiIdempotency.objects.filter(
+    changed = ApiIdempotency.objects.filter(
         pk=row.pk, sealed=None, created_at=row.created_at, created_at__lt=now - ABANDONED
     ).update(created_at=now)
-    if not mine:
+    if not changed:
         raise Conflict("the first request with this key is still under way", code="in_progress")
     return NewRequest(row.pk)

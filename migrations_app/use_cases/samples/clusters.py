@@ -24,8 +24,8 @@ APPROVALS = {"low": 0, "medium": 1, "high": 1, "destructive": 1}
 
 def make_all() -> list[uuid.UUID]:
     """Registers every sample cluster that is missing and returns their ids. In one transaction of the caller."""
-    found = dict(SampleTwin.objects.values_list("sample", "pk"))
-    return [found.get(sample.name) or _made(sample) for sample in SAMPLES]
+    twin_ids = dict(SampleTwin.objects.values_list("sample", "pk"))
+    return [twin_ids.get(sample.name) or _made(sample) for sample in SAMPLES]
 
 
 def _made(sample: LivingSample) -> uuid.UUID:

@@ -49,12 +49,12 @@ VERB = "sample.history"
 def make_history(*, now: datetime) -> int:
     """Gives every sample cluster without a snapshot of its past one. Returns how many got one."""
     rows = Cluster.objects.filter(sample_twin__isnull=False).order_by("name")
-    made = 0
+    count = 0
     for cluster in rows:
         sample = clusters.find(SampleTwin.objects.values_list("sample", flat=True).get(pk=cluster.pk))
         if sample is not None and not _has_past(cluster, now=now):
-            made += _write(cluster, sample, now=now.astimezone(UTC))
-    return made
+            count += _write(cluster, sample, now=now.astimezone(UTC))
+    return count
 
 
 def _has_past(cluster: Cluster, *, now: datetime) -> bool:
@@ -106,15 +106,15 @@ def _told_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, unt
     return ToldStage(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
 
 
-def _store(cluster: Cluster, told: ToldStage, *, now: datetime) -> None:
-    first, stage = told.stage.days_ago, told.stage
-    publish_past(cluster, told.scanned, moments=list(_moments(first, end=told.until, now=now)))
-    days = (now.date() - timedelta(days=number) for number in range(first, told.until, -1))
-    rows = [LegacyDay(cluster=cluster, day=day, **told.left) for day in days]
+def _store(cluster: Cluster, past_stage: ToldStage, *, now: datetime) -> None:
+    first, stage = past_stage.stage.days_ago, past_stage.stage
+    publish_past(cluster, past_stage.scanned, moments=list(_moments(first, end=past_stage.until, now=now)))
+    days = (now.date() - timedelta(days=number) for number in range(first, past_stage.until, -1))
+    rows = [LegacyDay(cluster=cluster, day=day, **past_stage.left) for day in days]
     LegacyDay.objects.bulk_create(rows, ignore_conflicts=True)
-    if stage.ended_by is not None and told.plan is not None:
-        _rollout(cluster, stage.ended_by, plan=told.plan, now=now)
-    _told(cluster, f"{cluster.name} ran {stage.release}", at=now - timedelta(days=first))
+    if stage.ended_by is not None and past_stage.plan is not None:
+        _rollout(cluster, stage.ended_by, plan=past_stage.plan, now=now)
+    _record_past(cluster, f"{cluster.name} ran {stage.release}", at=now - timedelta(days=first))
 
 
 def _moments(first: int, *, end: int, now: datetime) -> Iterator[datetime]:
@@ -148,11 +148,11 @@ def _scene(
 ) -> PlanningContext:
     inventory = collected.inventory
     running: DetectedRelease = detect_running_release(inventory)
-    wanted = dict.fromkeys(action.wanted(inventory, rollout.parameters))
+    targets = dict.fromkeys(action.wanted(inventory, rollout.parameters))
     return PlanningContext(
         inventory=inventory,
         running=running,
-        objects={target: read for target in wanted if (read := writer.read(target)) is not None},
+        objects={target: read for target in targets if (read := writer.read(target)) is not None},
         now=inventory.taken_at,
         limits=limits,
         files=charts.chart(str(rollout.parameters["release"])) if action.needs_chart else {},
@@ -183,12 +183,12 @@ def _rollout(cluster: Cluster, rollout: PastRollout, *, plan: Plan, now: datetim
         finished_at=began + TOOK,
         note="Made-up history of a sample cluster",
     )
-    given = Approval.objects.create(
+    approval = Approval.objects.create(
         rollout=row, approver=approver, approver_name=PEOPLE[1].name, digest=row.digest, nonce=row.nonce
     )
-    Approval.objects.filter(pk=given.pk).update(at=began)  # `at` is the time of the insert otherwise
+    Approval.objects.filter(pk=approval.pk).update(at=began)  # `at` is the time of the insert otherwise
     Attempt.objects.bulk_create(_lines(row, plan, began=began))
-    _told(cluster, row.title, at=began, rollout=row)
+    _record_past(cluster, row.title, at=began, rollout=row)
 
 
 def _lines(row: Rollout, plan: Plan, *, began: datetime) -> list[Attempt]:
@@ -209,12 +209,12 @@ def _lines(row: Rollout, plan: Plan, *, began: datetime) -> list[Attempt]:
     return attempts
 
 
-def _told(cluster: Cluster, what: str, *, at: datetime, rollout: Rollout | None = None) -> None:
+def _record_past(cluster: Cluster, subject: str, *, at: datetime, rollout: Rollout | None = None) -> None:
     record(
         Event(
             verb=VERB,
             actor=Actor(name="karpdash", method="system"),
-            object=what[:200],
+            object=subject[:200],
             outcome="made up",
             cluster_id=str(cluster.pk),
             correlation=str(rollout.pk) if rollout else "",

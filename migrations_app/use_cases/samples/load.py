@@ -24,10 +24,10 @@ def load_samples() -> int:
         for story in stories()
     ]
     with transaction.atomic():
-        made = Cluster.objects.bulk_create(rows)
+        clusters = Cluster.objects.bulk_create(rows)
         living = make_all()
         make_people(living)
-    return len(made) + len(living)
+    return len(clusters) + len(living)
 
 
 def missing_samples() -> int:
@@ -45,8 +45,8 @@ def add_samples(*, person: Person | None) -> int:
     if person is not None and "register" not in over(person, None).rights:
         raise PermissionDenied("the account may not add clusters", code="forbidden")
     names = [sample.name for sample in SAMPLES]
-    if taken := Cluster.objects.filter(name__in=names, sample_twin__isnull=True).order_by("name").first():
-        raise Conflict(f"there is a cluster named {taken.name} already", code="name_taken")
+    if namesake := Cluster.objects.filter(name__in=names, sample_twin__isnull=True).order_by("name").first():
+        raise Conflict(f"there is a cluster named {namesake.name} already", code="name_taken")
     missing = missing_samples()
     try:
         with transaction.atomic():

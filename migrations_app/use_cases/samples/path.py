@@ -79,9 +79,9 @@ def facts_of(twin: Twin, *, running: str) -> SampleFacts:
     legacy = [mark for mark in marks if "karpenter.sh/provisioner-name" in mark and "karpenter.sh/nodepool" not in mark]
     stored = {
         version
-        for one in _items(twin, _CRDS)
-        if one["spec"]["names"]["kind"] in ("NodePool", "NodeClaim", "EC2NodeClass")
-        for version in one["status"]["storedVersions"]
+        for definition in _items(twin, _CRDS)
+        if definition["spec"]["names"]["kind"] in ("NodePool", "NodeClaim", "EC2NodeClass")
+        for version in definition["status"]["storedVersions"]
     }
     served = tuple(version["name"] for version in versions if version["served"])
     pools = f"{_KARPENTER}/{served[0]}/nodepools" if served else ""
@@ -102,8 +102,8 @@ def facts_of(twin: Twin, *, running: str) -> SampleFacts:
 def _items(twin: Twin, path: str, **query: str) -> list[dict[str, Any]]:
     """The objects of the list; none where it is not served."""
     answer = twin.request("GET", path, query=query)
-    found: list[dict[str, Any]] = answer.document["items"] if answer.status == 200 else []
-    return found
+    items: list[dict[str, Any]] = answer.document["items"] if answer.status == 200 else []
+    return items
 
 
 def _so_far(cluster_id: uuid.UUID, *, since: object) -> RolloutsSoFar:

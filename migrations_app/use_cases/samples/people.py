@@ -89,8 +89,8 @@ def remove_people() -> None:
         group = ClusterGroup.objects.filter(name=GROUP).first()
         if group is None:
             return
-        mine = User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True, grants__over=group).distinct()
-        names = list(mine.values_list("username", flat=True))
+        users = User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True, grants__over=group).distinct()
+        names = list(users.values_list("username", flat=True))
         drop_group(group.pk)
         for name in names:
             set_active(name, active=False, person=None)
@@ -135,8 +135,10 @@ def offered(origin: RequestOrigin) -> tuple[SamplePerson, ...]:
         return ()
     if not SampleTwin.objects.exists():
         return ()
-    there = {user.username: user for user in User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True)}
-    return tuple(person for person in PEOPLE if person.name in there and _only_samples(there[person.name]))
+    users_by_name = {user.username: user for user in User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True)}
+    return tuple(
+        person for person in PEOPLE if person.name in users_by_name and _only_samples(users_by_name[person.name])
+    )
 
 
 def _only_samples(account: User) -> bool:

@@ -91,7 +91,7 @@ def _is_as_open(claim: ScanClaim, cluster: Cluster, *, check: Check, watch: Scan
         with connect(cluster, within=within) as api:
             try:
                 refuse_other(cluster, answering(api))
-                found = answer_now(cluster, api, check=check, hop=before.hop, on_part=watch.on_part)
+                answer = answer_now(cluster, api, check=check, hop=before.hop, on_part=watch.on_part)
                 refuse_other(cluster, answering(api))
             finally:
                 calls = api.clock().calls
@@ -99,7 +99,7 @@ def _is_as_open(claim: ScanClaim, cluster: Cluster, *, check: Check, watch: Scan
         return False  # the scan of the whole tells what is wrong, in its own way
     finally:
         watch.on_calls(calls)
-    return found is not None and _stored(claim, found, before=before, calls=calls)
+    return answer is not None and _stored(claim, answer, before=before, calls=calls)
 
 
 def _in_snapshot(cluster: Cluster, check: Check) -> Finding | None:
@@ -107,7 +107,9 @@ def _in_snapshot(cluster: Cluster, check: Check) -> Finding | None:
     if cluster.latest is None:
         return None
     hop = cluster.latest.next_hop
-    return next((one for one in cluster.latest.report().checks if (one.id, one.hop) == (check.id, hop)), None)
+    return next(
+        (finding for finding in cluster.latest.report().checks if (finding.id, finding.hop) == (check.id, hop)), None
+    )
 
 
 class AloneFinding(NamedTuple):
@@ -122,18 +124,18 @@ def answer_now(
 ) -> AloneFinding | None:
     """What the check says now, with all that it reads; None where the hop does not come next, or does not ask it."""
     parts = PartsOnDemand(api, cluster=cluster.name, deadline=limits().scan_seconds / SHARE, on_part=on_part)
-    wanted, aws = frozenset(ALWAYS) | {_part(name) for name in check.reads}, None
+    part_names, aws = frozenset(ALWAYS) | {_part(name) for name in check.reads}, None
     while True:
-        inventory = parts.inventory(wanted)
-        if AWS in wanted:
+        inventory = parts.inventory(part_names)
+        if AWS in part_names:
             aws = aws or look_into_aws(cluster, api, collected=Collected(parts.inventory(FOR_AWS), ())).inventory.aws
             inventory = replace(inventory, aws=aws)
         noted = noting(inventory)
-        finding, asked = noted.reading(partial(ask_alone, noted, check=check, hop=hop, target=cluster.target))
-        more = asked & {*PART_NAMES, AWS} - wanted
+        finding, read_names = noted.reading(partial(ask_alone, noted, check=check, hop=hop, target=cluster.target))
+        more = read_names & {*PART_NAMES, AWS} - part_names
         if not more:
             return None if finding is None else AloneFinding(finding, parts.seen)
-        wanted |= more
+        part_names |= more
 
 
 def _part(name: str) -> str:
@@ -144,17 +146,17 @@ def _mine(claim: ScanClaim) -> QuerySet[Scan]:
     return Scan.objects.filter(pk=claim.scan_id, state=Scan.State.RUNNING, fence=claim.fence)
 
 
-def _stored(claim: ScanClaim, found: AloneFinding, *, before: Finding, calls: Calls) -> bool:
+def _stored(claim: ScanClaim, answer: AloneFinding, *, before: Finding, calls: Calls) -> bool:
     """Stores the answer; whether it has ended the scan. Nothing is stored where another worker has taken it over."""
-    told = msgspec.to_builtins(alone(found.finding, parts=found.parts))
-    if not _still(before, found.finding):
-        _mine(claim).update(check_answer=told)
+    plain = msgspec.to_builtins(alone(answer.finding, parts=answer.parts))
+    if not _still(before, answer.finding):
+        _mine(claim).update(check_answer=plain)
         return False
     ended = {"state": Scan.State.DONE, "finished_at": timezone.now(), "lease_until": None}
     with transaction.atomic():
         # Who asked for the whole cluster meanwhile has taken the check away, and waits for a snapshot.
-        asked = _mine(claim).filter(only_check=claim.only_check)
-        if not asked.update(check_answer=told, calls=calls_by_name(calls), **ended):
+        rows = _mine(claim).filter(only_check=claim.only_check)
+        if not rows.update(check_answer=plain, calls=calls_by_name(calls), **ended):
             return False
         note_end(claim.scan_id, cluster_id=claim.cluster_id, state=Scan.State.DONE)
     return True

@@ -29,19 +29,19 @@ def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[I
     AWS.
     """
     seen = {part.name for part in report.parts if part.seen and not part.quarantined}
-    held = tuple(profiles)
+    known_profiles = tuple(profiles)
     return KnownNames(
         nodes_of_pool=Counter(node.pool for node in nodes if node.pool),
         all_pools_given=seen.issuperset(POOLS),
-        role_of_profile={iam_profile.name: iam_profile.role for iam_profile in held},
-        default_profile=next((iam_profile.name for iam_profile in held if iam_profile.default), None),
+        role_of_profile={iam_profile.name: iam_profile.role for iam_profile in known_profiles},
+        default_profile=next((iam_profile.name for iam_profile in known_profiles if iam_profile.default), None),
     )
 
 
 def unread_parts(report: Report) -> tuple[PartLine, ...]:
     """The parts that a conversion needs and that the scan could not read, entirely or in single objects."""
-    ours = (part for part in report.parts if part.name in CONVERTIBLE_PARTS)
-    return tuple(part for part in ours if not part.seen or part.quarantined)
+    lines = (part for part in report.parts if part.name in CONVERTIBLE_PARTS)
+    return tuple(part for part in lines if not part.seen or part.quarantined)
 
 
 def next_target(stage: str) -> Target:

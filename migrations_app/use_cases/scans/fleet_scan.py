@@ -56,21 +56,21 @@ def begin(fleet_scan_id: uuid.UUID) -> Iterator[uuid.UUID]:
 
 def _left(row: FleetScan) -> list[Cluster]:
     """Clusters without a scan in this fleet scan, oldest success first. Clusters added later are not part of it."""
-    mine = FleetScanPart.objects.filter(fleet_scan=row, cluster=OuterRef("pk"))
-    left = Cluster.objects.filter(~Exists(mine), created_at__lte=row.created_at)
+    own_parts = FleetScanPart.objects.filter(fleet_scan=row, cluster=OuterRef("pk"))
+    left = Cluster.objects.filter(~Exists(own_parts), created_at__lte=row.created_at)
     return list(left.order_by(F("last_success_at").asc(nulls_first=True), "pk")[:A_TIME])
 
 
 def _begun(row: FleetScan, cluster: Cluster) -> Iterator[uuid.UUID]:
     try:
         with transaction.atomic():
-            asked = enqueue(cluster, by=row.requested_by)
-            part = FleetScanPart(fleet_scan=row, cluster=cluster, scan_id=asked.scan_id)
+            request = enqueue(cluster, by=row.requested_by)
+            part = FleetScanPart(fleet_scan=row, cluster=cluster, scan_id=request.scan_id)
             FleetScanPart.objects.bulk_create([part], ignore_conflicts=True)
     except IntegrityError:
         return  # the cluster or the fleet scan was removed at this moment
-    if asked.created:
-        yield asked.scan_id
+    if request.created:
+        yield request.scan_id
 
 
 def not_begun() -> tuple[uuid.UUID, ...]:

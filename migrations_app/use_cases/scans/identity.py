@@ -50,52 +50,52 @@ def answering(api: ClusterApi) -> AnsweringCluster | None:
 
 def _uid(body: bytes) -> str:
     try:
-        found = msgspec.json.decode(body, type=_Namespace).metadata.uid
+        uid = msgspec.json.decode(body, type=_Namespace).metadata.uid
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        found = ""
-    if not 0 < len(found) <= LONGEST_UID or not found.isprintable():
+        uid = ""
+    if not 0 < len(uid) <= LONGEST_UID or not uid.isprintable():
         raise InvalidResponse("the namespace kube-system has no uid that can be used")
-    return found
+    return uid
 
 
 LONGEST_UID = 64
 
 
-def difference(cluster: Cluster, found: AnsweringCluster | None) -> str:
+def difference(cluster: Cluster, other: AnsweringCluster | None) -> str:
     """How the answering cluster differs from the registered one, in words; empty if it does not or is not known."""
-    if found is None or not found.uid or not cluster.kube_system_uid:
+    if other is None or not other.uid or not cluster.kube_system_uid:
         return ""
-    if found.uid != cluster.kube_system_uid:
+    if other.uid != cluster.kube_system_uid:
         return (
-            f"the uid of its namespace kube-system is {found.uid}, and this cluster's is {cluster.kube_system_uid}: "
+            f"the uid of its namespace kube-system is {other.uid}, and this cluster's is {cluster.kube_system_uid}: "
             "nothing of it was stored"
         )
-    if cluster.ca_digest and found.ca_digest != cluster.ca_digest:
+    if cluster.ca_digest and other.ca_digest != cluster.ca_digest:
         return "its uid is this cluster's and its CA is another one: nothing of it was stored"
     return ""
 
 
-def refuse_other(cluster: Cluster, found: AnsweringCluster | None) -> None:
+def refuse_other(cluster: Cluster, other: AnsweringCluster | None) -> None:
     """Raises OtherCluster if another cluster than the registered one answers, and notes which one."""
-    why = difference(cluster, found)
-    if why and found is not None:
-        told = {"other_uid": found.uid, "other_ca_digest": found.ca_digest, "identity_error": ""}
-        Cluster.objects.filter(pk=cluster.pk).update(**told)
+    why = difference(cluster, other)
+    if why and other is not None:
+        columns = {"other_uid": other.uid, "other_ca_digest": other.ca_digest, "identity_error": ""}
+        Cluster.objects.filter(pk=cluster.pk).update(**columns)
         raise OtherCluster(why)
 
 
-def keep(cluster_id: uuid.UUID, found: AnsweringCluster | None) -> None:
+def keep(cluster_id: uuid.UUID, other: AnsweringCluster | None) -> None:
     """Stores who answered, in the transaction that stores what it answered. Raises OtherCluster as `refuse_other`.
 
     The first uid that is read becomes the cluster's own. A uid that could not be read changes nothing that is known.
     """
-    if found is None:
+    if other is None:
         return
     row = Cluster.objects.select_for_update().only("pk", *COLUMNS).get(pk=cluster_id)
-    if why := difference(row, found):
+    if why := difference(row, other):
         raise OtherCluster(why)
-    fresh: dict[str, Any] = {"identity_error": found.error[:60]}
-    if found.uid:
-        fresh |= {"kube_system_uid": found.uid, "ca_digest": found.ca_digest, "other_uid": "", "other_ca_digest": ""}
+    fresh: dict[str, Any] = {"identity_error": other.error[:60]}
+    if other.uid:
+        fresh |= {"kube_system_uid": other.uid, "ca_digest": other.ca_digest, "other_uid": "", "other_ca_digest": ""}
     if any(getattr(row, name) != value for name, value in fresh.items()):
         Cluster.objects.filter(pk=cluster_id).update(**fresh)

@@ -36,12 +36,12 @@ def memory_of(
         return None
     if behind is None or not behind.uid or not settings.ENV.encryption_keys:
         return None
-    held = hashlib.sha256(bytes(cluster.sealed or b"")).hexdigest()
-    way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, held]
+    credentials_digest = hashlib.sha256(bytes(cluster.sealed or b"")).hexdigest()
+    way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, credentials_digest]
     bound = "\n".join([behind.uid, behind.ca_digest, *way])
     rows = KeptList.objects.filter(cluster=cluster)
-    kept = {row.part: part for row in rows if (part := _opened(cluster.pk, bytes(row.sealed))) is not None}
-    return PartMemory(api, bound, now, kept)
+    parts = {row.part: part for row in rows if (part := _opened(cluster.pk, bytes(row.sealed))) is not None}
+    return PartMemory(api, bound, now, parts)
 
 
 def _opened(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:

@@ -58,17 +58,17 @@ def scan_bundle(
     """
     with closing(opened_bundle(path)) as api:
         collected = collect(api, cluster=bundle_name(path), deadline=SECONDS, on_part=on_part)
-        held = api.iam_documents()
-    return evaluate(hand_in(collected, policies or held), target=target, kubernetes=kubernetes)
+        documents = api.iam_documents()
+    return evaluate(hand_in(collected, policies or documents), target=target, kubernetes=kubernetes)
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
     """The policy documents by name. Raises InvalidPolicy for a file that is unreadable or not a policy."""
     texts = [policy_texts(_content(path), name=str(path)) for path in paths]
-    found = {name: text for one in texts for name, text in one.items()}
-    for name, text in found.items():
+    policies = {name: text for group in texts for name, text in group.items()}
+    for name, text in policies.items():
         parse_policy(text, name=name)
-    return {name: text.encode() for name, text in found.items()}
+    return {name: text.encode() for name, text in policies.items()}
 
 
 def _content(path: Path) -> bytes:

@@ -110,8 +110,8 @@ def _pack_some(digest: str, *, now: datetime) -> int | None:
 
 def _pack(row: Content, *, now: datetime) -> int | None:
     try:
-        whole, sheet = row.plain_report(), row.plain_iam()
-        halves, statuses = split_report(whole), answers_as_text(answers_of(whole))
+        report, sheet = row.plain_report(), row.plain_iam()
+        halves, statuses = split_report(report), answers_as_text(answers_of(report))
     except (zlib.error, msgspec.DecodeError):
         log.warning("a stored content cannot be read", extra={"content": row.pk})
         Content.objects.filter(pk=row.pk).update(history_since=now)  # others go first

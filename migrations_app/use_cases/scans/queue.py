@@ -70,11 +70,11 @@ def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False, on
         raise NotFound("no such cluster")
     if not waits:
         disk_space.refuse_when_full()
-    return enqueue(cluster, by=by, told=by != "", only_check=only_check)
+    return enqueue(cluster, by=by, with_event=by != "", only_check=only_check)
 
 
 def enqueue(
-    cluster: Cluster, *, by: str, told: bool = False, due_at: datetime | None = None, only_check: str = ""
+    cluster: Cluster, *, by: str, with_event: bool = False, due_at: datetime | None = None, only_check: str = ""
 ) -> ScanRequest:
     """Enqueues a scan, or returns the active one, which then reads at least what is asked for here.
 
@@ -85,7 +85,7 @@ def enqueue(
         try:
             with transaction.atomic():
                 scan = Scan.objects.create(cluster=cluster, requested_by=by, due_at=due_at, only_check=only_check)
-                if told:
+                if with_event:
                     record_audit_event("scan.requested", by, cluster_id=cluster.pk, scan=str(scan.pk), **alone)
                 _first_is_under_way(cluster)
                 return ScanRequest(scan.pk, created=True)
@@ -117,7 +117,7 @@ def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> ScanClaim | None:  # noqa: B0
     """Claims a queued scan, or a running one whose lease expired. None if another worker has it or it has ended."""
     free = only & (Q(state=Scan.State.QUEUED) | ABANDONED_STATES)
     # The attempt is counted before the work, so that a scan that crashes its worker ends after three (R36).
-    taken = Scan.objects.filter(free, pk=scan_id, attempts__lt=ATTEMPTS).update(
+    changed = Scan.objects.filter(free, pk=scan_id, attempts__lt=ATTEMPTS).update(
         state=Scan.State.RUNNING,
         started_at=timezone.now(),
         lease_until=Now() + _lease(),
@@ -125,7 +125,7 @@ def claim(scan_id: uuid.UUID, *, only: Q = Q()) -> ScanClaim | None:  # noqa: B0
         fence=F("fence") + 1,
         progress={},
     )
-    if not taken:
+    if not changed:
         return None
     row = Scan.objects.get(pk=scan_id)
     return ScanClaim(row.pk, row.cluster_id, row.fence, row.only_check)
@@ -135,19 +135,21 @@ def _lease() -> timedelta:
     return timedelta(seconds=settings.ENV.scan_lease)
 
 
-def renew(held: ScanClaim, *, progress: dict[str, object] | None = None) -> bool:
+def renew(scan_claim: ScanClaim, *, progress: dict[str, object] | None = None) -> bool:
     """Renews the lease and stores progress. False if another worker took the scan over: the work must stop then."""
     changes: dict[str, object] = {"lease_until": Now() + _lease()}
     if progress is not None:
         changes["progress"] = progress
-    return bool(Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence).update(**changes))
+    return bool(
+        Scan.objects.filter(pk=scan_claim.scan_id, state=Scan.State.RUNNING, fence=scan_claim.fence).update(**changes)
+    )
 
 
-def requeue(held: ScanClaim, **more: datetime) -> bool:
+def requeue(scan_claim: ScanClaim, **more: datetime) -> bool:
     """Returns a scan to the queue without counting the attempt. False if it was taken over or has ended."""
-    mine = Scan.objects.filter(pk=held.scan_id, state=Scan.State.RUNNING, fence=held.fence)
+    rows = Scan.objects.filter(pk=scan_claim.scan_id, state=Scan.State.RUNNING, fence=scan_claim.fence)
     unbegun: dict[str, object] = {"state": Scan.State.QUEUED, "lease_until": None, "started_at": None, "progress": {}}
-    return bool(mine.update(attempts=F("attempts") - 1, **unbegun, **more))
+    return bool(rows.update(attempts=F("attempts") - 1, **unbegun, **more))
 
 
 def claim_probe(scan_id: uuid.UUID) -> ScanClaim | None:
@@ -155,9 +157,9 @@ def claim_probe(scan_id: uuid.UUID) -> ScanClaim | None:
     return claim(scan_id, only=Q(probed_at=None))
 
 
-def pass_to_scan_queue(held: ScanClaim) -> bool:
+def pass_to_scan_queue(scan_claim: ScanClaim) -> bool:
     """The reachability check passed: returns the scan to the queue for a scan worker. False as in `requeue`."""
-    return requeue(held, probed_at=timezone.now())
+    return requeue(scan_claim, probed_at=timezone.now())
 
 
 def needs_probe(scan_id: uuid.UUID) -> bool:
@@ -185,8 +187,8 @@ def due_scans() -> tuple[uuid.UUID, ...]:
 def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
     """Requests one scan however many intervals have passed. None if another beat process claimed the due time first."""
     following = next_slot(cluster.pk, interval_of(cluster), now=now)
-    mine = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=following)
-    return enqueue(cluster, by=SCHEDULE, due_at=min(cluster.next_due_at or now, now)).scan_id if mine else None
+    changed = Cluster.objects.filter(pk=cluster.pk, next_due_at=cluster.next_due_at).update(next_due_at=following)
+    return enqueue(cluster, by=SCHEDULE, due_at=min(cluster.next_due_at or now, now)).scan_id if changed else None
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
@@ -223,6 +225,11 @@ def _give_up(scan: Scan, now: datetime) -> None:
             note_end(scan.pk, cluster_id=scan.cluster_id, state=Scan.State.FAILED, code="worker_lost")
 
 
-def crashed(held: ScanClaim, kind: str) -> None:
+def crashed(scan_claim: ScanClaim, kind: str) -> None:
     """Fails a scan whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
-    store.fail(held.scan_id, fence=held.fence, code="scan_crashed", detail=f"{kind} in the scan; see the worker's log")
+    store.fail(
+        scan_claim.scan_id,
+        fence=scan_claim.fence,
+        code="scan_crashed",
+        detail=f"{kind} in the scan; see the worker's log",
+    )

@@ -49,13 +49,13 @@ GONE = ""
 def sweep_old(*, within: float, now: datetime | None = None) -> int:
     """Deletes expired rows for at most `within` seconds and returns how many. The next sweep continues."""
     moment, end = now or timezone.now(), time.monotonic() + within
-    taken = 0
+    total = 0
     for batches in (_snapshots, _retired, _contents, _rows, _tallies):
         for count in batches(moment):
-            taken += count
+            total += count
             if time.monotonic() > end:
-                return taken
-    return taken
+                return total
+    return total
 
 
 def surplus(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> Iterator[uuid.UUID]:
@@ -78,12 +78,12 @@ def _slot(at: datetime, age: timedelta) -> str:
 
 
 def _snapshots(now: datetime) -> Iterator[int]:
-    uuids = list(_old_snapshots(now))
-    for start in range(0, len(uuids), BATCH):
+    ids = list(_old_snapshots(now))
+    for start in range(0, len(ids), BATCH):
         with transaction.atomic():
-            mine = Snapshot.objects.filter(pk__in=uuids[start : start + BATCH])
+            snapshots = Snapshot.objects.filter(pk__in=ids[start : start + BATCH])
             # Checked again in the transaction: a snapshot that is referenced by now stays.
-            count, _ = mine.filter(~_named(Rollout, "snapshot"), ~_named(Cluster, "latest")).delete()
+            count, _ = snapshots.filter(~_named(Rollout, "snapshot"), ~_named(Cluster, "latest")).delete()
         yield count
 
 
@@ -168,7 +168,7 @@ _SIGN_INS: tuple[Any, ...] = (AccessLog, AccessAttempt, AccessFailureLog)
 
 def _tallies(_now: datetime) -> Iterator[int]:
     """Deletes counters of clusters that are no longer registered."""
-    there = {str(key) for key in Cluster.objects.values_list("pk", flat=True)}
+    cluster_keys = {str(key) for key in Cluster.objects.values_list("pk", flat=True)}
     for subject in Tally.objects.exclude(subject="").values_list("subject", flat=True).distinct():
-        if subject not in there:
+        if subject not in cluster_keys:
             yield Tally.objects.filter(subject=subject).delete()[0]

@@ -21,30 +21,30 @@ def bundle_places(bundle: Path, rows: Iterable[Evidence]) -> Places:
     Files above the size that manifests may have are not searched: their objects are placed in them without a line, as
     those of an archive are. Raises InvalidBundle as reading the bundle does.
     """
-    whole = SourceLine(_shown(bundle))
-    wanted = {_key(row) for row in rows}
-    found = {} if _is_archive(bundle) else _found(bundle, wanted)
+    bundle_line = SourceLine(_shown(bundle))
+    keys = {_key(row) for row in rows}
+    manifests = {} if _is_archive(bundle) else _manifests_of(bundle, keys)
 
     def place(row: Evidence | None) -> SourceLine:
-        written = found.get(_key(row)) if row else None
+        written = manifests.get(_key(row)) if row else None
         if row is None or written is None:
-            return whole
+            return bundle_line
         return SourceLine(written.document.file, max(1, written.line_of(_steps(row.path))))
 
     return place
 
 
-def _found(bundle: Path, wanted: set[Key]) -> dict[Key, Manifest]:
-    found: dict[Key, Manifest] = {}
+def _manifests_of(bundle: Path, keys: set[Key]) -> dict[Key, Manifest]:
+    manifests: dict[Key, Manifest] = {}
     for name, body in files(bundle, DIRECT):
         path = bundle / name if bundle.is_dir() else bundle
         if len(body) > MOST_BYTES:
             continue
         for manifest in read(body, file=_shown(path)).manifests:
             key = _key_of(manifest)
-            if key in wanted:
-                found.setdefault(key, manifest)
-    return found
+            if key in keys:
+                manifests.setdefault(key, manifest)
+    return manifests
 
 
 def _key(row: Evidence) -> Key:
@@ -53,8 +53,8 @@ def _key(row: Evidence) -> Key:
 
 def _key_of(manifest: Manifest) -> Key:
     metadata = manifest.body.get("metadata")
-    told = metadata if isinstance(metadata, dict) else {}
-    return str(manifest.body.get("kind")), str(told.get("namespace") or ""), str(told.get("name"))
+    fields = metadata if isinstance(metadata, dict) else {}
+    return str(manifest.body.get("kind")), str(fields.get("namespace") or ""), str(fields.get("name"))
 
 
 def _steps(path: str) -> tuple[str | int, ...]:

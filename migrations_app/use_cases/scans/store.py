@@ -70,15 +70,15 @@ def gauges(report: Report, objects: Mapping[tuple[str, str], int]) -> dict[str, 
 
 def objects_of(inventory: Inventory) -> dict[tuple[str, str], int]:
     """Karpenter's objects by kind and API version; kinds that could not be read or are not served are left out."""
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for name, kind in KINDS.items():
         part = inventory.part(name)
         if not isinstance(part, Seen) or not part.served:
             continue
-        found[kind, part.served] += len(part.quarantined)  # also creates the entry: an empty kind counts as 0
-        for one in part.items:
-            found[kind, str(getattr(one, "api_version", "") or part.served)] += 1
-    return dict(found)
+        counts[kind, part.served] += len(part.quarantined)  # also creates the entry: an empty kind counts as 0
+        for item in part.items:
+            counts[kind, str(getattr(item, "api_version", "") or part.served)] += 1
+    return dict(counts)
 
 
 FIELD = "objects"
@@ -151,7 +151,7 @@ class ScanExtras:
 NOTHING = ScanExtras()
 
 
-def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExtras = NOTHING) -> Snapshot:
+def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, extras: ScanExtras = NOTHING) -> Snapshot:
     """Stores the snapshot and ends the scan.
 
     Raises Conflict if another worker has taken the scan over, OtherCluster if it read another cluster by now.
@@ -159,25 +159,25 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, beside: ScanExt
     packed = _packed(scanned)
     now = timezone.now()
     with transaction.atomic():
-        held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
-        if not held.update(state=Scan.State.DONE, finished_at=now, lease_until=None):
+        running = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
+        if not running.update(state=Scan.State.DONE, finished_at=now, lease_until=None):
             raise Conflict("another worker took this scan over")
         scan = Scan.objects.select_related("cluster").get(pk=scan_id)
         _keep_content(packed, scanned.report.checks)
         # Locked: a waiver created at the same time is either counted here or finds this snapshot as the latest one.
         Cluster.objects.select_for_update().only("pk").get(pk=scan.cluster_id)
-        keep_identity(scan.cluster_id, beside.behind)
+        keep_identity(scan.cluster_id, extras.behind)
         waivers = held_at(scan.cluster_id, now)
         judged = apply(scanned.report, waivers, now=now)
         publish_changes(latest_of(scan.cluster_id), judged, cluster=scan.cluster)
         publish_scan_recovery(scan.cluster)
-        snapshot = _snapshot(scan.cluster, packed.digest, report=judged, held=waivers)
-        Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(beside.calls))
+        snapshot = _snapshot(scan.cluster, packed.digest, report=judged, waivers=waivers)
+        Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(extras.calls))
         keep(scan.cluster.pk, scanned.objects, now=now)
-        keep_lists(scan.cluster.pk, beside.lists, now=now)
-        body = gauges(judged, beside.objects)
+        keep_lists(scan.cluster.pk, extras.lists, now=now)
+        body = gauges(judged, extras.objects)
         Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})
-        left = {**beside.remaining, **legacy_columns(scanned.report)}
+        left = {**extras.remaining, **legacy_columns(scanned.report)}
         note_day(scan.cluster.pk, left, day=snapshot.scanned_at.date())
         _note_success(scan.cluster, snapshot, now=now)
         # Last, because every scan of the installation updates the same rows.
@@ -196,7 +196,7 @@ def publish_past(cluster: Cluster, scanned: Scanned, *, moments: Sequence[dateti
         _keep_content(packed, scanned.report.checks)
         for at in moments:
             report = msgspec.structs.replace(scanned.report, scanned_at=at.strftime("%Y-%m-%dT%H:%M:%SZ"))
-            _snapshot(cluster, packed.digest, report=report, held=())
+            _snapshot(cluster, packed.digest, report=report, waivers=())
 
 
 def _packed(scanned: Scanned) -> _Packed:
@@ -238,7 +238,7 @@ def _finding_row(digest: str, finding: Finding) -> FindingRow:
     )
 
 
-def _snapshot(cluster: Cluster, digest: str, *, report: Report, held: tuple[Waived, ...]) -> Snapshot:
+def _snapshot(cluster: Cluster, digest: str, *, report: Report, waivers: tuple[Waived, ...]) -> Snapshot:
     following = next_hop(report)
     known = [count for count in report.legacy.values() if count is not None]
     return Snapshot.objects.create(
@@ -253,7 +253,7 @@ def _snapshot(cluster: Cluster, digest: str, *, report: Report, held: tuple[Waiv
         next_hop=following.hop if following else "",
         legacy_left=sum(known) if len(known) == len(report.legacy) else None,
         nodes_total=report.nodes.total,
-        waived=as_stored(held),
+        waived=as_stored(waivers),
         unchanged={line.name: line.unchanged_since for line in report.parts if line.unchanged_since} or None,
         **judged_columns(report),
     )
@@ -301,9 +301,9 @@ def fail(
     """Ends the scan without a snapshot; the previous one stays. Does nothing if another worker took the scan over."""
     now = timezone.now()
     with transaction.atomic():
-        held = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
+        running = Scan.objects.filter(pk=scan_id, state=Scan.State.RUNNING, fence=fence)
         ended = {"finished_at": now, "lease_until": None, "error_code": code[:60], "error_detail": detail[:2000]}
-        if not held.update(state=Scan.State.FAILED, calls=calls_by_name(calls), **ended):
+        if not running.update(state=Scan.State.FAILED, calls=calls_by_name(calls), **ended):
             return
         cluster = Cluster.objects.select_for_update().get(scans__pk=scan_id)
         before = cluster.last_error_code

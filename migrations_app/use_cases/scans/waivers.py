@@ -137,13 +137,13 @@ def _warn(now: datetime) -> None:
 
 
 def _announce(topic: str, row: Waiver) -> None:
-    told: dict[str, Any] = {"check": row.check_id, "owner": row.owner_name, "waiver": str(row.pk)}
-    told |= {"ends_at": row.ends_at.isoformat()} | ({"hop": row.hop} if row.hop else {})
+    detail: dict[str, Any] = {"check": row.check_id, "owner": row.owner_name, "waiver": str(row.pk)}
+    detail |= {"ends_at": row.ends_at.isoformat()} | ({"hop": row.hop} if row.hop else {})
     scope = GroupWaiver.objects.select_related("group").filter(waiver=row).first()
     if scope is None:
-        publish_event(topic, row.cluster.name if row.cluster else "all clusters", cluster=row.cluster_id, **told)
+        publish_event(topic, row.cluster.name if row.cluster else "all clusters", cluster=row.cluster_id, **detail)
     elif scope.group is not None:
-        publish_event(topic, f"group {scope.group.name}", **told, group=str(scope.group.pk))
+        publish_event(topic, f"group {scope.group.name}", **detail, group=str(scope.group.pk))
 
 
 def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
@@ -152,10 +152,10 @@ def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
     if cluster.latest_id is None:
         return
     latest = Snapshot.objects.select_related("content").get(pk=cluster.latest_id)
-    held = held_at(cluster_id, now)
-    report = apply(latest.report(), held, now=now)
+    waivers = held_at(cluster_id, now)
+    report = apply(latest.report(), waivers, now=now)
     counted = judged_columns(report)
-    Snapshot.objects.filter(pk=latest.pk).update(waived=as_stored(held), **counted)
+    Snapshot.objects.filter(pk=latest.pk).update(waived=as_stored(waivers), **counted)
     publish_verdict_change(latest, cluster, hop=latest.next_hop, verdict=counted["verdict"])
     measured = Gauges.objects.filter(pk=cluster_id).first()
     if measured is not None:
@@ -171,7 +171,7 @@ def _behind(now: datetime) -> list[uuid.UUID]:
     if not for_all:
         counted = counted.filter(~Q(latest__waived=None) & ~Q(latest__waived=[]) | Q(pk__in=set(everywhere) - {None}))
     rows = counted.values_list("pk", "latest__waived")
-    return [key for key, told in rows if (told or []) != as_stored((*for_all, *everywhere.get(key, ())))]
+    return [key for key, waived in rows if (waived or []) != as_stored((*for_all, *everywhere.get(key, ())))]
 
 
 def _checked(request: WaiverRequest, now: datetime) -> bool:

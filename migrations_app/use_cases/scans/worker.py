@@ -47,22 +47,22 @@ def scan_claimed(claim: ScanClaim) -> None:
     """
     began = time.monotonic()
     cluster = Cluster.objects.select_related("latest").get(pk=claim.cluster_id)
-    with _heart(claim) as heart:
+    with _lease_heartbeat(claim) as heartbeat:
         try:
-            if end_if_open(claim, cluster, watch=ScanWatch(heart.note, heart.add_calls)):
+            if end_if_open(claim, cluster, watch=ScanWatch(heartbeat.note, heartbeat.add_calls)):
                 return
             left = float(settings.ENV.scan_deadline) - (time.monotonic() - began)
-            collected, behind, lists = _collected(cluster, heart, deadline=left)
+            collected, behind, lists = _collected(cluster, heartbeat, deadline=left)
         except (ReadError, InvalidInput, InvalidSetting) as reason:
-            store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heart.calls)
+            store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heartbeat.calls)
             return
     scanned = _as_of_today(_judged(collected, cluster.target), cluster)
     try:
         seen = collected.inventory
-        beside = ScanExtras(heart.calls, objects_of(seen), behind, remaining(seen, scanned.report), lists)
-        store.publish(claim.scan_id, fence=claim.fence, scanned=scanned, beside=beside)
+        extras = ScanExtras(heartbeat.calls, objects_of(seen), behind, remaining(seen, scanned.report), lists)
+        store.publish(claim.scan_id, fence=claim.fence, scanned=scanned, extras=extras)
     except OtherCluster as other:
-        store.fail(claim.scan_id, fence=claim.fence, code=other.code, detail=other.message, calls=heart.calls)
+        store.fail(claim.scan_id, fence=claim.fence, code=other.code, detail=other.message, calls=heartbeat.calls)
     except Conflict:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
 
@@ -75,7 +75,7 @@ class _Looked(NamedTuple):
     lists: Mapping[str, bytes]
 
 
-def _collected(cluster: Cluster, heart: "_LeaseHeartbeat", *, deadline: float) -> _Looked:
+def _collected(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float) -> _Looked:
     """Reads the cluster in so many seconds. Raises OtherCluster if another one than the registered one answers."""
     with connect(cluster) as api:
         try:
@@ -83,15 +83,15 @@ def _collected(cluster: Cluster, heart: "_LeaseHeartbeat", *, deadline: float) -
             behind = answering(api)
             refuse_other(cluster, behind)
             memory = memory_of(cluster, api, behind=behind, now=timezone.now())
-            collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heart.note, memory=memory)
+            collected = collect(api, cluster=cluster.name, deadline=deadline, on_part=heartbeat.note, memory=memory)
             _refuse_lost(collected)
             # Again, because the cluster may have been replaced while it was read.
             refuse_other(_as_answered(cluster, behind), answering(api))
-            heart.note("aws", len(PART_NAMES))
-            whole = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
-            return _Looked(whole, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
+            heartbeat.note("aws", len(PART_NAMES))
+            with_aws = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
+            return _Looked(with_aws, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
         finally:
-            heart.add_calls(api.clock().calls)
+            heartbeat.add_calls(api.clock().calls)
 
 
 def _refuse_lost(collected: Collected) -> None:
@@ -169,12 +169,12 @@ class _LeaseHeartbeat:
 
 
 @contextmanager
-def _heart(claim: ScanClaim) -> Iterator[_LeaseHeartbeat]:
-    heart = _LeaseHeartbeat(claim)
-    thread = threading.Thread(target=heart.beat, name="heartbeat", daemon=True)
+def _lease_heartbeat(claim: ScanClaim) -> Iterator[_LeaseHeartbeat]:
+    heartbeat = _LeaseHeartbeat(claim)
+    thread = threading.Thread(target=heartbeat.beat, name="heartbeat", daemon=True)
     thread.start()
     try:
-        yield heart
+        yield heartbeat
     finally:
-        heart.stop()
+        heartbeat.stop()
         thread.join(timeout=5)

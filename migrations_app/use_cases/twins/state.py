@@ -137,12 +137,12 @@ class PlayedTwin:
 
 def behaviour(control: TwinControl) -> Behaviour:
     """Karpenter as the samples have it: usual sizes from four cores on, three zones."""
-    found = Behaviour(
+    sample_behaviour = Behaviour(
         version=control.version, drifts=control.drifts, at_once=control.at_once, consolidates=False, delays=DELAYS
     )
-    found.sizes = tuple(known_siz for known_siz in known_sizes() if known_siz.capacity.cpu >= SMALLEST_CORES * 1000)
-    found.zones = ZONES
-    return found
+    sample_behaviour.sizes = tuple(size for size in known_sizes() if size.capacity.cpu >= SMALLEST_CORES * 1000)
+    sample_behaviour.zones = ZONES
+    return sample_behaviour
 
 
 def begun(documents: Iterable[Document], control: TwinControl, *, server: Document, now: datetime) -> TwinState:
@@ -155,17 +155,17 @@ def begun(documents: Iterable[Document], control: TwinControl, *, server: Docume
     return played.state()
 
 
-def _with_room(one: Document) -> Document:
+def _with_room(document: Document) -> Document:
     """A node with the room that its instance type has."""
-    size = _SIZES.get((one["metadata"].get("labels") or {}).get(TYPE, "")) if one["kind"] == "Node" else None
+    size = _SIZES.get((document["metadata"].get("labels") or {}).get(TYPE, "")) if document["kind"] == "Node" else None
     if size is None:
-        return one
+        return document
     room, capacity = size.allocatable, size.capacity
     status = {
         "allocatable": {"cpu": f"{room.cpu}m", "memory": str(room.memory), "pods": str(room.pods)},
         "capacity": {"cpu": f"{capacity.cpu}m", "memory": str(capacity.memory), "pods": str(capacity.pods)},
     }
-    return one | {"status": one["status"] | status}
+    return document | {"status": document["status"] | status}
 
 
 def packed(state: TwinState) -> bytes:
@@ -187,14 +187,14 @@ class StoredTwin:
 
     def sample(self) -> str:
         """The name of the sample that it began as. Raises SampleGone."""
-        found = SampleTwin.objects.filter(pk=self._cluster).values_list("sample", flat=True).first()
-        if found is None:
+        name = SampleTwin.objects.filter(pk=self._cluster).values_list("sample", flat=True).first()
+        if name is None:
             raise SampleGone("the sample cluster was removed")
-        return found
+        return name
 
     def current(self) -> Twin:
         """The twin as it is now. What the simulator did meanwhile is stored. Raises SampleGone."""
-        return self._kept(lambda _: None)[0].twin
+        return self._play(lambda _: None)[0].twin
 
     def control(self) -> TwinControl:
         """How its Karpenter behaves, as of the last look. Raises SampleGone."""
@@ -205,18 +205,18 @@ class StoredTwin:
 
         Raises SampleGone, and ServerFailed `busy` if others write all the time.
         """
-        return self._kept(work)[1]
+        return self._play(work)[1]
 
-    def _kept(self, work: Callable[[PlayedTwin], T]) -> tuple[PlayedTwin, T]:
+    def _play(self, work: Callable[[PlayedTwin], T]) -> tuple[PlayedTwin, T]:
         for _ in range(RACES):
             played = self._newest()
             self._played = None  # what fails in between leaves nothing
             played.advance(timezone.now().astimezone(UTC))
-            told = work(played)
+            result = work(played)
             played.settle()
             if self._save(played):
                 self._played = played
-                return played, told
+                return played, result
         raise ServerFailed("the sample cluster is changed by others all the time", code="busy")
 
     def _newest(self) -> PlayedTwin:

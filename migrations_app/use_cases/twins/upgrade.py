@@ -64,8 +64,8 @@ def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: st
     replicas = objects.replica_set(
         deployment, name=owner["name"], uid=owner["uid"], labels=pods[0]["metadata"]["labels"]
     )
-    for one in (*(doc for doc in docs if doc["kind"] != "Pod"), objects.told_apart(replicas)):
-        _put(played.twin, one)
+    for doc in (*(doc for doc in docs if doc["kind"] != "Pod"), objects.told_apart(replicas)):
+        _put(played.twin, doc)
     _delete(played.twin, f"{_root('Secret')}/sh.helm.release.v1.karpenter.v{before.revision}")
     for pod in _items(played.twin, f"/api/v1/namespaces/{objects.NAMESPACE}/pods"):
         if pod["metadata"]["labels"].items() >= pods[0]["metadata"]["labels"].items():
@@ -79,26 +79,28 @@ def _tell_ready(twin: Twin) -> None:
     """From v1 on the controller tells of pools and classes whether they are ready."""
     status = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}]}}
     for root in _WITH_READY:
-        for one in _items(twin, root):
-            twin.request("PATCH", f"{root}/{one['metadata']['name']}/status", body=status, content_type=MERGE)
+        for item in _items(twin, root):
+            twin.request("PATCH", f"{root}/{item['metadata']['name']}/status", body=status, content_type=MERGE)
 
 
-def _put(twin: Twin, one: Doc) -> None:
+def _put(twin: Twin, doc: Doc) -> None:
     """Creates the object or replaces what it says, and keeps who it is."""
-    told = objects.told_apart(one)
-    root = _root(one["kind"])
-    answer = twin.request("GET", f"{root}/{one['metadata']['name']}")
-    metadata = {key: value for key, value in told["metadata"].items() if key not in ("uid", "resourceVersion")}
-    body: dict[str, Any] = told | {"metadata": metadata}
+    desired = objects.told_apart(doc)
+    root = _root(doc["kind"])
+    answer = twin.request("GET", f"{root}/{doc['metadata']['name']}")
+    metadata = {key: value for key, value in desired["metadata"].items() if key not in ("uid", "resourceVersion")}
+    body: dict[str, Any] = desired | {"metadata": metadata}
     if answer.status == 404:
-        _told(twin.request("POST", root, body=body).status, one)
+        _refuse_failed(twin.request("POST", root, body=body).status, doc)
         return
-    _told(twin.request("PATCH", f"{root}/{one['metadata']['name']}", body=body, content_type=MERGE).status, one)
+    _refuse_failed(
+        twin.request("PATCH", f"{root}/{doc['metadata']['name']}", body=body, content_type=MERGE).status, doc
+    )
 
 
-def _told(status: int, one: Doc) -> None:
+def _refuse_failed(status: int, doc: Doc) -> None:
     if status >= 400:
-        raise Conflict(f"{one['kind']} {one['metadata']['name']} was refused with {status}", code="refused")
+        raise Conflict(f"{doc['kind']} {doc['metadata']['name']} was refused with {status}", code="refused")
 
 
 def _root(kind: str) -> str:

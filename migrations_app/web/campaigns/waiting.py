@@ -53,7 +53,7 @@ def _decided(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         typed=said.get("typed", ""),
         accepted={name[prefix:]: tuple(said.getlist(name)) for name in said if name.startswith(ACCEPTED)},
     )
-    outcomes = decide_together(campaign_id, person_of(request), wanted=wanted, by=actor())
+    outcomes = decide_together(campaign_id, person_of(request), request=wanted, by=actor())
     transaction.on_commit(partial(wake_campaign, campaign_id))
     for outcome in outcomes:
         if outcome.code:

@@ -41,7 +41,7 @@ def asking(ada, cleo, *names: str, **more):
 
 def decided(row, ada, *keys: str, **said):
     wanted = TogetherRequest(keys=keys, **({"note": "compared with the owners"} | said))
-    return deciding.decide_together(row.pk, person(ada), wanted=wanted, by=actor(ada))
+    return deciding.decide_together(row.pk, person(ada), request=wanted, by=actor(ada))
 
 
 def test_one_decision_confirms_a_step_on_every_cluster(ada, cleo):
@@ -89,7 +89,7 @@ def test_who_may_not_confirm_is_refused_each_and_a_token_at_once(ada, cleo):
     assert [one.code for one in decided(row, cleo, blue.key)] == ["forbidden"]
     wanted = TogetherRequest(keys=(blue.key,), note="seen")
     with pytest.raises(PermissionDenied) as refused:
-        deciding.decide_together(row.pk, person(ada, method="token"), wanted=wanted, by=actor(ada))
+        deciding.decide_together(row.pk, person(ada, method="token"), request=wanted, by=actor(ada))
     assert refused.value.code == "person_needed"
     with pytest.raises(InvalidInput):
         decided(row, ada)

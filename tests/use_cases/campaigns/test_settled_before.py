@@ -112,7 +112,7 @@ def test_without_a_check_there_is_nothing_to_weigh_and_failing_ones_need_an_appr
 
 def covered(*steps, settled=SETTLED, limit="high", **more) -> bool:
     made = told(*steps, **({"action": "roll_nodes"} | more))
-    return covers_unseen(settled, step(action="roll_nodes"), made=made, lands=LANDS, limit=limit)
+    return covers_unseen(settled, step(action="roll_nodes"), outline=made, lands=LANDS, limit=limit)
 
 
 def test_a_plan_that_could_not_be_shown_is_covered_within_what_was():
@@ -137,7 +137,7 @@ DESTROYS = msgspec.structs.replace(SETTLED, destroys={LANDS: ("remove_legacy",)}
 def destroying(*objects: DestroyedObject, settled=DESTROYS, lands=LANDS, action="remove_legacy", **more) -> bool:
     made = told(remove(risk="destructive"), action=action, **more)
     what = step(action=action)
-    return covers_destroying(settled, what, made=made, deletes=objects or None, lands=lands)
+    return covers_destroying(settled, what, outline=made, deletes=objects or None, lands=lands)
 
 
 def test_a_plan_that_deletes_is_covered_for_the_objects_that_were_shown_alone():

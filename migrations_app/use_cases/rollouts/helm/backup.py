@@ -17,13 +17,13 @@ from migrations_app.use_cases.rollouts.helm.planning import HelmPreview
 def export_release(row: Rollout, helm_preview: HelmPreview) -> None:
     """Stores the release before the run twice: without secrets for the download, and whole, which is never shown."""
     run, former = helm_preview.proposal.run, helm_preview.former
-    shown = _document(run, former) | {
+    public = _document(run, former) | {
         "values": hidden(former.values),
         "objects": [restorable(tree) for tree in former.objects().values()],
     }
-    whole = _document(run, former) | {"values": former.values, "manifest": former.manifest}
-    seal_backup(row, run.former.path, plain=msgspec.json.encode(shown, order="deterministic"))
-    seal_backup(row, run.former.path + HIDDEN, plain=msgspec.json.encode(whole, order="deterministic"))
+    full = _document(run, former) | {"values": former.values, "manifest": former.manifest}
+    seal_backup(row, run.former.path, plain=msgspec.json.encode(public, order="deterministic"))
+    seal_backup(row, run.former.path + HIDDEN, plain=msgspec.json.encode(full, order="deterministic"))
 
 
 def _document(run: HelmRun, former: ReleaseRecord) -> dict[str, object]:

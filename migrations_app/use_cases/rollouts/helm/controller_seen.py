@@ -20,20 +20,20 @@ def controller_seen(writer: Writer, gate: ControllerGate) -> ControllerSeen | No
     row = kinds.DEPLOYMENT
     target = ObjectTarget(row.group, "v1", row.plural, row.kind, gate.deployment, namespace=gate.namespace)
     try:
-        found = writer.read(target)
+        deployment = writer.read(target)
     except ReadError:
         return None
-    if found is None:
+    if deployment is None:
         return ControllerSeen()
-    status = found.get("status") or {}
+    status = deployment.get("status") or {}
     return ControllerSeen(
         found=True,
-        observed=_number(status.get("observedGeneration")) >= _number(value_at(found, ("metadata", "generation"))),
-        wanted=_number(value_at(found, ("spec", "replicas"))),
+        observed=_number(status.get("observedGeneration")) >= _number(value_at(deployment, ("metadata", "generation"))),
+        wanted=_number(value_at(deployment, ("spec", "replicas"))),
         total=_number(status.get("replicas")),
         updated=_number(status.get("updatedReplicas")),
         available=_number(status.get("availableReplicas")),
-        pods=_pods(writer, found, namespace=gate.namespace),
+        pods=_pods(writer, deployment, namespace=gate.namespace),
         holder=_holder(writer, gate) if gate.leader else "",
     )
 
@@ -48,7 +48,7 @@ def _pods(writer: Writer, deployment: Tree, *, namespace: str) -> tuple[PodOfCon
         every = [msgspec.json.decode(raw) for page in writer.pages(resource) for raw in page.items]
     except (ReadError, msgspec.DecodeError):
         return None
-    return tuple(_pod(one) for one in every if not value_at(one, ("metadata", "deletionTimestamp")))
+    return tuple(_pod(pod) for pod in every if not value_at(pod, ("metadata", "deletionTimestamp")))
 
 
 def _pod(read: Any) -> PodOfController:  # noqa: ANN401 - plain JSON
@@ -70,10 +70,10 @@ def _holder(writer: Writer, gate: ControllerGate) -> str | None:
     group, version, plural, kind = LEASES
     target = ObjectTarget(group, version, plural, kind, gate.leader, namespace=gate.namespace)
     try:
-        found = writer.read(target)
+        lease = writer.read(target)
     except ReadError:
         return None
-    return str(value_at(found, ("spec", "holderIdentity")) or "")
+    return str(value_at(lease, ("spec", "holderIdentity")) or "")
 
 
 def _number(value: object) -> int:

@@ -39,20 +39,20 @@ def chart_for(source: str, *, chart: str, tag: str) -> PackedChart:
     (code `chart_not_pulled`) when the registry does not give it.
     """
     if source != OCI:
-        raw, said = from_file(settings.ENV.data_dir / FOLDER, source), f"{FOLDER}/{source}"
+        raw, origin = from_file(settings.ENV.data_dir / FOLDER, source), f"{FOLDER}/{source}"
     else:
         address = _registry()
-        said = f"{address}/{chart}"
+        origin = f"{address}/{chart}"
         try:
             raw = pull_chart(read_registry(address), chart, tag=tag, reach=network_policy(), limits=limits()).raw
         except ReadError as wrong:
-            raise InvalidInput(f"{said}:{tag} cannot be pulled: {wrong.message}", code="chart_not_pulled") from None
-    return checked_chart(raw, source=said, name=chart, version=tag)
+            raise InvalidInput(f"{origin}:{tag} cannot be pulled: {wrong.message}", code="chart_not_pulled") from None
+    return checked_chart(raw, source=origin, name=chart, version=tag)
 
 
 def _registry() -> str:
-    given = settings.ENV.chart_registry
-    address: str = CHARTS if given == OFFICIAL else given.rstrip("/")
+    setting = settings.ENV.chart_registry
+    address: str = CHARTS if setting == OFFICIAL else setting.rstrip("/")
     if not address.startswith(SCHEME):
         words = "no registry is set: name a chart in the data folder's charts, or set KARPDASH_CHART_REGISTRY"
         raise InvalidInput(words, where="source", code="registry_off")

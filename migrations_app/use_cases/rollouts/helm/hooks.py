@@ -21,9 +21,9 @@ EVENTS: dict[HelmDoing, tuple[str, ...]] = {
 
 def hook_requests(transport: Transport, record: ReleaseRecord, *, doing: HelmDoing) -> tuple[HelmRequest, ...]:
     """What the hooks of that run create and delete. Raises InvalidInput if the server refuses one, ReadError."""
-    found = record.hook_objects(EVENTS[doing])
+    objects = record.hook_objects(EVENTS[doing])
     return tuple(
-        request for tree in found.values() for request in _requests(transport, tree, namespace=record.namespace)
+        request for tree in objects.values() for request in _requests(transport, tree, namespace=record.namespace)
     )
 
 
@@ -32,17 +32,17 @@ def _requests(transport: Transport, tree: dict[str, Any], *, namespace: str) -> 
     name = str(value_at(tree, ("metadata", "name")))
     home = f"/namespaces/{value_at(tree, ('metadata', 'namespace')) or namespace}" if served.namespaced else ""
     collection = f"{served.root}{home}/{served.plural}"
-    asked = RelayedRequest(method="POST", path=collection, body=tree)
+    request = RelayedRequest(method="POST", path=collection, body=tree)
     body, query = as_dry_run("POST", tree, query=[])
-    told = write_result(
+    result = write_result(
         transport.forward(
             "POST", collection, query=query, body=body, content_type="application/json", purpose="helm dry-run"
         )
     )
-    if not told.done and told.status != 409:
-        words = f"hook {tree.get('kind')} {name}: {told.message or told.reason} (HTTP {told.status})"
-        raise InvalidInput(words, code="missing_rights" if told.status == 403 else "refused")
-    yield HelmRequest(method="POST", path=f"{collection}/{name}", digest=asked.digest)
+    if not result.done and result.status != 409:
+        words = f"hook {tree.get('kind')} {name}: {result.message or result.reason} (HTTP {result.status})"
+        raise InvalidInput(words, code="missing_rights" if result.status == 403 else "refused")
+    yield HelmRequest(method="POST", path=f"{collection}/{name}", digest=request.digest)
     yield HelmRequest(method="DELETE", path=f"{collection}/{name}", again=True)
 
 

@@ -54,25 +54,31 @@ def relay_limits(tool: HelmTool) -> ClientLimits:
 
 
 def propose(
-    cluster: Cluster, *, user: str, doing: HelmDoing, inventory: Inventory, writer: Writer, given: Mapping[str, Any]
+    cluster: Cluster,
+    *,
+    user: str,
+    doing: HelmDoing,
+    inventory: Inventory,
+    writer: Writer,
+    parameters: Mapping[str, Any],
 ) -> HelmPreview:
     """What helm would do. Raises Unavailable and InvalidInput with the reason, ReadError. Changes nothing."""
     tool = helm_tool()
-    chart = str(given.get("chart") or "karpenter")
+    chart = str(parameters.get("chart") or "karpenter")
     release = one_release(inventory, chart)
     refuse_without_helm(cluster, namespace=release.namespace, release=release.name)
     records = _records(writer, namespace=release.namespace, release=release.name)
     if doing == "rollback":
-        run, what = _rollback(records, chart=chart), HelmInput()
+        run, helm_input = _rollback(records, chart=chart), HelmInput()
     else:
-        run, what = _upgrade(records, inventory=inventory, given=given, chart=chart)
+        run, helm_input = _upgrade(records, inventory=inventory, parameters=parameters, chart=chart)
     with connect_transport(cluster, user=user, within=relay_limits(tool), purpose="helm preview") as transport:
-        end, seen = play_dry(tool, run, transport=transport, given=what)
+        end, seen = play_dry(tool, run, transport=transport, given=helm_input)
         _refuse_missing(seen)
         if not end.done:
             raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
-        made = read_record(seen.record)
-        hooks = hook_requests(transport, made, doing=run.do)
+        release_record = read_record(seen.record)
+        hooks = hook_requests(transport, release_record, doing=run.do)
     former = records[run.before]
     planned = (*planned_requests(seen), *hooks)
     before, after = _sides(seen)
@@ -82,7 +88,7 @@ def propose(
         objects=(*_told(seen), *((hook.path.rpartition("/")[2], "made by a hook") for hook in hooks if hook.digest)),
         record=_record_of(writer, run),
         helm=tool.version,
-        gate=gate_of(made),
+        gate=gate_of(release_record),
     )
     return HelmPreview(proposal=proposal, before=before, after=after, former=former)
 
@@ -98,18 +104,20 @@ def _records(writer: Writer, *, namespace: str, release: str) -> dict[int, Relea
 
 
 def _upgrade(
-    records: Mapping[int, ReleaseRecord], *, inventory: Inventory, given: Mapping[str, Any], chart: str
+    records: Mapping[int, ReleaseRecord], *, inventory: Inventory, parameters: Mapping[str, Any], chart: str
 ) -> tuple[HelmRun, HelmInput]:
     last = records[max(records)]
     where = f"release {last.namespace}/{last.name}"
     if last.pending:
-        told = f"{where} is {last.status} since revision {last.revision}: somebody is at it, or helm was stopped in the"
-        raise Unavailable(f"{told} middle; take it back first", code="release_pending")
+        words = (
+            f"{where} is {last.status} since revision {last.revision}: somebody is at it, or helm was stopped in the"
+        )
+        raise Unavailable(f"{words} middle; take it back first", code="release_pending")
     if last.status != DEPLOYED:
         raise Unavailable(f"{where} is {last.status}: take it back first", code="release_failed")
     running = detect_running_release(inventory)
-    to = landing(inventory, running, wanted=str(given.get("release") or ""))
-    packed = chart_for(str(given.get("source") or "oci"), chart=chart, tag=as_tag(to))
+    to = landing(inventory, running, wanted=str(parameters.get("release") or ""))
+    packed = chart_for(str(parameters.get("source") or "oci"), chart=chart, tag=as_tag(to))
     changes = typed_changes(inventory, last.values, chart=chart, start=running.release, lands=to)
     for key, text in changes:
         leaf = key.rpartition(".")[2]
@@ -159,12 +167,12 @@ def _refuse_missing(seen: DryRules) -> None:
         raise InvalidInput("missing rules: " + " ".join(f"- {rule}" for rule in sorted(rules)), code="missing_rights")
 
 
-def _rule(asked: RelayedRequest) -> str:
+def _rule(request: RelayedRequest) -> str:
     verbs = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-    found = api_request("get", asked.path)
-    verb = "list" if asked.method == "GET" and not found.name else verbs[asked.method]
-    where = f" in {found.namespace}" if found.namespace else ""
-    return f'{{apiGroups: ["{found.group}"], resources: ["{found.plural}"], verbs: ["{verb}"]}}{where}'
+    endpoint = api_request("get", request.path)
+    verb = "list" if request.method == "GET" and not endpoint.name else verbs[request.method]
+    where = f" in {endpoint.namespace}" if endpoint.namespace else ""
+    return f'{{apiGroups: ["{endpoint.group}"], resources: ["{endpoint.plural}"], verbs: ["{verb}"]}}{where}'
 
 
 def planned_requests(seen: DryRules) -> tuple[HelmRequest, ...]:
@@ -184,10 +192,10 @@ def _live(read: Tree | None) -> str:
     """A digest of the object without what only the server and its controllers write; empty if there is none."""
     if read is None:
         return ""
-    kept = restorable(read)
-    told = kept["metadata"].get("annotations") or {}
-    own = {key: text for key, text in told.items() if key not in CONTROLLER_ANNOTATIONS}
-    plain = kept | {"metadata": kept["metadata"] | {"annotations": own}}
+    document = restorable(read)
+    annotations = document["metadata"].get("annotations") or {}
+    own = {key: text for key, text in annotations.items() if key not in CONTROLLER_ANNOTATIONS}
+    plain = document | {"metadata": document["metadata"] | {"annotations": own}}
     return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
 
@@ -220,10 +228,10 @@ def _said(tree: Tree | None, path: str) -> str:
 
 def _tree(body: Any) -> Tree | None:  # noqa: ANN401 - plain JSON
     try:
-        found = msgspec.json.decode(body) if isinstance(body, bytes | bytearray) else body
+        tree = msgspec.json.decode(body) if isinstance(body, bytes | bytearray) else body
     except msgspec.DecodeError:
         return None
-    return found if isinstance(found, dict) else None
+    return tree if isinstance(tree, dict) else None
 
 
 def _record_of(writer: Writer, run: HelmRun) -> SourceRecord:
@@ -247,5 +255,5 @@ def gate_of(record: ReleaseRecord) -> ControllerGate | None:
 
 
 def _leader(spec: Any) -> str:  # noqa: ANN401 - plain JSON
-    rows = [row for one in value_at(spec, ("containers",)) or [] for row in one.get("env") or []]
+    rows = [row for container in value_at(spec, ("containers",)) or [] for row in container.get("env") or []]
     return leader_lease({str(row.get("name")): str(row.get("value") or "") for row in rows if isinstance(row, dict)})

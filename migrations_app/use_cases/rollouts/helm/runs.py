@@ -126,21 +126,21 @@ class HelmWriter:
 
     def _run(self, run: HelmRun, *, own: dict[str, str], purpose: str) -> WriteResult:
         tool = helm_tool()
-        given = given_for(run, self.below)
+        helm_input = given_for(run, self.below)
         row = self.work.row
         watch = RunWatch(self.work)
         guards = RunGuards(permit=watch.permit, stop=watch.stop, reached=self.work.reached, marks=own)
         with connect_transport(
             row.cluster, user=row.author_name, within=relay_limits(tool), purpose="action"
         ) as transport:
-            _refuse_changed(tool, run, transport=transport, given=given)
-            done = carry_out(tool, run, transport=transport, given=given, guards=guards, purpose=f"{purpose} helm")
+            _refuse_changed(tool, run, transport=transport, helm_input=helm_input)
+            done = carry_out(tool, run, transport=transport, given=helm_input, guards=guards, purpose=f"{purpose} helm")
         return _result(done, why=watch.why)
 
 
-def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, given: HelmInput) -> None:
+def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, helm_input: HelmInput) -> None:
     """Plays it once more. Raises InvalidInput `changed` unless the same requests would be sent as at the preview."""
-    end, seen = play_dry(tool, run, transport=transport, given=given)
+    end, seen = play_dry(tool, run, transport=transport, given=helm_input)
     if not end.done:
         raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
     now = set(planned_requests(seen))

@@ -24,33 +24,33 @@ ValueEdits = tuple[tuple[str, str], ...]
 
 
 def typed_changes(
-    inventory: Inventory, given: dict[str, Any], *, chart: str, start: Release | None, lands: Release
+    inventory: Inventory, values: dict[str, Any], *, chart: str, start: Release | None, lands: Release
 ) -> ValueEdits:
     """Dotted keys with their new value as JSON, empty where the key is removed; none where nothing has to change."""
     if start is None:
         return ()
     report = evaluate(Collected(inventory, ()), target=str(lands)).report if start != lands else None
-    return hop_changes(report, given, chart=chart, start=start, lands=lands)
+    return hop_changes(report, values, chart=chart, start=start, lands=lands)
 
 
 def hop_changes(
-    report: Report | None, given: dict[str, Any], *, chart: str, start: Release, lands: Release
+    report: Report | None, values: dict[str, Any], *, chart: str, start: Release, lands: Release
 ) -> ValueEdits:
     """The same by the findings of a report that has the hop; without one, what the tables know alone."""
-    asked = _asked(report, chart=chart, start=start, lands=lands) if report else ()
-    tables = convert_values(laid(given, asked, prune=True), chart=chart, start=start, lands=lands).changes
-    found = dict(asked) | {table.key: table.text for table in tables}
-    after = laid(given, found.items(), prune=True)
-    return tuple(found.items()) if after != given else ()
+    edits = _check_edits(report, chart=chart, start=start, lands=lands) if report else ()
+    tables = convert_values(laid(values, edits, prune=True), chart=chart, start=start, lands=lands).changes
+    by_key = dict(edits) | {table.key: table.text for table in tables}
+    after = laid(values, by_key.items(), prune=True)
+    return tuple(by_key.items()) if after != values else ()
 
 
-def _asked(report: Report, *, chart: str, start: Release, lands: Release) -> ValueEdits:
+def _check_edits(report: Report, *, chart: str, start: Release, lands: Release) -> ValueEdits:
     """What the checks of the hop change in that chart with its landing."""
     hop = next((step.hop for step in report.target.path if step.release == str(lands)), "")
     findings = [check for check in report.checks if check.hop == hop]
-    taken = HelmWalk(report.cluster.installed).take(findings, start=str(start), lands=str(lands))
+    upgrade = HelmWalk(report.cluster.installed).take(findings, start=str(start), lands=str(lands))
     return tuple(
-        (helm_value.key, helm_value.text) for helm_value in (taken.controller if chart == CHART else taken.crds)
+        (helm_value.key, helm_value.text) for helm_value in (upgrade.controller if chart == CHART else upgrade.crds)
     )
 
 
@@ -69,6 +69,6 @@ def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> Val
     read = scene.objects.get(bare(delivery_target(delivery.delivery)))
     if read is None:
         raise Unavailable(f"{delivery.said} could not be read, or is gone", code="not_seen")
-    given = values_in(read, place_of(delivery))
+    values = values_in(read, place_of(delivery))
     to = landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
-    return typed_changes(scene.inventory, given, chart=delivery.chart, start=scene.running.release, lands=to)
+    return typed_changes(scene.inventory, values, chart=delivery.chart, start=scene.running.release, lands=to)
