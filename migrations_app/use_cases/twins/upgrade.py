@@ -64,7 +64,7 @@ def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: st
     replicas = objects.replica_set(
         deployment, name=owner["name"], uid=owner["uid"], labels=pods[0]["metadata"]["labels"]
     )
-    for one in (*(doc for doc in docs if doc["kind"] != "Pod"), objects.told_apart(replicas)):
+    for one in (*(doc for doc in docs if doc["kind"] != "Pod"), objects.with_own_uids(replicas)):
         _put(played.twin, one)
     _delete(played.twin, f"{_root('Secret')}/sh.helm.release.v1.karpenter.v{before.revision}")
     for pod in _items(played.twin, f"/api/v1/namespaces/{objects.NAMESPACE}/pods"):
@@ -85,7 +85,7 @@ def _tell_ready(twin: Twin) -> None:
 
 def _put(twin: Twin, one: Doc) -> None:
     """Creates the object or replaces what it says, and keeps who it is."""
-    told = objects.told_apart(one)
+    told = objects.with_own_uids(one)
     root = _root(one["kind"])
     answer = twin.request("GET", f"{root}/{one['metadata']['name']}")
     metadata = {key: value for key, value in told["metadata"].items() if key not in ("uid", "resourceVersion")}
