@@ -16,12 +16,12 @@ WITHIN = 60.0
 
 def main(argv: Sequence[str]) -> int:
     """0 if the process works, otherwise 1 with the reason."""
-    asked = make_parser().parse_args(argv)
-    why = _why(asked.file, within=asked.within, says=asked.says)
-    if why and asked.broker and _broker_is_away():
-        why = ""  # the loop waits for it; a restart would bring nothing
-    sys.stderr.write(f"{asked.file}: {why}\n" if why else "")
-    return 1 if why else 0
+    options = make_parser().parse_args(argv)
+    reason = _reason(options.file, within=options.within, says=options.says)
+    if reason and options.broker and _broker_is_away():
+        reason = ""  # the loop waits for it; a restart would bring nothing
+    sys.stderr.write(f"{options.file}: {reason}\n" if reason else "")
+    return 1 if reason else 0
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -34,12 +34,12 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _why(file: Path, *, within: float, says: str) -> str:
+def _reason(file: Path, *, within: float, says: str) -> str:
     try:
         age = time.time() - file.stat().st_mtime
         word = file.read_text(errors="replace") if says else ""
-    except OSError as wrong:
-        return f"cannot be read: {wrong.strerror}"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
     if age > within:
         return f"was not touched for {age:.0f} s"
     return "" if word == says else f"says {word[:40]!r}"

@@ -26,8 +26,8 @@ def run(argv: Sequence[str]) -> int:
     target = make_parser().parse_args(argv).file
     try:
         size = back_up(current(), target)
-    except KarpdashError as wrong:
-        sys.stderr.write(f"karpdash backup: {wrong}\n")
+    except KarpdashError as error:
+        sys.stderr.write(f"karpdash backup: {error}\n")
         return 2
     sys.stderr.write(
         f"{size:,} bytes; what is sealed in it opens with KARPDASH_ENCRYPTION_KEYS only: keep them apart\n"
@@ -46,20 +46,20 @@ def back_up(env: Env, target: Path) -> int:
         raise InvalidSetting(f"there is no database at {source}", where="KARPDASH_DATABASE_URL")
     try:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except OSError as wrong:
-        raise InvalidInput(f"cannot be made: {wrong.strerror}", where=str(target)) from None
+    except OSError as error:
+        raise InvalidInput(f"cannot be made: {error.strerror}", where=str(target)) from None
     try:
         _copy(source, target)
-    except sqlite3.Error as wrong:
+    except sqlite3.Error as error:
         target.unlink()
-        raise InvalidInput(f"the copy failed: {wrong}", where=str(target)) from None
+        raise InvalidInput(f"the copy failed: {error}", where=str(target)) from None
     return target.stat().st_size
 
 
 def _copy(source: Path, target: Path) -> None:
-    with closing(sqlite3.connect(source, timeout=20)) as given, closing(sqlite3.connect(target)) as taken:
+    with closing(sqlite3.connect(source, timeout=20)) as original, closing(sqlite3.connect(target)) as copy:
         # In one step under one read transaction: in WAL mode this blocks no writer and the copy is consistent.
-        given.backup(taken)
-        integrity = taken.execute("PRAGMA integrity_check").fetchone()[0]
+        original.backup(copy)
+        integrity = copy.execute("PRAGMA integrity_check").fetchone()[0]
         if integrity != "ok":
             raise sqlite3.DatabaseError(f"integrity_check says {integrity}")

@@ -25,8 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     collect_seldom()
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0] in WIRED:
-        if words[0] in SERVES and (lacking := _lacking(f"karpdash {words[0]}")):
-            sys.stderr.write(f"{lacking}\n")
+        if words[0] in SERVES and (message := _missing_packages_message(f"karpdash {words[0]}")):
+            sys.stderr.write(f"{message}\n")
             return 2
         module: Any = importlib.import_module(f"karpdash.{WIRED[words[0]]}")
         return int(module.run(words[1:]))
@@ -35,15 +35,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return product(words)
 
 
-def _lacking(command: str) -> str:
+def _missing_packages_message(command: str) -> str:
     """One line that says which packages are not installed; empty if they are."""
     from migrations_app.cli.django_setup import require_server
     from migrations_app.errors import InvalidSetting
 
     try:
         require_server(command)
-    except InvalidSetting as wrong:
-        return str(wrong)
+    except InvalidSetting as error:
+        return str(error)
     return ""
 
 

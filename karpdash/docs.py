@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from karpdash.configuration.declaration import PREFIX
+from karpdash.configuration.declaration import PREFIX, Setting
 from karpdash.configuration.env import settings
 from migrations_app.actions.registry import all_actions
 from migrations_app.checks.docs import coverage_page
@@ -56,24 +56,29 @@ def pages() -> dict[str, str]:
 def _chart_files() -> dict[str, str]:
     """What the charts hold that is made elsewhere: rules of the roles, alerts, the board, the names of settings."""
     rules = docs.chart_files(all_actions())
-    found = {f"{CHARTS}/{chart}/files/{name}": text for chart in ("karpdash", "karpdash-agent")
+    files = {f"{CHARTS}/{chart}/files/{name}": text for chart in ("karpdash", "karpdash-agent")
              for name, text in rules.items()}  # fmt: skip
     of_agent = {"scan": scan_rules(), "upgrade": cluster_rules(), "upgrade-release": release_rules()}
-    found |= {f"{CHARTS}/karpdash-agent/files/{name}-rules.yaml": body(made) for name, made in of_agent.items()}
+    files |= {
+        f"{CHARTS}/karpdash-agent/files/{name}-rules.yaml": body(role_rules) for name, role_rules in of_agent.items()
+    }
     for name, source in (("alerts.yaml", "prometheus/alerts.yaml"), ("dashboard.json", "grafana/karpdash.json")):
-        found[f"{CHARTS}/karpdash/files/{name}"] = (DOCS / DEPLOY / source).read_text()
+        files[f"{CHARTS}/karpdash/files/{name}"] = (DOCS / DEPLOY / source).read_text()
     schema = f"{CHARTS}/karpdash/values.schema.json"
-    return found | {schema: values_schema((DOCS / schema).read_text())}
+    return files | {schema: values_schema((DOCS / schema).read_text())}
 
 
 def values_schema(text: str) -> str:
     """The schema of the chart's values, in which exactly the settings of this release may be named."""
     schema = json.loads(text)
-    names = {one.variable.removeprefix(PREFIX).lower(): one.secret for one in settings()}
-    told = {*(name for name, secret in names.items() if not secret), *(f"{name}_file" for name in names if names[name])}
+    names = {setting.variable.removeprefix(PREFIX).lower(): setting.secret for setting in settings()}
+    allowed = {
+        *(name for name, secret in names.items() if not secret),
+        *(f"{name}_file" for name in names if names[name]),
+    }
     of_chart = OF_CHART | {f"{name}_file" for name in OF_CHART}
-    schema["properties"]["settings"]["propertyNames"] = {"enum": sorted(told - of_chart)}
-    known = [PREFIX + name.upper() for name in sorted({*names, *told} - of_chart)]
+    schema["properties"]["settings"]["propertyNames"] = {"enum": sorted(allowed - of_chart)}
+    known = [PREFIX + name.upper() for name in sorted({*names, *allowed} - of_chart)]
     schema["definitions"]["variable"] = {"anyOf": [{"not": {"pattern": f"^{PREFIX}"}}, {"enum": known}]}
     return json.dumps(schema, indent=2) + "\n"
 
@@ -90,11 +95,13 @@ def settings_page() -> str:
         "| variable | default | allowed | what it does |",
         "| --- | --- | --- | --- |",
     ]
-    lines += [
-        f"| `{one.variable}` | {_code(one.default)} | {'text or file' if one.secret else one.allowed} | {one.doc} |"
-        for one in settings()
-    ]
+    lines += map(_setting_row, settings())
     return "\n".join(lines) + "\n"
+
+
+def _setting_row(setting: Setting) -> str:
+    allowed = "text or file" if setting.secret else setting.allowed
+    return f"| `{setting.variable}` | {_code(setting.default)} | {allowed} | {setting.doc} |"
 
 
 def _code(text: str) -> str:
@@ -103,27 +110,27 @@ def _code(text: str) -> str:
 
 def stale(folder: Path = DOCS) -> list[str]:
     """Names of the pages whose file differs from the code."""
-    return [name for name, text in pages().items() if not _same(folder / name, text)]
+    return [name for name, text in pages().items() if not _is_current(folder / name, text)]
 
 
-def _same(path: Path, text: str) -> bool:
+def _is_current(path: Path, text: str) -> bool:
     return path.is_file() and path.read_text() == text
 
 
 def main(argv: Sequence[str]) -> int:
     """0 if nothing is outdated, or is any more; 1 if --check finds an outdated file."""
-    found = stale()
+    outdated = stale()
     if list(argv) == ["--check"]:
-        print("\n".join(f"out of date: {_said(name)}" for name in found), file=sys.stderr)
-        return 1 if found else 0
-    for name in found:
+        print("\n".join(f"out of date: {_display_path(name)}" for name in outdated), file=sys.stderr)
+        return 1 if outdated else 0
+    for name in outdated:
         (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / name).write_text(pages()[name])
-        print(f"wrote {_said(name)}")
+        print(f"wrote {_display_path(name)}")
     return 0
 
 
-def _said(name: str) -> str:
+def _display_path(name: str) -> str:
     return name.removeprefix("../") if name.startswith("../") else f"docs/{name}"
 
 

@@ -64,6 +64,6 @@ def run(argv: Sequence[str]) -> int:
     if name:
         print(folder(SHOWN[name]))
         return 0
-    for each, path in SHOWN.items():
-        print(f"{each:<12}{folder(path)}")
+    for label, path in SHOWN.items():
+        print(f"{label:<12}{folder(path)}")
     return 0

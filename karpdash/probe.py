@@ -21,8 +21,8 @@ def main(argv: Sequence[str]) -> int:
         connection.request("GET", path, headers=headers)
         answer = connection.getresponse()
         body = answer.read(2000).decode(errors="replace")
-    except (OSError, http.client.HTTPException) as wrong:
-        sys.stderr.write(f"{path}: {wrong}\n")
+    except (OSError, http.client.HTTPException) as error:
+        sys.stderr.write(f"{path}: {error}\n")
         return 1
     finally:
         connection.close()

@@ -33,11 +33,11 @@ class SessionStore(DatabaseSessionStore):
 
     def load(self) -> dict[str, Any]:
         """What the session holds; nothing for one that is over."""
-        found: dict[str, Any] = super().load()
-        if is_over(found):
+        values: dict[str, Any] = super().load()
+        if is_over(values):
             self._session_key = None
             return {}
-        return found
+        return values
 
     def _get_session_from_db(self) -> AbstractBaseSession | None:
         key = self.session_key
@@ -78,7 +78,7 @@ def is_by_person(request: HttpRequest) -> bool:
     return request.method != "GET" or request.headers.get("HX-Request") != "true"
 
 
-def seen(session: Any) -> None:  # noqa: ANN401 - the store of the settings
+def note_activity(session: Any) -> None:  # noqa: ANN401 - the store of the settings
     """Notes that the person of a session did something, once in SEEN_EVERY."""
     if _now() - session.get(ACTIVE, _now()) >= SEEN_EVERY.total_seconds():
         session[ACTIVE] = _now()

@@ -32,8 +32,8 @@ class HashedAddresses(StaticFilesStorage):
 @cache
 def _digest(name: str) -> str:
     """The first 12 digits of the file's SHA-256; empty for a file that is not there."""
-    found = finders.find(name) if name else None
-    return hashlib.sha256(Path(found).read_bytes()).hexdigest()[:12] if isinstance(found, str) else ""
+    path = finders.find(name) if name else None
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] if isinstance(path, str) else ""
 
 
 class OtherReleases:
@@ -47,8 +47,8 @@ class OtherReleases:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
         # Only files that are there: the hashes of any other name would be remembered too.
-        found = request.path.startswith(STATIC) and response.status_code < HTTPStatus.BAD_REQUEST
-        if found and (asked := request.GET.get("v", "")) and asked != _digest(request.path.removeprefix(STATIC)):
+        exists = request.path.startswith(STATIC) and response.status_code < HTTPStatus.BAD_REQUEST
+        if exists and (version := request.GET.get("v", "")) and version != _digest(request.path.removeprefix(STATIC)):
             response["Cache-Control"] = "no-store"
         return response
 

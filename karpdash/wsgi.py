@@ -16,8 +16,8 @@ try:
     from karpdash.configuration.system_checks import refuse_unsafe
 
     refuse_unsafe()
-except InvalidSetting as wrong:
-    raise SystemExit(str(wrong)) from None
+except InvalidSetting as error:
+    raise SystemExit(str(error)) from None
 
 application = get_wsgi_application()
 _wrong = [message for message in run_checks() if message.is_serious()]

@@ -41,10 +41,10 @@ def setting(
     """A field that is a setting. `read` makes the value from the text and raises InvalidInput. A secret may come from
     a file, and is in no message and no repr. `variable` is named where it differs from the field.
     """
-    made = Setting(doc=doc, read=read, limits=msgspec.Meta(ge=low, le=high), secret=secret, variable=variable)
+    definition = Setting(doc=doc, read=read, limits=msgspec.Meta(ge=low, le=high), secret=secret, variable=variable)
     if isinstance(default, dict):
-        return field(default_factory=default.copy, metadata={"setting": made}, repr=not secret)
-    return field(default=default, metadata={"setting": made}, repr=not secret)
+        return field(default_factory=default.copy, metadata={"setting": definition}, repr=not secret)
+    return field(default=default, metadata={"setting": definition}, repr=not secret)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,23 +74,29 @@ class Setting:
         read = self.read or _READERS.get(self.kind, str)
         try:
             return msgspec.convert(read(text), Annotated[self.kind, self.limits])
-        except InvalidInput as wrong:
-            raise InvalidSetting(wrong.message, where=self.variable) from None
+        except InvalidInput as error:
+            raise InvalidSetting(error.message, where=self.variable) from None
         except msgspec.ValidationError:
-            wanted = f"not a whole number from {self.allowed}" if self.kind is int else f"none of {self.allowed}"
-            raise InvalidSetting(f"{text!r} is {wanted}", where=self.variable) from None
+            mismatch = f"not a whole number from {self.allowed}" if self.kind is int else f"none of {self.allowed}"
+            raise InvalidSetting(f"{text!r} is {mismatch}", where=self.variable) from None
 
 
 def settings_of(declaration: type) -> tuple[Setting, ...]:
     """The fields made by `setting`, in their order."""
     kinds = get_type_hints(declaration)
-    return tuple(_completed(each, kinds[each.name]) for each in fields(declaration) if "setting" in each.metadata)
+    return tuple(
+        _completed(attribute, kinds[attribute.name])
+        for attribute in fields(declaration)
+        if "setting" in attribute.metadata
+    )
 
 
-def _completed(each: Field[Any], kind: Any) -> Setting:  # noqa: ANN401 - a type or a form of typing
-    given: Setting = each.metadata["setting"]
-    variable = PREFIX + (given.variable or each.name.upper())
-    return replace(given, name=each.name, kind=kind, variable=variable, default=_written(each.default))
+def _completed(attribute: Field[Any], kind: Any) -> Setting:  # noqa: ANN401 - a type or a form of typing
+    definition: Setting = attribute.metadata["setting"]
+    variable = PREFIX + (definition.variable or attribute.name.upper())
+    return replace(
+        definition, name=attribute.name, kind=kind, variable=variable, default=_default_text(attribute.default)
+    )
 
 
 def texts(settings: Iterable[Setting], environ: Mapping[str, str]) -> dict[str, str]:
@@ -100,20 +106,20 @@ def texts(settings: Iterable[Setting], environ: Mapping[str, str]) -> dict[str, 
     known = {setting.variable: setting for setting in settings}
     files = {f"{name}{FILE}": setting for name, setting in known.items() if setting.secret}
     _refuse_unknown(set(environ), known=known.keys() | files.keys())
-    found = {setting.name: environ[name].strip() for name, setting in known.items() if name in environ}
+    values = {setting.name: environ[name].strip() for name, setting in known.items() if name in environ}
     for name, setting in files.items():
         if path := environ.get(name, "").strip():
-            if found.get(setting.name):
+            if values.get(setting.name):
                 raise InvalidSetting(f"is set beside {setting.variable}: give one of them", where=name)
-            found[setting.name] = _content(Path(path), where=name)
-    return found
+            values[setting.name] = _content(Path(path), where=name)
+    return values
 
 
 def _refuse_unknown(names: set[str], *, known: set[str]) -> None:
     for name in sorted(names - known - ELSEWHERE):
         if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
-            meant = [one.removeprefix(PREFIX) for one in sorted(known)]
-            similar = difflib.get_close_matches(name.removeprefix(PREFIX), meant, n=1, cutoff=0.7)
+            candidates = [variable.removeprefix(PREFIX) for variable in sorted(known)]
+            similar = difflib.get_close_matches(name.removeprefix(PREFIX), candidates, n=1, cutoff=0.7)
             hint = f"did you mean {PREFIX}{similar[0]}?" if similar else "the settings are listed in docs/settings.md"
             raise InvalidSetting(f"there is no such setting; {hint}", where=name)
 
@@ -122,8 +128,8 @@ def _content(path: Path, *, where: str) -> str:
     try:
         with path.open("rb") as file:
             text = file.read(LONGEST_FILE + 1).decode()
-    except OSError as wrong:
-        raise InvalidSetting(f"cannot read the file: {wrong.strerror}", where=where) from None
+    except OSError as error:
+        raise InvalidSetting(f"cannot read the file: {error.strerror}", where=where) from None
     except UnicodeDecodeError:
         raise InvalidSetting("the file is no UTF-8 text", where=where) from None
     if len(text) > LONGEST_FILE or not text.strip():
@@ -131,7 +137,7 @@ def _content(path: Path, *, where: str) -> str:
     return text.strip()
 
 
-def _written(default: object) -> str:
+def _default_text(default: object) -> str:
     if isinstance(default, bool):
         return "1" if default else "0"
     if isinstance(default, tuple):
@@ -139,7 +145,7 @@ def _written(default: object) -> str:
     return str(default) if isinstance(default, int | str | Path) else ""
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _comma_separated(text: str) -> tuple[str, ...]:
     return tuple(piece.strip() for piece in text.split(",") if piece.strip())
 
 
@@ -147,6 +153,6 @@ _READERS: dict[Any, Callable[[str], object]] = {
     # What is neither keeps its text, which msgspec refuses; it would take `true` and `1e3` too.
     bool: lambda text: {"0": False, "1": True}.get(text, text),
     int: lambda text: int(text) if text.isdecimal() else text,
-    tuple[str, ...]: _listed,
+    tuple[str, ...]: _comma_separated,
     Path: lambda text: Path(text).absolute(),
 }

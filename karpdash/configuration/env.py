@@ -199,11 +199,11 @@ def current() -> Env:
 
 def read(environ: Mapping[str, str]) -> Env:
     """Validates every variable. Raises InvalidSetting with the variable's name in `where`."""
-    given = texts(settings(), environ)
-    folder = Path(given.get("data_dir") or data_folder(environ)).absolute()
+    values = texts(settings(), environ)
+    folder = Path(values.get("data_dir") or data_folder(environ)).absolute()
     if_empty = _texts_of(folder)
-    filled = if_empty | {name: text for name, text in given.items() if text or name not in if_empty}
-    env = Env(**{each.name: each.value(filled[each.name]) for each in settings() if each.name in filled})
+    filled = if_empty | {name: text for name, text in values.items() if text or name not in if_empty}
+    env = Env(**{setting.name: setting.value(filled[setting.name]) for setting in settings() if setting.name in filled})
     return replace(env, aws=_aws(env), audit_sinks=_audit_sinks(env), oidc=_oidc(env))
 
 
@@ -211,12 +211,12 @@ def _texts_of(folder: Path) -> dict[str, str]:
     """What stands for empty settings: paths in the data folder, and the keys that `karpdash up` has created there.
     Without them system_checks refuses to start.
     """
-    kept = {"secret_key": "secret.key", "encryption_keys": "encryption.keys", "audit_signing_key": "audit.key"}
+    key_files = {"secret_key": "secret.key", "encryption_keys": "encryption.keys", "audit_signing_key": "audit.key"}
     return {
         "data_dir": str(folder),
         "database": f"sqlite:///{folder}/karpdash.sqlite3",
         "broker_url": f"redis+socket://{folder}/broker/broker.sock?virtual_host=0",
-        **{name: (folder / file).read_text().strip() for name, file in kept.items() if (folder / file).is_file()},
+        **{name: (folder / file).read_text().strip() for name, file in key_files.items() if (folder / file).is_file()},
     }
 
 

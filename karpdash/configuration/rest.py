@@ -6,7 +6,7 @@ from migrations_app.readiness.outputs.json_schema import definitions, plan_defin
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "migrations_app.api.framework.problems.answered",
+    "EXCEPTION_HANDLER": "migrations_app.api.framework.problems.exception_answer",
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "migrations_app.api.framework.authentication.BearerToken",
         "migrations_app.api.framework.authentication.Session",

@@ -23,17 +23,17 @@ EVERYWHERE = 8
 THIS_MACHINE = ("localhost", "0.0.0.0", "[::]", "::")  # noqa: S104 # nosec B104 - compared, never bound
 TLS_DECIDED = ("verify-full", "verify-ca", "disable")
 """The other modes of libpq verify no certificate, or fall back to clear text without a word."""
-Wrong = Iterator[tuple[str, str]]
+Problems = Iterator[tuple[str, str]]
 
 
 @register(deploy=False)
 def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
     """The errors that prevent this installation from serving safely."""
     env: Env = settings.ENV
-    found = [*_secrets(env), *_doors(env), *_surroundings(env), *(("E017", row) for row in missing_rows())]
+    problems = [*_secrets(env), *_doors(env), *_surroundings(env), *(("E017", row) for row in missing_rows())]
     if settings.DEBUG:
-        found.append(("E004", "DEBUG is on"))
-    return [Error(words, id=f"karpdash.{number}") for number, words in found]
+        problems.append(("E004", "DEBUG is on"))
+    return [Error(words, id=f"karpdash.{number}") for number, words in problems]
 
 
 def refuse_unsafe() -> None:
@@ -42,7 +42,7 @@ def refuse_unsafe() -> None:
         raise InvalidSetting("; ".join(str(error.msg) for error in errors))
 
 
-def _secrets(env: Env) -> Wrong:
+def _secrets(env: Env) -> Problems:
     if not env.secret_key:
         yield "E001", "KARPDASH_SECRET_KEY is not set and the data folder holds no key"
     elif _guessable(env.secret_key):
@@ -65,7 +65,7 @@ def _guessable(key: str) -> bool:
     return len(key) < SHORTEST_KEY or len(set(key)) < FEWEST_BYTES or any(word in lowered for word in PLACEHOLDERS)
 
 
-def _doors(env: Env) -> Wrong:
+def _doors(env: Env) -> Problems:
     if "*" in env.allowed_hosts:
         yield "E003", "KARPDASH_ALLOWED_HOSTS must name hosts, not *"
     if not env.allowed_hosts:
@@ -99,7 +99,7 @@ def _is_here(host: str) -> bool:
         return host.endswith(".localhost")
 
 
-def _surroundings(env: Env) -> Wrong:
+def _surroundings(env: Env) -> Problems:
     database = env.database
     if database.get("HOST", "")[:1] not in ("", "/") and database.get("PASSWORD", "").lower() in ANYBODYS_PASSWORDS:
         yield "E014", "KARPDASH_DATABASE_URL has no password, or one that everybody tries first"
@@ -114,8 +114,8 @@ def _surroundings(env: Env) -> Wrong:
     if urlsplit(env.broker_url).scheme == "memory":
         yield "E015", "KARPDASH_BROKER_URL: a broker in memory reaches no worker"
     for text in env.allowed_networks:
-        if why := _too_wide(text):
-            yield "E016", f"KARPDASH_ALLOWED_NETWORKS: {text!r} {why}"
+        if reason := _too_wide(text):
+            yield "E016", f"KARPDASH_ALLOWED_NETWORKS: {text!r} {reason}"
 
 
 def _is_far(database: dict[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from karpdash.sessions import is_by_person, seen
+from karpdash.sessions import is_by_person, note_activity
 
 
 class SessionActivity:
@@ -16,5 +16,5 @@ class SessionActivity:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if request.session.accessed and is_by_person(request):
-            seen(request.session)
+            note_activity(request.session)
         return response

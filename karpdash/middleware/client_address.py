@@ -20,13 +20,13 @@ class ClientAddress:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         address = str(request.META.get("REMOTE_ADDR", ""))
-        if settings.ENV.behind_proxy and (address := _last(request.headers.get("X-Forwarded-For", ""))):
+        if settings.ENV.behind_proxy and (address := _last_address(request.headers.get("X-Forwarded-For", ""))):
             request.META["REMOTE_ADDR"] = address
         request.client_address = address  # type: ignore[attr-defined]  # read where tokens are bound to networks
         return self.get_response(request)
 
 
-def _last(header: str) -> str:
+def _last_address(header: str) -> str:
     """The last address; empty if it is not a valid address."""
     try:
         return str(ipaddress.ip_address(header.rpartition(",")[2].strip()))

@@ -27,8 +27,8 @@ class RequestIds:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get(HEADER, "")
-        request_id = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        header = request.headers.get(HEADER, "")
+        request_id = header if _ID.fullmatch(header) else uuid.uuid4().hex
         request.request_id = request_id  # type: ignore[attr-defined]  # read by the API and by what records events
         started = time.monotonic()
         with bound_contextvars(request_id=request_id):

@@ -26,18 +26,18 @@ def readyz(request: HttpRequest) -> JsonResponse:
     With `?for=web` only what pages need counts, so that a load balancer keeps serving pages if only workers are
     down.
     """
-    why = missing()
-    needed = {name for name in why if name in NEEDED_FOR_PAGES} if request.GET.get("for") == "web" else set(why)
-    document = {"ready": not needed, "missing": sorted(why), "why": why}
+    reasons = missing()
+    needed = {name for name in reasons if name in NEEDED_FOR_PAGES} if request.GET.get("for") == "web" else set(reasons)
+    document = {"ready": not needed, "missing": sorted(reasons), "why": reasons}
     return JsonResponse(document, status=503 if needed else 200)
 
 
 def missing() -> dict[str, str]:
     """What is missing, each with the reason as text."""
-    found = _database()
-    if "database" not in found and "schema" not in found:
-        found |= _lanes() | _disk()
-    return found if broker_answers() else found | {"broker": "the broker does not answer"}
+    reasons = _database()
+    if "database" not in reasons and "schema" not in reasons:
+        reasons |= _lanes() | _disk()
+    return reasons if broker_answers() else reasons | {"broker": "the broker does not answer"}
 
 
 def _database() -> dict[str, str]:
@@ -58,5 +58,5 @@ def _lanes() -> dict[str, str]:
 
 
 def _disk() -> dict[str, str]:
-    why = why_full()
-    return {"disk": why} if why else {}
+    reason = why_full()
+    return {"disk": reason} if reason else {}

@@ -21,7 +21,7 @@ EXTRAS = (
 )
 """Record fields that become fields of the line; other attributes that a library sets are left out."""
 HIDDEN = "[secret]"
-_TOLD_AS_IS = (KarpdashError, OSError, AttributeError, TypeError, NameError, ArithmeticError, ImportError)
+_HARMLESS = (KarpdashError, OSError, AttributeError, TypeError, NameError, ArithmeticError, ImportError)
 """Errors whose text only names parts of the code or the system. The text of other errors may contain input and is left
 out.
 """
@@ -34,7 +34,7 @@ class NoBodies(logging.Filter):
         if record.name == "celery.app.trace" and record.exc_info:
             if isinstance(record.exc_info[1], TaskFailed):
                 return False  # the task has logged its failure itself
-            # Celery puts the error and its traceback into the message; `told_exception` logs them without the input
+            # Celery puts the error and its traceback into the message; `exception_as_text` logs them without the input
             # they contain.
             record.task = str(getattr(record, "data", {}).get("name", ""))
             record.msg, record.args = "task failed", ()
@@ -54,49 +54,49 @@ def json_formatter() -> logging.Formatter:
         foreign_pre_chain=shared,
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            told_exception,
+            exception_as_text,
             scrubber(current()),
             structlog.processors.JSONRenderer(),
         ],
     )
 
 
-def told_exception(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def exception_as_text(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Replaces the traceback text of an exception by types and stack frames; its message is kept only if it is
     harmless.
     """
-    given = event.pop("exc_info", None)
-    if given is True:
-        given = sys.exc_info()
-    wrong = given[1] if isinstance(given, tuple) else given
-    if isinstance(wrong, BaseException):
-        event["exception"] = "\n".join(_lines(wrong))
+    exc_info = event.pop("exc_info", None)
+    if exc_info is True:
+        exc_info = sys.exc_info()
+    error = exc_info[1] if isinstance(exc_info, tuple) else exc_info
+    if isinstance(error, BaseException):
+        event["exception"] = "\n".join(_lines(error))
     return event
 
 
-def _lines(wrong: BaseException) -> Iterator[str]:
+def _lines(error: BaseException) -> Iterator[str]:
     """For the exception and each of its causes: the type (with the message if harmless), then the stack frames,
     innermost last.
     """
     seen: set[int] = set()
-    current_one: BaseException | None = wrong
-    while current_one is not None and id(current_one) not in seen:
-        seen.add(id(current_one))
-        kind = type(current_one)
-        text = f": {current_one}" if _is_harmless(current_one) else ""
-        yield f"{'because of ' if current_one is not wrong else ''}{kind.__module__}.{kind.__qualname__}{text}"
-        for frame in traceback.extract_tb(current_one.__traceback__):
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        kind = type(current)
+        text = f": {current}" if _is_harmless(current) else ""
+        yield f"{'because of ' if current is not error else ''}{kind.__module__}.{kind.__qualname__}{text}"
+        for frame in traceback.extract_tb(current.__traceback__):
             yield f"  {frame.filename}:{frame.lineno} in {frame.name}"
-        current_one = current_one.__cause__ or (None if current_one.__suppress_context__ else current_one.__context__)
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
 
 
-def _is_harmless(wrong: BaseException) -> bool:
-    return isinstance(wrong, _TOLD_AS_IS) or type(wrong).__module__.startswith(("django.db", "redis", "kombu"))
+def _is_harmless(error: BaseException) -> bool:
+    return isinstance(error, _HARMLESS) or type(error).__module__.startswith(("django.db", "redis", "kombu"))
 
 
 def scrubber(env: Env) -> Processor:
     """A processor that hides secrets: those of this installation, and everything that looks like one."""
-    own = sorted({secret for secret in _own(env) if len(secret) >= 8}, key=len, reverse=True)
+    own = sorted({secret for secret in _secrets(env) if len(secret) >= 8}, key=len, reverse=True)
     known = re.compile("|".join(map(re.escape, own))) if own else None
 
     def scrub(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
@@ -105,7 +105,7 @@ def scrubber(env: Env) -> Processor:
     return scrub
 
 
-def _own(env: Env) -> Iterator[str]:
+def _secrets(env: Env) -> Iterator[str]:
     yield env.secret_key
     yield str(env.database.get("PASSWORD", ""))
     yield env.audit_sinks.token.reveal()
@@ -124,7 +124,7 @@ def _scrubbed(value: Any, hide: Callable[[str], str]) -> Any:  # noqa: ANN401 - 
     if isinstance(value, str):
         return hide(value)
     if isinstance(value, dict):
-        return {hide(str(name)): _scrubbed(each, hide) for name, each in value.items()}
+        return {hide(str(name)): _scrubbed(item, hide) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_scrubbed(each, hide) for each in value]
+        return [_scrubbed(item, hide) for item in value]
     return value if isinstance(value, int | float | bool) or value is None else hide(str(value))

@@ -48,8 +48,8 @@ def _use(request: HttpRequest) -> TokenUse | HttpResponse:
     address = str(getattr(request, "client_address", ""))
     use = authenticate(secret.strip(), address=address) if scheme.lower() == "bearer" else None
     if use is None:
-        wanted = {"WWW-Authenticate": 'Bearer realm="karpdash"'}
-        return HttpResponse("a token is needed\n", status=401, headers=wanted, content_type=PLAIN)
+        headers = {"WWW-Authenticate": 'Bearer realm="karpdash"'}
+        return HttpResponse("a token is needed\n", status=401, headers=headers, content_type=PLAIN)
     if SCOPE not in use.scopes:
         return HttpResponse(f"the token lacks the scope {SCOPE}\n", status=403, content_type=PLAIN)
     return use
@@ -57,9 +57,9 @@ def _use(request: HttpRequest) -> TokenUse | HttpResponse:
 
 def registry(fleet: FleetNumbers) -> CollectorRegistry:
     """A registry with only these numbers, without process metrics."""
-    made = CollectorRegistry(auto_describe=False)
-    made.register(_FleetCollector(fleet))
-    return made
+    collector_registry = CollectorRegistry(auto_describe=False)
+    collector_registry.register(_FleetCollector(fleet))
+    return collector_registry
 
 
 class _FleetCollector(Collector):
@@ -74,8 +74,8 @@ def families(fleet: FleetNumbers) -> Iterator[Metric]:
     """Each metric with its labels; the names are those in the docs."""
     verdict = _gauge("hop_verdict", "Whether that is the verdict on the hop.", "cluster", "hop", "verdict")
     for cluster, hop, word in fleet.verdicts:
-        for one in VERDICTS:
-            verdict.add_metric((cluster, hop, one), float(one == word))
+        for value in VERDICTS:
+            verdict.add_metric((cluster, hop, value), float(value == word))
     yield verdict
     yield _filled(
         _gauge("checks", "Findings of the newest scan.", "cluster", "hop", "severity", "status"), fleet.checks

@@ -11,8 +11,8 @@ def broker_program() -> str:
     """The path of a server installed on this machine, otherwise of the one in the wheel. Raises InvalidSetting without
     either.
     """
-    found = shutil.which("valkey-server") or shutil.which("redis-server")
-    return found or _from_wheel()
+    program = shutil.which("valkey-server") or shutil.which("redis-server")
+    return program or _from_wheel()
 
 
 def _from_wheel() -> str:

@@ -26,9 +26,9 @@ def prepare(path: Path) -> Path:
         probe = folder / f".write-{os.getpid()}"
         probe.touch(mode=0o600)
         probe.unlink()
-    except OSError as wrong:
+    except OSError as error:
         raise InvalidSetting(
-            f"cannot use the data folder: {wrong.strerror}: {folder}", where="KARPDASH_DATA_DIR"
+            f"cannot use the data folder: {error.strerror}: {folder}", where="KARPDASH_DATA_DIR"
         ) from None
     if len(str(folder / "broker" / "broker.sock")) > SHORTEST_SOCKET_LIMIT:
         raise InvalidSetting(f"the path is too long for the broker's socket: {folder}", where="KARPDASH_DATA_DIR")
@@ -75,8 +75,8 @@ def check_port(host: str, port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as wrong:
-            raise InvalidSetting(f"cannot serve on {host} port {port}: {wrong.strerror}", where="--port") from None
+        except OSError as error:
+            raise InvalidSetting(f"cannot serve on {host} port {port}: {error.strerror}", where="--port") from None
 
 
 def fresh_log(folder: Path, name: str) -> Path:

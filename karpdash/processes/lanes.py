@@ -121,8 +121,8 @@ def run(argv: Sequence[str]) -> int:
         _refuse_unsafe()
         os.environ["CELERY_SKIP_CHECKS"] = "1"  # ours were just run; Django's own would load every page, some 40 MiB
         os.execv(command[0], command)  # noqa: S606 - our own words, no shell
-    except InvalidSetting as wrong:
-        sys.stderr.write(f"karpdash worker: {wrong}\n")
+    except InvalidSetting as error:
+        sys.stderr.write(f"karpdash worker: {error}\n")
     return 2
 
 

@@ -124,9 +124,9 @@ class Supervisor:
 
     def catch_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._asked_to_stop)
+            signal.signal(number, self._stop_by_signal)
 
-    def _asked_to_stop(self, _number: int, _frame: FrameType | None) -> None:
+    def _stop_by_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.stopping = True
 
     def start_first(self, children: Sequence[Child]) -> None:

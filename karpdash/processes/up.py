@@ -28,8 +28,8 @@ def run(argv: Sequence[str]) -> int:
     try:
         with _prepare(options):
             return _serve(options, _children(options))
-    except InvalidSetting as wrong:
-        print(f"karpdash up: {wrong}", file=sys.stderr)
+    except InvalidSetting as error:
+        print(f"karpdash up: {error}", file=sys.stderr)
         return 2
 
 
@@ -38,9 +38,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="karpdash up", description="Run karpdash on this machine.")
     parser.add_argument("--host", default="127.0.0.1", help="address to serve on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8000, help="port to serve on (default: %(default)s)")
-    kept = Path(os.environ.get("KARPDASH_DATA_DIR") or data_folder(os.environ))
+    folder = Path(os.environ.get("KARPDASH_DATA_DIR") or data_folder(os.environ))
     parser.add_argument(
-        "--data-dir", type=Path, default=kept, help="folder for the database, keys and logs (default: %(default)s)"
+        "--data-dir", type=Path, default=folder, help="folder for the database, keys and logs (default: %(default)s)"
     )
     parser.add_argument(
         "--demo",
@@ -108,7 +108,7 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
     try:
         supervisor.start_first([child for child in children if child.name == "broker"])
         _set_up()
-        if code := _aside(partial(_first_steps, demo=options.demo)):
+        if code := _run_apart(partial(_first_steps, demo=options.demo)):
             return code
         if CAN_FORK and fork(_live_clusters, name="start").wait():
             load("kubernetes.client.rest")
@@ -116,8 +116,8 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
         address = f"http://{_reachable(options.host)}:{options.port}"
         if supervisor.wait_until_serving(f"{address}/healthz"):
             print(f"karpdash is serving on {address}/  (Ctrl-C stops it; data and logs in {data_dir})", flush=True)
-            _aside(_scan_what_is_due)
-            _aside(_history)
+            _run_apart(_scan_what_is_due)
+            _run_apart(_history)
         elif not supervisor.stopping:
             print(f"karpdash up: no page is served yet; see {data_dir / 'logs'}", file=sys.stderr, flush=True)
         return supervisor.watch()
@@ -126,8 +126,8 @@ def _serve(options: argparse.Namespace, children: list[Child]) -> int:
 
 
 def _reachable(host: str) -> str:
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 # nosec B104 - compared, never bound
-    return f"[{shown}]" if ":" in shown and not shown.startswith("[") else shown
+    address = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, host)  # noqa: S104 # nosec B104 - compared, never bound
+    return f"[{address}]" if ":" in address and not address.startswith("[") else address
 
 
 def _set_up() -> None:
@@ -140,20 +140,20 @@ def _set_up() -> None:
         load_program()
 
 
-def _aside(run: Callable[[], None]) -> int:
+def _run_apart(run: Callable[[], None]) -> int:
     """Runs it in a forked process where forking is possible: otherwise every child would inherit its memory and its
     connections to database and broker. 2 if it failed, after one line.
     """
     if not CAN_FORK:
-        return _told(run)
-    return fork(partial(_told, run), name="start").wait()
+        return _run_reporting(run)
+    return fork(partial(_run_reporting, run), name="start").wait()
 
 
-def _told(run: Callable[[], None]) -> int:
+def _run_reporting(run: Callable[[], None]) -> int:
     try:
         run()
-    except InvalidSetting as wrong:
-        print(f"karpdash up: {wrong}", file=sys.stderr)
+    except InvalidSetting as error:
+        print(f"karpdash up: {error}", file=sys.stderr)
         return 2
     return 0
 
@@ -188,8 +188,8 @@ def _refuse_unsafe() -> None:
     """Raises InvalidSetting for errors that would stop the web server at every start."""
     from karpdash.configuration.system_checks import configuration
 
-    for wrong in configuration():
-        raise InvalidSetting(str(wrong.msg))
+    for problem in configuration():
+        raise InvalidSetting(str(problem.msg))
 
 
 def _bring_schema_up() -> None:
@@ -205,8 +205,8 @@ def _bring_schema_up() -> None:
         if words := no_way_up():
             raise InvalidSetting(words, where=DATABASE)
         call_command("migrate", interactive=False, verbosity=0)
-    except (DatabaseError, ImproperlyConfigured) as wrong:
-        reason = str(wrong).strip().partition("\n")[0]
+    except (DatabaseError, ImproperlyConfigured) as error:
+        reason = str(error).strip().partition("\n")[0]
         raise InvalidSetting(f"the database cannot be used: {reason}", where=DATABASE) from None
 
 

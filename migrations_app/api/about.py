@@ -78,25 +78,25 @@ class MeView(Endpoint):
     def get(self, request: Request) -> Response:
         """Whose token or session it is, what it may do, and which tool it prefers."""
         query_params(request, StrictSerializer)
-        return self._told(request)
+        return self._caller(request)
 
     def patch(self, request: Request) -> Response:
         """Keeps the preferred tool, as the page of settings does: its fixes come first on pages and in answers. Needs
         no If-Match."""
         choose_tool(int(person(request).pk), **body_params(request, CallerChangeSerializer))
-        return self._told(request)
+        return self._caller(request)
 
-    def _told(self, request: Request) -> Response:
+    def _caller(self, request: Request) -> Response:
         use = request.auth
         is_token = isinstance(use, TokenUse)
-        told = {
+        caller = {
             "name": request.user.get_username(),
             "method": "token" if is_token else "session",
             "scopes": sorted(use.scopes) if isinstance(use, TokenUse) else None,
             "rights": sorted(name.partition(".")[2] for name in request.user.get_all_permissions()),
             "tool": tool_of(int(person(request).pk)),
         }
-        return Response(CallerSerializer(told).data)
+        return Response(CallerSerializer(caller).data)
 
 
 class VersionView(Endpoint):
@@ -110,10 +110,10 @@ class VersionView(Endpoint):
         """The release of this installation, and the newest release of Karpenter that it knows."""
         query_params(request, StrictSerializer)
         newest = known_up_to()
-        told = {
+        versions = {
             "version": __version__,
             "api": API_VERSION,
             "karpenter_release": str(newest.release),
             "karpenter_date": str(newest.date),
         }
-        return Response(ReleaseSerializer(told).data)
+        return Response(ReleaseSerializer(versions).data)

@@ -76,8 +76,8 @@ class AuditView(Endpoint):
             until=query.get("until"),
             **{name: query.get(name, "") for name in FILTERS},
         )
-        found = audit_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
-        page = Page(tuple(_row(line, columns) for line in found.rows), found.next_cursor)
+        events = audit_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
+        page = Page(tuple(_row(line, columns) for line in events.rows), events.next_cursor)
         return page_answer(request, page, shape=AuditEventSerializer)
 
 

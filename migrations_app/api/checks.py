@@ -95,7 +95,7 @@ class ChecksView(Endpoint):
     def get(self, request: Request) -> Response:
         """Every check, by id."""
         query_params(request, StrictSerializer)
-        rows = [_told(check) for check in all_checks()]
+        rows = [_check_fields(check) for check in all_checks()]
         return Response(
             {
                 "results": CheckRowSerializer(rows, many=True).data,
@@ -116,22 +116,22 @@ class CheckView(Endpoint):
     def get(self, request: Request, id: str) -> Response:  # noqa: A002 - the name in the address
         """The check of that id, or of that former id."""
         query_params(request, StrictSerializer)
-        return Response(CheckRowSerializer(_told(_found(id))).data)
+        return Response(CheckRowSerializer(_check_fields(_check_of(id))).data)
 
 
 def _counts(entries: tuple[Coverage, ...]) -> list[dict[str, Any]]:
     return [extent_count._asdict() for extent_count in counted(entries)]
 
 
-def _told(check: CatalogueCheck) -> dict[str, Any]:
+def _check_fields(check: CatalogueCheck) -> dict[str, Any]:
     """What the check declares, and what is worked out about it."""
-    told = about(check)
-    own = {name: getattr(check, name, None) for name in CheckRowSerializer().get_fields()}
-    covers = [cover._asdict() for cover in told.covers]
-    return own | {"remedies": told.remedies, "covers": covers, "introduced_by": told.introduced_by}
+    description = about(check)
+    declared = {name: getattr(check, name, None) for name in CheckRowSerializer().get_fields()}
+    covers = [cover._asdict() for cover in description.covers]
+    return declared | {"remedies": description.remedies, "covers": covers, "introduced_by": description.introduced_by}
 
 
-def _found(name: str) -> CatalogueCheck:
+def _check_of(name: str) -> CatalogueCheck:
     for check in all_checks():
         if name == check.id or name in check.formerly:
             return check

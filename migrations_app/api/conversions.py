@@ -100,11 +100,11 @@ class ConversionsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Converts Karpenter manifests, keeping their behaviour. Where nothing could be converted it is a 400."""
-        said = body_params(request, NewConversionSerializer)
-        manifests = said.pop(FIELD)
-        report = convert_texts([(FIELD, manifests)], Options(**said))
+        body = body_params(request, NewConversionSerializer)
+        manifests = body.pop(FIELD)
+        report = convert_texts([(FIELD, manifests)], Options(**body))
         if not report.objects and report.worst == "error":
-            raise ValidationError({FIELD: list(_told(report.findings))})
+            raise ValidationError({FIELD: list(_errors_of(report.findings))})
         return Response(_body(report))
 
 
@@ -118,7 +118,7 @@ def _body(report: ConversionReport) -> dict[str, Any]:
     }
 
 
-def _told(findings: Iterable[LocatedFinding]) -> Iterable[ErrorDetail]:
+def _errors_of(findings: Iterable[LocatedFinding]) -> Iterable[ErrorDetail]:
     """The errors, each with object, document, line and field in its text and the finding's own code."""
     for finding in findings:
         loss = finding.loss

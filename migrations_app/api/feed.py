@@ -129,14 +129,14 @@ def _refuse_unreachable(position: FeedPosition) -> None:
         raise Problem("bad_cursor")
 
 
-def _json(page: FeedPage, again: int) -> Response:
-    told = {
+def _json(page: FeedPage, retry_seconds: int) -> Response:
+    body = {
         "results": FeedEventSerializer(page.events, many=True).data,
         "cursor": encode_position(page.position),
         "gap": page.gap,
-        "retry_after": again,
+        "retry_after": retry_seconds,
     }
-    return Response(told)
+    return Response(body)
 
 
 def _stream(page: FeedPage, again: int) -> HttpResponse:

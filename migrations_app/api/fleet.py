@@ -144,15 +144,15 @@ class SummaryView(Endpoint):
         """Clusters by stage and by what they wait for, and how much legacy is left."""
         query = query_params(request, NarrowedSerializer)
         page = fleet_page(FleetAsk(**narrowed(query)), now=timezone.now(), limit=1)
-        told = page.totals
+        totals = page.totals
         return Response(
             FleetSummarySerializer(
                 {
-                    "clusters": told.clusters,
-                    "stages": told.stages,
-                    "buckets": told.buckets,
-                    "legacy": told.legacy,
-                    "legacy_exact": told.legacy_exact,
+                    "clusters": totals.clusters,
+                    "stages": totals.stages,
+                    "buckets": totals.buckets,
+                    "legacy": totals.legacy,
+                    "legacy_exact": totals.legacy_exact,
                     "environments": page.environments,
                 }
             ).data
@@ -249,9 +249,9 @@ class SavedViewsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Keeps a view."""
-        made = keep_view(person(request).pk, **body_params(request, NewViewSerializer))
-        answer = Response(ViewShownSerializer(view_of(made, person_id=person(request).pk)).data, status=201)
-        answer["Location"] = reverse("api-fleet-view", kwargs={"id": made}, request=request)
+        view_id = keep_view(person(request).pk, **body_params(request, NewViewSerializer))
+        answer = Response(ViewShownSerializer(view_of(view_id, person_id=person(request).pk)).data, status=201)
+        answer["Location"] = reverse("api-fleet-view", kwargs={"id": view_id}, request=request)
         return answer
 
 

@@ -84,11 +84,11 @@ class GroupsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a group without clusters."""
-        said = body_params(request, NewGroupSerializer)
-        made = groups.make_group(said["name"], interval=said["interval_seconds"])
-        answer = _shown(made)
+        body = body_params(request, NewGroupSerializer)
+        group_id = groups.make_group(body["name"], interval=body["interval_seconds"])
+        answer = _group_answer(group_id)
         answer.status_code = 201
-        answer["Location"] = reverse("api-group", kwargs={"id": made}, request=request)
+        answer["Location"] = reverse("api-group", kwargs={"id": group_id}, request=request)
         return answer
 
 
@@ -105,17 +105,17 @@ class GroupView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The group with its ETag."""
         query_params(request, StrictSerializer)
-        return _shown(id)
+        return _group_answer(id)
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes name or interval, if nobody else did so meanwhile."""
         row = group_of(id)
         etags.require_match(request, etags.of_version(row.version))
-        said = {"name": row.name, "interval_seconds": row.interval_seconds} | body_params(
+        body = {"name": row.name, "interval_seconds": row.interval_seconds} | body_params(
             request, GroupChangeSerializer, partial=True
         )
-        groups.change_group(id, name=said["name"], interval=said["interval_seconds"], version=row.version)
-        return _shown(id)
+        groups.change_group(id, name=body["name"], interval=body["interval_seconds"], version=row.version)
+        return _group_answer(id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Removes the group with the roles over it, and revokes its waivers. Its clusters stay."""
@@ -142,9 +142,9 @@ class GroupMembersView(Endpoint):
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts clusters in and takes clusters out; what is so already stays so."""
-        said = body_params(request, MovedSerializer)
-        groups.put_in(id, said["add"])
-        groups.take_out(id, said["remove"])
+        body = body_params(request, MovedSerializer)
+        groups.put_in(id, body["add"])
+        groups.take_out(id, body["remove"])
         return _members(id)
 
 
@@ -155,7 +155,7 @@ def _members(group_id: uuid.UUID) -> Response:
     return answer
 
 
-def _shown(group_id: uuid.UUID) -> Response:
+def _group_answer(group_id: uuid.UUID) -> Response:
     row = group_of(group_id)
     answer = Response(GroupShownSerializer(row).data)
     answer["ETag"] = etags.of_version(row.version)

@@ -79,23 +79,23 @@ class WithoutDoubles(StrictJsonParser):
     ) -> Any:  # noqa: ANN401 - plain JSON
         """Plain JSON. Raises ParseError naming the element."""
         body = stream.read()
-        found = super().parse(io.BytesIO(body), media_type, parser_context)
+        document = super().parse(io.BytesIO(body), media_type, parser_context)
         try:
-            parse_json(body, pairs=_once)
+            parse_json(body, pairs=_without_doubles)
         except NestedTooDeep:
             raise ParseError("the body is nested too deeply") from None
-        except ValueError as wrong:  # also for numbers of thousands of digits
-            raise ParseError(f"the body cannot be used: {wrong}") from None
-        return found
+        except ValueError as error:  # also for numbers of thousands of digits
+            raise ParseError(f"the body cannot be used: {error}") from None
+        return document
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    elements = dict(pairs)
+    if len(elements) < len(pairs):
         names = [name for name, _ in pairs]
         doubled = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the element {doubled[:60]!r} stands twice in one object")
-    return found
+    return elements
 
 
 @extend_schema_field({"anyOf": [_POLICY, _NAMED]})
@@ -280,67 +280,69 @@ class EvaluationsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """What policies lack for a release of Karpenter, as `karpdash iam` says it, and what closes the gaps."""
-        said = body_params(request, NewEvaluationSerializer)
-        question = _asked(said)
-        with _about("release"):
+        body = body_params(request, NewEvaluationSerializer)
+        question = _request_of(body)
+        with _at_field("release"):
             answer = evaluate_request(question)
         added = remedy(answer.report, answer.site, policies=answer.policies)
-        remedies = [_written(added, form, version=said["module_version"]) for form in dict.fromkeys(said["remedies"])]
+        remedies = [
+            _remedy_body(added, form, version=body["module_version"]) for form in dict.fromkeys(body["remedies"])
+        ]
         return Response(
             answer.report.as_json()
             | {
                 "names": _names(answer),
                 "remarks": [*answer.odd, *added.remarks()],
                 "remedies": remedies,
-                "removable": _removable(answer) if said["after_hop"] else None,
+                "removable": _removable(answer) if body["after_hop"] else None,
             }
         )
 
 
-def _asked(said: dict[str, Any]) -> EvaluationRequest:
-    documents, boundary = said["policies"], said["boundary"]
+def _request_of(body: dict[str, Any]) -> EvaluationRequest:
+    documents, boundary = body["policies"], body["boundary"]
     if sum(len(text) for _, text in (*documents, *([boundary] if boundary else []))) > MOST_CHARACTERS:
         _refuse("policies", f"more than {MOST_CHARACTERS:,} characters in all; a role holds fewer", code="too_large")
     question = EvaluationRequest(
-        release=said["release"],
-        policies=tuple(_parsed(text, name, field="policies", place=n) for n, (name, text) in enumerate(documents)),
-        boundary=(_parsed(boundary[1], boundary[0], field="boundary"),) if boundary else None,
-        **{name: said.get(name, "") for name in NAMES},
-        node_role=tuple(said.get("node_roles", ())),
-        tag=tuple(said.get("tags", ())),
-        turned_on=frozenset(map(Feature, said.get("with_settings", ()))),
-        turned_off=frozenset(map(Feature, said.get("without_settings", ()))),
+        release=body["release"],
+        policies=tuple(_policy_of(text, name, field="policies", place=n) for n, (name, text) in enumerate(documents)),
+        boundary=(_policy_of(boundary[1], boundary[0], field="boundary"),) if boundary else None,
+        **{name: body.get(name, "") for name in NAMES},
+        node_role=tuple(body.get("node_roles", ())),
+        tag=tuple(body.get("tags", ())),
+        turned_on=frozenset(map(Feature, body.get("with_settings", ()))),
+        turned_off=frozenset(map(Feature, body.get("without_settings", ()))),
     )
     for name, _ in question.wrong():
         _refuse({"node_role": "node_roles", "tag": "tags"}.get(name, name), "Not in the form wanted.", code="invalid")
     return question
 
 
-def _parsed(text: str, name: str, *, field: str, place: int | None = None) -> IamPolicy:
+def _policy_of(text: str, name: str, *, field: str, place: int | None = None) -> IamPolicy:
     """The document; what is wrong with it is said of its place in the body."""
     own = field if place is None else f"{field}[{place}]"
     try:
         return parse_policy(text, name=name or own)
-    except InvalidInput as wrong:
-        told = [ErrorDetail(str(wrong), code=wrong.code)]
-        raise ValidationError({field: told if place is None else {str(place): told}}) from None
+    except InvalidInput as error:
+        details = [ErrorDetail(str(error), code=error.code)]
+        raise ValidationError({field: details if place is None else {str(place): details}}) from None
 
 
 @contextmanager
-def _about(field: str) -> Iterator[None]:
+def _at_field(field: str) -> Iterator[None]:
     """What goes wrong inside is said of that field."""
     try:
         yield
-    except InvalidInput as wrong:
-        _refuse(field, str(wrong), code=wrong.code)
+    except InvalidInput as error:
+        _refuse(field, str(error), code=error.code)
 
 
-def _refuse(field: str, why: str, *, code: str) -> NoReturn:
-    raise ValidationError({field: [ErrorDetail(why, code=code)]})
+def _refuse(field: str, reason: str, *, code: str) -> NoReturn:
+    raise ValidationError({field: [ErrorDetail(reason, code=code)]})
 
 
-def _written(added: PolicyRemedy, form: Form, *, version: str) -> dict[str, Any]:
-    with _about("module_version" if form == "module" else "remedies"):
+def _remedy_body(added: PolicyRemedy, form: Form, *, version: str) -> dict[str, Any]:
+    with _at_field("module_version" if form == "module" else "remedies"):
         documents = added.documents(form) if form in ("json", "merged") else ()
         text = added.text(form, version=version)
     return {"form": form, "text": text, "documents": list(documents)}

@@ -89,8 +89,8 @@ def _events(*, required: bool = True) -> serializers.ListField:
 
 
 def _groups() -> serializers.ListField:
-    said = "Ids of groups of clusters; none: every cluster."
-    return serializers.ListField(child=serializers.UUIDField(), required=False, max_length=50, help_text=said)
+    description = "Ids of groups of clusters; none: every cluster."
+    return serializers.ListField(child=serializers.UUIDField(), required=False, max_length=50, help_text=description)
 
 
 class NewChannelSerializer(StrictSerializer):
@@ -134,13 +134,15 @@ class ChannelsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a channel; for a webhook the answer holds its secret, once."""
-        said = body_params(request, NewChannelSerializer)
-        wanted = ChannelSettings(**said | {"events": tuple(said["events"]), "groups": tuple(said.get("groups", ()))})
-        made = add_channel(wanted, by=request.user.get_username(), now=timezone.now())
-        row = channel_row(made.id)
-        answer = Response(ChannelRowSerializer(row).data | {"secret": made.secret.reveal()}, status=201)
+        body = body_params(request, NewChannelSerializer)
+        channel_settings = ChannelSettings(
+            **body | {"events": tuple(body["events"]), "groups": tuple(body.get("groups", ()))}
+        )
+        channel = add_channel(channel_settings, by=request.user.get_username(), now=timezone.now())
+        row = channel_row(channel.id)
+        answer = Response(ChannelRowSerializer(row).data | {"secret": channel.secret.reveal()}, status=201)
         answer["ETag"] = etags.of_version(row.version)
-        answer["Location"] = reverse("api-channel", kwargs={"id": made.id}, request=request)
+        answer["Location"] = reverse("api-channel", kwargs={"id": channel.id}, request=request)
         return answer
 
 
@@ -157,16 +159,16 @@ class ChannelView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The channel, without its address and secrets."""
         query_params(request, StrictSerializer)
-        return _shown(channel_row(id))
+        return _channel_answer(channel_row(id))
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes what is told, and nothing else."""
         row = channel_row(id)
         etags.require_match(request, etags.of_version(row.version))
-        said = body_params(request, ChannelChangeSerializer, partial=True)
-        said |= {name: tuple(said[name]) for name in ("events", "groups") if name in said}
-        change_channel(id, ChannelUpdate(**said), version=row.version)
-        return _shown(channel_row(id))
+        body = body_params(request, ChannelChangeSerializer, partial=True)
+        body |= {name: tuple(body[name]) for name in ("events", "groups") if name in body}
+        change_channel(id, ChannelUpdate(**body), version=row.version)
+        return _channel_answer(channel_row(id))
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Removes the channel with its log."""
@@ -202,14 +204,14 @@ class ChannelTestView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts a test message on its way; what came of it stands in the deliveries."""
         body_params(request, StrictSerializer)
-        made = send_test(id, by=request.user.get_username(), now=timezone.now())
+        delivery_id = send_test(id, by=request.user.get_username(), now=timezone.now())
         transaction.on_commit(partial(wake_channel, id))
-        answer = Response({"delivery": made}, status=202)
-        answer["Location"] = reverse("api-delivery", kwargs={"id": made}, request=request)
+        answer = Response({"delivery": delivery_id}, status=202)
+        answer["Location"] = reverse("api-delivery", kwargs={"id": delivery_id}, request=request)
         return answer
 
 
-def _shown(row: Row) -> Response:
+def _channel_answer(row: Row) -> Response:
     answer = Response(ChannelRowSerializer(row).data)
     answer["ETag"] = etags.of_version(row.version)
     return answer

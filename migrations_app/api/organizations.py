@@ -173,10 +173,10 @@ class OrganizationsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Makes an external id, and the templates of the roles that it opens. Nothing in AWS is read or changed."""
-        said = body_params(request, NewOrganizationSerializer)
-        made = register_organization(NewOrganization(**said, by=request.user.get_username()))
-        answer = _shown(made, status=201)
-        answer["Location"] = reverse("api-aws-organization", kwargs={"id": made}, request=request)
+        body = body_params(request, NewOrganizationSerializer)
+        organization_id = register_organization(NewOrganization(**body, by=request.user.get_username()))
+        answer = _organization_answer(organization_id, status=201)
+        answer["Location"] = reverse("api-aws-organization", kwargs={"id": organization_id}, request=request)
         return answer
 
 
@@ -192,7 +192,7 @@ class OrganizationView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Its roles, its accounts, and what changed since its clusters were registered."""
         query_params(request, StrictSerializer)
-        return _shown(id)
+        return _organization_answer(id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets an organization without registered clusters. The roles in AWS stay."""
@@ -211,7 +211,7 @@ class OrganizationLookView(Endpoint):
         """Lists its accounts and clusters anew; a worker does it, and `looking` tells when it has ended."""
         request_look(id, by=request.user.get_username())
         transaction.on_commit(partial(wake_look, id))
-        return _shown(id, status=202)
+        return _organization_answer(id, status=202)
 
 
 class OrganizationClustersView(Endpoint):
@@ -241,28 +241,28 @@ class OrganizationClustersView(Endpoint):
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Registers the clusters and queues their first scans; if one of them cannot be registered, none is."""
-        said = body_params(request, ChosenClustersSerializer)
-        names = {cluster["arn"]: cluster["name"] for cluster in said["clusters"]}
-        if len(names) < len(said["clusters"]):
+        body = body_params(request, ChosenClustersSerializer)
+        names = {cluster["arn"]: cluster["name"] for cluster in body["clusters"]}
+        if len(names) < len(body["clusters"]):
             raise InvalidInput("a cluster is named twice", where="clusters")
         by = request.user.get_username()
-        details = Details(name="", environment=said["environment"], target=said["target"], by=by)
+        details = Details(name="", environment=body["environment"], target=body["target"], by=by)
         with transaction.atomic():
-            made = register_listed(id, names, details=details)
-            scans = {arn: request_scan(made[arn], by=by, waits=True).scan_id for arn in names}
+            cluster_ids = register_listed(id, names, details=details)
+            scans = {arn: request_scan(cluster_ids[arn], by=by, waits=True).scan_id for arn in names}
         for scan_id in scans.values():
             transaction.on_commit(partial(wake, scan_id))
-        rows = [{"arn": arn, "id": made[arn], "scan": scans[arn]} for arn in names]
+        rows = [{"arn": arn, "id": cluster_ids[arn], "scan": scans[arn]} for arn in names]
         return Response(ChosenClustersAnswerSerializer({"clusters": rows}).data, status=201)
 
 
-def _shown(organization_id: uuid.UUID, *, status: int = 200) -> Response:
+def _organization_answer(organization_id: uuid.UUID, *, status: int = 200) -> Response:
     detail = organization_detail(organization_id)
     row = found_organization(organization_id)
-    whole = OrganizationShownSerializer(detail.row).data | {
+    values = OrganizationShownSerializer(detail.row).data | {
         "accounts": ListedAccountSerializer(detail.accounts, many=True).data,
         "drift": {"new": len(detail.drift.new), "gone": list(detail.drift.gone), "unread": list(detail.drift.unread)},
         "cloudformation": cloudformation_template(row),
         "terraform": terraform_document(row),
     }
-    return Response(whole, status=status)
+    return Response(values, status=status)

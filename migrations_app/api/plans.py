@@ -136,7 +136,7 @@ def asking(request: Request) -> Person:
 
 def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
     """The plan with its ETag."""
-    told = {
+    values = {
         **line_of(detail),
         "parameters": detail.parameters,
         "plan": msgspec.to_builtins(detail.plan) if detail.plan else None,
@@ -145,12 +145,12 @@ def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
         "agreed": detail.approvals,
         "exports": detail.exports,
     }
-    return _tagged(PlanWholeSerializer(told), detail, status=status)
+    return _tagged(PlanWholeSerializer(values), detail, status=status)
 
 
 def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
     """The rollout with its ETag."""
-    told = {
+    values = {
         **line_of(detail),
         "needed": detail.needed,
         "agreed": detail.approvals,
@@ -162,7 +162,7 @@ def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
         "skipped_nodes": detail.skipped_nodes,
         "picture": msgspec.to_builtins(detail.picture) if detail.picture else None,
     }
-    return _tagged(RolloutWholeSerializer(told), detail, status=status)
+    return _tagged(RolloutWholeSerializer(values), detail, status=status)
 
 
 def line_of(detail: RolloutDetail) -> dict[str, Any]:
@@ -218,17 +218,17 @@ class PlansView(Endpoint):
     @keyed
     def post(self, request: Request) -> Response:
         """Stores a draft; a worker takes a fresh look at the cluster and works the plan out. Nothing is changed."""
-        said = body_params(request, NewPlanSerializer)
-        wanted = RolloutRequest(
-            action=said["action"], parameters=said["parameters"], ticket=said["ticket"], note=said["note"]
+        body = body_params(request, NewPlanSerializer)
+        rollout_request = RolloutRequest(
+            action=body["action"], parameters=body["parameters"], ticket=body["ticket"], note=body["note"]
         )
-        head = cluster_head(said["cluster"], now=timezone.now())
-        if held := reason_disabled(may_prepare=True, source=head.source, looks_only=looks_only()):
-            raise Conflict(held, code="read_only")
-        made = draft(said["cluster"], wanted, by=actor(), person=asking(request))
-        transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
-        answer = plan_answer(rollout_detail(made), status=202)
-        answer["Location"] = reverse("api-plan", kwargs={"id": made}, request=request)
+        head = cluster_head(body["cluster"], now=timezone.now())
+        if refusal := reason_disabled(may_prepare=True, source=head.source, looks_only=looks_only()):
+            raise Conflict(refusal, code="read_only")
+        rollout_id = draft(body["cluster"], rollout_request, by=actor(), person=asking(request))
+        transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
+        answer = plan_answer(rollout_detail(rollout_id), status=202)
+        answer["Location"] = reverse("api-plan", kwargs={"id": rollout_id}, request=request)
         return answer
 
 
@@ -257,10 +257,10 @@ class PlanAskView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Freezes the preview and asks for approval; a plan that the policy asks nobody about is approved at once."""
-        said = body_params(request, AskingSerializer)
+        body = body_params(request, AskingSerializer)
         row = rollout_row(id)
         etags.require_match(request, etags.of_version(row.version))
-        approvals.ask(id, asking(request), by=actor(), version=row.version, typed=said["typed"])
+        approvals.ask(id, asking(request), by=actor(), version=row.version, typed=body["typed"])
         return plan_answer(rollout_detail(id))
 
 

@@ -130,11 +130,11 @@ class DefaultPolicyView(Endpoint):
     def get(self, request: Request) -> Response:
         """The policy with its ETag."""
         query_params(request, StrictSerializer)
-        return _shown(None)
+        return _policy_answer(None)
 
     def put(self, request: Request) -> Response:
         """Replaces it. Plans made before it do not start any more."""
-        return _changed(request, None)
+        return _change(request, None)
 
 
 class ClusterPolicyView(Endpoint):
@@ -152,12 +152,12 @@ class ClusterPolicyView(Endpoint):
         """Its own, or that of all."""
         query_params(request, StrictSerializer)
         cluster_head(id, now=timezone.now())
-        return _shown(id)
+        return _policy_answer(id)
 
     def put(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Gives the cluster a policy of its own, or replaces that."""
         cluster_head(id, now=timezone.now())
-        return _changed(request, id)
+        return _change(request, id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes its own policy away, so that it follows the default one. Plans made before do not start any more."""
@@ -191,31 +191,31 @@ class KillSwitchView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Stops everything at once. It is lifted by two people, in the browser."""
-        said = body_params(request, StoppingSerializer)
-        kill_switch.stop_everything(asking(request), why=said["why"], by=actor())
+        body = body_params(request, StoppingSerializer)
+        kill_switch.stop_everything(asking(request), why=body["why"], by=actor())
         return Response(SwitchShownSerializer(switch_now()).data)
 
 
-def _shown(cluster_id: uuid.UUID | None) -> Response:
+def _policy_answer(cluster_id: uuid.UUID | None) -> Response:
     row = policy_row(cluster_id)
     answer = Response(PolicyShownSerializer(row).data)
     answer["ETag"] = etags.of_version(row.version)
     return answer
 
 
-def _changed(request: Request, cluster_id: uuid.UUID | None) -> Response:
+def _change(request: Request, cluster_id: uuid.UUID | None) -> Response:
     version = policy_row(cluster_id).version
     etags.require_match(request, etags.of_version(version))
-    said = body_params(request, PolicyWantedSerializer)
+    body = body_params(request, PolicyWantedSerializer)
     rules = Rules(
-        approvals={risk: said["approvals"][risk] for risk in RISKS},
-        actions=tuple(said["actions"]),
-        windows=tuple(dict(window) for window in said["windows"]),
-        frozen=said["frozen"],
-        frozen_why=said["frozen_why"],
-        rehearsals=tuple(said["rehearsals"]),
-        campaigns_destroy=said["campaigns_destroy"],
-        **{name: said[name] for name in NUMBERS},
+        approvals={risk: body["approvals"][risk] for risk in RISKS},
+        actions=tuple(body["actions"]),
+        windows=tuple(dict(window) for window in body["windows"]),
+        frozen=body["frozen"],
+        frozen_why=body["frozen_why"],
+        rehearsals=tuple(body["rehearsals"]),
+        campaigns_destroy=body["campaigns_destroy"],
+        **{name: body[name] for name in NUMBERS},
     )
     change_policy(cluster_id, rules, person=asking(request), version=version, by=actor())
-    return _shown(cluster_id)
+    return _policy_answer(cluster_id)

@@ -115,10 +115,10 @@ class RolloutStartView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Begins an approved plan, once. Approvals of the owner of the token that starts do not count."""
-        said = body_params(request, StartingSerializer)
-        version = _matched(request, id)
-        lifecycle.start(id, asking(request), digest=said["digest"], by=actor(), version=version)
-        return _woken(id)
+        body = body_params(request, StartingSerializer)
+        version = _matched_version(request, id)
+        lifecycle.start(id, asking(request), digest=body["digest"], by=actor(), version=version)
+        return _wake_and_answer(id)
 
 
 class RolloutPauseView(Endpoint):
@@ -167,8 +167,8 @@ class RolloutResumeView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on with a paused rollout, under every guard of a start."""
         body_params(request, NothingSerializer)
-        lifecycle.resume(id, asking(request), by=actor(), version=_matched(request, id))
-        return _woken(id)
+        lifecycle.resume(id, asking(request), by=actor(), version=_matched_version(request, id))
+        return _wake_and_answer(id)
 
 
 class SkippingSerializer(StrictSerializer):
@@ -191,9 +191,9 @@ class RolloutSkipNodeView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Leaves out the node of a step that was not sent yet; it is named as skipped and never told as done."""
-        said, version = body_params(request, SkippingSerializer), _matched(request, id)
-        lifecycle.skip_node(id, asking(request), step=said["step"], reason=said["reason"], by=actor(), version=version)
-        return _woken(id)
+        body, version = body_params(request, SkippingSerializer), _matched_version(request, id)
+        lifecycle.skip_node(id, asking(request), step=body["step"], reason=body["reason"], by=actor(), version=version)
+        return _wake_and_answer(id)
 
 
 class RolloutRollBackView(Endpoint):
@@ -210,10 +210,10 @@ class RolloutRollBackView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Makes the plan that takes it back, with a preview and an approval of its own."""
         body_params(request, NothingSerializer)
-        made = roll_back(id, asking(request), by=actor(), version=_matched(request, id))
-        transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
-        answer = plan_answer(rollout_detail(made), status=202)
-        answer["Location"] = reverse("api-plan", kwargs={"id": made}, request=request)
+        rollout_id = roll_back(id, asking(request), by=actor(), version=_matched_version(request, id))
+        transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
+        answer = plan_answer(rollout_detail(rollout_id), status=202)
+        answer["Location"] = reverse("api-plan", kwargs={"id": rollout_id}, request=request)
         return answer
 
 
@@ -234,9 +234,9 @@ class RolloutEventsView(Endpoint):
         """What was sent and what came of it; ask again with If-None-Match, and a 304 says that nothing moved."""
         query = query_params(request, EventsQuerySerializer)
         row, picture = rollout_row(id), picture_of(id)
-        told = {"state": row.state, "version": row.version, "wish": row.wish}
-        told |= {"picture": msgspec.to_builtins(picture) if picture else None}
-        body = EventsSerializer({**told, "results": journal_of(id, limit=query["limit"])}).data
+        fields = {"state": row.state, "version": row.version, "wish": row.wish}
+        fields |= {"picture": msgspec.to_builtins(picture) if picture else None}
+        body = EventsSerializer({**fields, "results": journal_of(id, limit=query["limit"])}).data
         tag = etags.of_bytes(msgspec.json.encode(body))
         answer = Response(status=304) if etags.unchanged(request, tag) else Response(body)
         answer["ETag"] = tag
@@ -260,7 +260,7 @@ class RolloutExportsView(Endpoint):
         return HttpResponse(text, content_type=f"{YAML}; charset=utf-8")
 
 
-def _matched(request: Request, rollout_id: uuid.UUID) -> int:
+def _matched_version(request: Request, rollout_id: uuid.UUID) -> int:
     """The version that the client has read. Raises Problem."""
     version = rollout_row(rollout_id).version
     etags.require_match(request, etags.of_version(version))
@@ -269,10 +269,10 @@ def _matched(request: Request, rollout_id: uuid.UUID) -> int:
 
 def _stopped(request: Request, rollout_id: uuid.UUID, *, stop: Callable[..., Any]) -> Response:
     body_params(request, NothingSerializer)
-    stop(rollout_id, asking(request), by=actor(), version=_matched(request, rollout_id))
+    stop(rollout_id, asking(request), by=actor(), version=_matched_version(request, rollout_id))
     return rollout_answer(rollout_detail(rollout_id), status=202)
 
 
-def _woken(rollout_id: uuid.UUID) -> Response:
+def _wake_and_answer(rollout_id: uuid.UUID) -> Response:
     transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
     return rollout_answer(rollout_detail(rollout_id), status=202)

@@ -70,10 +70,10 @@ class ClusterActionsView(Endpoint):
         query_params(request, StrictSerializer)
         head = cluster_head(id, now=timezone.now())
         report = report_of(head.snapshot.id) if head.snapshot else None
-        held = reason_disabled(may_prepare=_may_prepare(request), source=head.source, looks_only=looks_only())
+        refusal = reason_disabled(may_prepare=_may_prepare(request), source=head.source, looks_only=looks_only())
         by_delivery = controller_upgrades_allowed(id, action=UPGRADE_DELIVERY)
-        told = offers(report, held=held, by_helm=controller_upgrades_allowed(id), by_delivery=by_delivery)
-        rows = [msgspec.to_builtins(offer) | {"parameters": _parameters(offer.action_id)} for offer in told]
+        action_offers = offers(report, held=refusal, by_helm=controller_upgrades_allowed(id), by_delivery=by_delivery)
+        rows = [msgspec.to_builtins(offer) | {"parameters": _parameters(offer.action_id)} for offer in action_offers]
         return Response(ActionOffersSerializer({"snapshot": head.snapshot and head.snapshot.id, "results": rows}).data)
 
 
@@ -134,9 +134,9 @@ class ClusterPlanView(Endpoint):
         newest = newest_runbook(id, kubernetes=query.get("kubernetes", ""))
         plan = _of_hop(newest.plan, query["hop"]) if "hop" in query else newest.plan
         plan = plan_by_tool(plan, tool_asked(request, query))
-        kind = _KINDS.get(query.get("format", "")) or _accepted(request)
+        kind = _KINDS.get(query.get("format", "")) or _accepted_format(request)
         kind = TYPED if (kind, query["schema"]) == (JSON, "2") else kind
-        body = _written(plan, kind)
+        body = _document(plan, kind)
         tag = etags.of_bytes(body)
         same = etags.unchanged(request, tag)
         answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=f"{kind}; charset=utf-8")
@@ -181,21 +181,21 @@ class ClusterValuesView(Endpoint):
         return Response(ChartHopsSerializer({"results": charts}).data)
 
 
-def _written(plan: Runbook, kind: str) -> bytes:
+def _document(plan: Runbook, kind: str) -> bytes:
     if kind in (JSON, TYPED):
         return msgspec.json.encode(published_plan(plan) if kind == JSON else typed_plan(plan))
     text = plan_markdown.render(plan) if kind == MARKDOWN else plan_table.render(plan)
     return text.encode()
 
 
-def _accepted(request: Request) -> str:
+def _accepted_format(request: Request) -> str:
     """Markdown for who asks for it and not for JSON."""
-    given = request.headers.get("Accept", "")
-    return MARKDOWN if MARKDOWN in given and JSON not in given else JSON
+    header = request.headers.get("Accept", "")
+    return MARKDOWN if MARKDOWN in header and JSON not in header else JSON
 
 
 def _of_hop(plan: Runbook, hop: str) -> Runbook:
-    kept = tuple(runbook_hop for runbook_hop in plan.hops if runbook_hop.lands.hop == hop)
-    if not kept:
+    hops = tuple(runbook_hop for runbook_hop in plan.hops if runbook_hop.lands.hop == hop)
+    if not hops:
         raise ValidationError({"hop": [ErrorDetail("Not a hop of the path.", code="unknown_hop")]})
-    return msgspec.structs.replace(plan, hops=kept)
+    return msgspec.structs.replace(plan, hops=hops)

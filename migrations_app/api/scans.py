@@ -245,7 +245,7 @@ class SnapshotView(Endpoint):
         ETag is of the bytes."""
         query = query_params(request, PlannedSerializer)
         report = report_of(id, kubernetes=query.get("kubernetes", ""))
-        return _whole(request, msgspec.json.encode(published(report)), kind="application/json")
+        return _cached_answer(request, msgspec.json.encode(published(report)), kind="application/json")
 
 
 class FindingEvidenceSerializer(StructSerializer):
@@ -313,7 +313,7 @@ class SnapshotSarifView(Endpoint):
         """The report as SARIF 2.1.0; a waived failure is a suppressed result, with its words as the justification."""
         query = query_params(request, PlannedSerializer)
         report = report_of(id, kubernetes=query.get("kubernetes", ""))
-        return _whole(request, sarif.render(report).encode(), kind=SARIF)
+        return _cached_answer(request, sarif.render(report).encode(), kind=SARIF)
 
 
 class SnapshotExportQuerySerializer(PlannedSerializer, ToolQuerySerializer):
@@ -345,8 +345,8 @@ class SnapshotExportView(Endpoint):
         query = query_params(request, SnapshotExportQuerySerializer)
         kind, render = FORMS[query["form"]]
         report = report_of(id, kubernetes=query.get("kubernetes", ""))
-        told = report_by_tool(report, tool_asked(request, query))
-        answer = _whole(request, render(told).encode(), kind=kind)
+        tool_report = report_by_tool(report, tool_asked(request, query))
+        answer = _cached_answer(request, render(tool_report).encode(), kind=kind)
         answer["Cache-Control"] = "private, no-cache"  # another tool may be preferred at any time
         return answer
 
@@ -374,7 +374,7 @@ class SnapshotNodesView(Endpoint):
         return page_answer(request, page, shape=NodeRowSerializer)
 
 
-def _whole(request: Request, body: bytes, *, kind: str) -> HttpResponse:
+def _cached_answer(request: Request, body: bytes, *, kind: str) -> HttpResponse:
     """The bytes with their ETag, or a 304."""
     tag = etags.of_bytes(body)
     same = etags.unchanged(request, tag)

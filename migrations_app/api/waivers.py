@@ -77,9 +77,11 @@ class WaiversView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Accepts a failing check. It stays visible as waived, and fails again when the waiver ends."""
-        made = waive(WaiverRequest(**body_params(request, NewWaiverSerializer)), asking(request), now=timezone.now())
-        answer = Response(WaiverRowSerializer(waiver_of(made, now=timezone.now())).data, status=201)
-        answer["Location"] = reverse("api-waiver", kwargs={"id": made}, request=request)
+        waiver_id = waive(
+            WaiverRequest(**body_params(request, NewWaiverSerializer)), asking(request), now=timezone.now()
+        )
+        answer = Response(WaiverRowSerializer(waiver_of(waiver_id, now=timezone.now())).data, status=201)
+        answer["Location"] = reverse("api-waiver", kwargs={"id": waiver_id}, request=request)
         return answer
 
 

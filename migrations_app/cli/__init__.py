@@ -92,22 +92,22 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
         flush()
     except SystemExit as stop:  # argparse has printed its message
         return stop.code if isinstance(stop.code, int) else Exit.USAGE
-    except KarpdashError as wrong:
-        print_error(name, str(wrong))
-        return Exit.COULD_NOT_LOOK if isinstance(wrong, ReadError) else Exit.USAGE
+    except KarpdashError as error:
+        print_error(name, str(error))
+        return Exit.COULD_NOT_LOOK if isinstance(error, ReadError) else Exit.USAGE
     except KeyboardInterrupt:
         print_error(name, "stopped")
         return Exit.INTERRUPTED
     except BrokenPipeError:
         _forget_output()
         return Exit.READER_GONE
-    except OSError as wrong:
-        if wrong.errno not in NO_ROOM:
+    except OSError as error:
+        if error.errno not in NO_ROOM:
             raise
-        where = f"{wrong.filename}: " if wrong.filename else ""
+        where = f"{error.filename}: " if error.filename else ""
         if not where:  # stdout itself
             _forget_output()
-        print_error(name, f"{where}the result cannot be written: {wrong.strerror}")
+        print_error(name, f"{where}the result cannot be written: {error.strerror}")
         return Exit.CANNOT_WRITE
     return code
 

@@ -87,7 +87,7 @@ def _manifest(options: argparse.Namespace) -> str:
     for name in ("image", "namespace", "release_namespace", "ca_config_map"):
         if not _WORD.fullmatch(getattr(options, name) or "none"):
             raise InvalidInput("is no name that a manifest can hold", where=f"--{name.replace('_', '-')}")
-    wanted = AgentInstallation(
+    installation = AgentInstallation(
         server=checked_url(options.server),
         image=options.image,
         namespace=options.namespace,
@@ -97,7 +97,7 @@ def _manifest(options: argparse.Namespace) -> str:
         actions=all_actions() if options.act else (),
         helm_in=options.upgrade_controller,
     )
-    return agent_manifest(wanted)
+    return agent_manifest(installation)
 
 
 def _check_helm(options: argparse.Namespace) -> None:
@@ -123,8 +123,12 @@ def _agent(options: argparse.Namespace) -> "Agent":
     if options.context and not options.kubeconfig:
         raise InvalidInput("goes with --kubeconfig only", where="--context")
     server = ServerLink(options.server, _token(options.token_file), ca_file=options.ca_file)
-    said = reachable()
-    reach = OutboundPolicy(allow_loopback=said.allow_loopback, allow_private=said.allow_private, allowed=said.allowed)
+    reachable_addresses = reachable()
+    reach = OutboundPolicy(
+        allow_loopback=reachable_addresses.allow_loopback,
+        allow_private=reachable_addresses.allow_private,
+        allowed=reachable_addresses.allowed,
+    )
     target = ApiTarget(lambda: _connection(options), reach=reach, limits=DEFAULT)
     return Agent(
         server,
@@ -154,8 +158,8 @@ def _token(path: Path) -> Secret:
 def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as wrong:
-        raise InvalidInput(f"cannot be read: {wrong.strerror}", where=str(path)) from None
+    except OSError as error:
+        raise InvalidInput(f"cannot be read: {error.strerror}", where=str(path)) from None
 
 
 def _say(line: str) -> None:

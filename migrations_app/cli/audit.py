@@ -16,8 +16,8 @@ def run(argv: list[str]) -> int:
     options = make_parser().parse_args(argv)
     try:
         return int(options.do(options))
-    except audit_verify.UnusableInput as wrong:
-        raise InvalidInput(str(wrong)) from None
+    except audit_verify.UnusableInput as error:
+        raise InvalidInput(str(error)) from None
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -48,18 +48,18 @@ def make_parser() -> argparse.ArgumentParser:
 def _verify(options: argparse.Namespace) -> int:
     verdict = audit_verify.verify_files(options) if options.files else _verify_live(options)
     show(audit_verify.said(verdict, output=options.output))
-    guarded = bool(options.files) or _guarded()
+    guarded = bool(options.files) or _guards_in_place()
     return Exit.READY if verdict.ok and guarded else Exit.FINDINGS
 
 
-def _guarded() -> bool:
+def _guards_in_place() -> bool:
     """Whether the database still refuses changes of the log; names what is missing."""
     from migrations_app.use_cases.audit.guards import missing_guards
 
-    gone = missing_guards()
-    if gone:
-        print_note(f"these triggers of the database are gone, so that events could be changed: {', '.join(gone)}")
-    return not gone
+    missing = missing_guards()
+    if missing:
+        print_note(f"these triggers of the database are gone, so that events could be changed: {', '.join(missing)}")
+    return not missing
 
 
 def _verify_live(options: argparse.Namespace) -> audit_verify.ChainVerdict:
@@ -80,17 +80,17 @@ def _export(options: argparse.Namespace) -> int:
 
     if options.first < 1 or (options.last is not None and options.last < options.first):
         raise InvalidInput("events are counted from 1, and --to does not come before --from", where="--from")
-    return _written(export_lines(AuditAsk(first=options.first, last=options.last)), options.output)
+    return _write(export_lines(AuditAsk(first=options.first, last=options.last)), options.output)
 
 
 def _checkpoints(options: argparse.Namespace) -> int:
     setup_django()
     from migrations_app.use_cases.audit.proof import checkpoint_lines
 
-    return _written(checkpoint_lines(), options.output)
+    return _write(checkpoint_lines(), options.output)
 
 
-def _written(lines: Iterable[bytes], path: Path | None) -> int:
+def _write(lines: Iterable[bytes], path: Path | None) -> int:
     if path is None:
         for line in lines:
             show(line.decode("ascii"))
@@ -115,9 +115,9 @@ def _seal(options: argparse.Namespace) -> int:
     from migrations_app.use_cases.audit.archive import seal
 
     with at_terminal():
-        made = seal(options.folder)
-    print_note(f"events {made.first} to {made.last}, sealed by {made.checkpoints.name}; nothing was deleted")
-    show(f"{made.file}\n")
+        archive = seal(options.folder)
+    print_note(f"events {archive.first} to {archive.last}, sealed by {archive.checkpoints.name}; nothing was deleted")
+    show(f"{archive.file}\n")
     return Exit.READY
 
 

@@ -15,7 +15,7 @@ def run(argv: list[str]) -> int:
     options = make_parser().parse_args(argv)
     try:
         with Progress() as progress:
-            made = bundle_kubeconfig(
+            bundle = bundle_kubeconfig(
                 options.kubeconfig,
                 context=options.context,
                 out=options.output,
@@ -25,8 +25,8 @@ def run(argv: list[str]) -> int:
             )
     except AddressRefused as refused:
         raise with_hint(refused) from None
-    print_note(f"wrote {options.output}: {made.objects} objects, {made.size} bytes")
-    for line in made.unseen:
+    print_note(f"wrote {options.output}: {bundle.objects} objects, {bundle.size} bytes")
+    for line in bundle.unseen:
         print_note(f"not read: {line}")
     return Exit.READY
 

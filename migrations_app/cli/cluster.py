@@ -142,8 +142,8 @@ def _read(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             body = file.read(LARGEST + 1)
-    except OSError as wrong:
-        raise InvalidInput(f"cannot be read: {wrong.strerror}", where=str(path)) from None
+    except OSError as error:
+        raise InvalidInput(f"cannot be read: {error.strerror}", where=str(path)) from None
     if len(body) > LARGEST:
         raise InvalidInput(f"larger than {LARGEST} bytes", where=str(path))
     return body

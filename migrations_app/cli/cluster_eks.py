@@ -51,8 +51,8 @@ def add(options: argparse.Namespace, details: "Details") -> int:
         if not options.no_test and not _answers(eks_registration.try_eks(text, role_arn=options.role_arn, by=BY)):
             return Exit.COULD_NOT_LOOK
         show(f"{eks_registration.register_eks(text, details, role_arn=options.role_arn)}\n")
-    except InvalidInput as wrong:
-        raise _named(wrong) from None
+    except InvalidInput as error:
+        raise _with_option(error) from None
     return Exit.READY
 
 
@@ -60,34 +60,34 @@ def _aws(options: argparse.Namespace) -> int:
     from migrations_app.queries.fleet.all_clusters import cluster_named
     from migrations_app.use_cases.clusters import eks_registration
 
-    found = cluster_named(options.name)
+    cluster_id = cluster_named(options.name)
     if options.forget:
-        eks_registration.remove_access(found)
+        eks_registration.remove_access(cluster_id)
         print_note(f"forgot the role of {options.name}")
         return Exit.READY
     if not options.eks:
-        return _show_kept(found)
+        return _show_access(cluster_id)
     if not _is_second(options):
         again = f"karpdash cluster aws {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
         return _first(options, again=again)
-    return _set(options, found)
+    return _set(options, cluster_id)
 
 
-def _set(options: argparse.Namespace, found: "uuid.UUID") -> int:
+def _set(options: argparse.Namespace, cluster_id: "uuid.UUID") -> int:
     from migrations_app.use_cases.clusters import eks_registration
 
     try:
-        eks_registration.set_access(found, _draft_text(options), role_arn=options.role_arn, by=BY)
-    except InvalidInput as wrong:
-        raise _named(wrong) from None
+        eks_registration.set_access(cluster_id, _draft_text(options), role_arn=options.role_arn, by=BY)
+    except InvalidInput as error:
+        raise _with_option(error) from None
     print_note(f"the role is guarded and kept; scans of {options.name} read its AWS account")
     return Exit.READY
 
 
-def _show_kept(found: "uuid.UUID") -> int:
+def _show_access(cluster_id: "uuid.UUID") -> int:
     from migrations_app.queries.cluster.detail import cluster_head
 
-    head: ClusterHead = cluster_head(found, now=datetime.now(UTC))
+    head: ClusterHead = cluster_head(cluster_id, now=datetime.now(UTC))
     if not head.eks_arn:
         print_note("no way into an AWS account; --eks ARN makes an external id for one")
         return Exit.READY
@@ -108,8 +108,8 @@ def _first(options: argparse.Namespace, *, again: str) -> int:
 
     try:
         draft = draft_access(options.eks, region=options.region, by=BY)
-    except InvalidInput as wrong:
-        raise _named(wrong) from None
+    except InvalidInput as error:
+        raise _with_option(error) from None
     show(_document(draft))
     print_note(f"nothing is stored yet. Keep this output as FILE and, until {draft.expires_at:%Y-%m-%d %H:%M} UTC:")
     print_note("1. make an IAM role in the cluster's account with this trust_policy and this permissions_policy")
@@ -141,12 +141,15 @@ def _draft_text(options: argparse.Namespace) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InvalidInput("not what the first step printed", where=options.draft) from None
     try:
-        meant = read_draft(str(text), by=BY).place
-        wanted = read_place(options.eks, region=options.region or meant.region)
-    except InvalidInput as wrong:
-        raise _named(wrong) from None
-    if (wanted.region, wanted.cluster) != (meant.region, meant.cluster) or wanted.account not in ("", meant.account):
-        raise InvalidInput(f"was made for {meant.cluster} in {meant.region}", where="--draft")
+        draft_place = read_draft(str(text), by=BY).place
+        place = read_place(options.eks, region=options.region or draft_place.region)
+    except InvalidInput as error:
+        raise _with_option(error) from None
+    if (place.region, place.cluster) != (draft_place.region, draft_place.cluster) or place.account not in (
+        "",
+        draft_place.account,
+    ):
+        raise InvalidInput(f"was made for {draft_place.cluster} in {draft_place.region}", where="--draft")
     return str(text)
 
 
@@ -156,8 +159,8 @@ def _read(name: str) -> bytes:
     try:
         with Path(name).open("rb") as file:
             return file.read(LARGEST)
-    except OSError as wrong:
-        raise InvalidInput(f"cannot be read: {wrong.strerror}", where=name) from None
+    except OSError as error:
+        raise InvalidInput(f"cannot be read: {error.strerror}", where=name) from None
 
 
 def _answers(tried: "AccessTest") -> bool:
@@ -176,6 +179,6 @@ def _answers(tried: "AccessTest") -> bool:
     return True
 
 
-def _named(wrong: InvalidInput) -> InvalidInput:
+def _with_option(error: InvalidInput) -> InvalidInput:
     """The same error with the option in `where`."""
-    return InvalidInput(wrong.message, code=wrong.code, where=_OPTIONS.get(wrong.where, wrong.where))
+    return InvalidInput(error.message, code=error.code, where=_OPTIONS.get(error.where, error.where))

@@ -90,8 +90,8 @@ def _files(name: str, *, recursive: bool) -> Iterator[Path]:
             return
 
 
-def _unreadable(name: str, why: str) -> LocatedFinding:
-    return LocatedFinding(ConversionFinding("file-unreadable", "", "", (), why), name)
+def _unreadable(name: str, reason: str) -> LocatedFinding:
+    return LocatedFinding(ConversionFinding("file-unreadable", "", "", (), reason), name)
 
 
 def _read(path: Path) -> bytes:
@@ -121,7 +121,7 @@ def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, b
 
 def _printable(text: str) -> str:
     """The text on one line without control characters, since names come from untrusted files."""
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def finding_line(finding: LocatedFinding) -> str:

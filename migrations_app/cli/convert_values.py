@@ -25,8 +25,8 @@ def run_values(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int
     start, lands = (_release(parser, name=name, text=getattr(args, name)) for name in ("from", "to"))
     try:
         texts = [_read(name) for name in (*args.values, *(args.filename or ()))]
-    except OSError as wrong:
-        print_error(str(wrong.filename), wrong.strerror or "cannot be opened")
+    except OSError as error:
+        print_error(str(error.filename), error.strerror or "cannot be opened")
         return _UNUSABLE
     report = convert_files(texts, start=start, lands=lands, chart=args.chart)
     for finding in report.findings:
@@ -56,10 +56,10 @@ def _line(finding: ConversionFinding) -> str:
 
 def _put(report: ValuesReport, *, output: str, to: str | None) -> int:
     if to:
-        return _written(report, to)
+        return _write(report, to)
     if output == "yaml" and report.secret:
-        what = "a value is a secret, so nothing is printed; --out FILE writes the values to a file of your own"
-        secret = ConversionFinding("values-secret", "Values", "-", (), what)
+        message = "a value is a secret, so nothing is printed; --out FILE writes the values to a file of your own"
+        secret = ConversionFinding("values-secret", "Values", "-", (), message)
         print_note(_line(secret))
         return _DECIDE
     texts = {"yaml": report.text, "json": as_json(report), "table": "".join(f"{line}\n" for line in lines(report.rows))}
@@ -67,12 +67,12 @@ def _put(report: ValuesReport, *, output: str, to: str | None) -> int:
     return report.exit_code
 
 
-def _written(report: ValuesReport, to: str) -> int:
+def _write(report: ValuesReport, to: str) -> int:
     """Writes a new file that only its owner may read; one that is there already is left alone."""
     try:
         descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as wrong:
-        print_error(to, f"cannot be written: {wrong.strerror}")
+    except OSError as error:
+        print_error(to, f"cannot be written: {error.strerror}")
         return _UNUSABLE
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(report.text)

@@ -35,8 +35,8 @@ def setup_django() -> None:
         raise InvalidSetting(f"there is no database yet: {_HINT}", where=str(connection.settings_dict["NAME"]))
     try:
         tables = connection.introspection.table_names()
-    except DatabaseError as wrong:
-        raise InvalidSetting(f"the database does not answer ({type(wrong).__name__}): {_HINT}") from None
+    except DatabaseError as error:
+        raise InvalidSetting(f"the database does not answer ({type(error).__name__}): {_HINT}") from None
     if "migrations_app_cluster" not in tables:
         raise InvalidSetting(f"the database is empty: {_HINT}")
 

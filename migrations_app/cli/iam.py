@@ -25,7 +25,7 @@ def run(argv: list[str]) -> int:
     except SystemExit as stop:  # argparse has printed its message
         return stop.code if isinstance(stop.code, int) else 2
     except InvalidInput as error:
-        print(f"karpdash iam: {_shown(str(error))}", file=sys.stderr)
+        print(f"karpdash iam: {_escaped(str(error))}", file=sys.stderr)
         return 2
 
 
@@ -81,10 +81,10 @@ def _add_assumptions(parser: argparse.ArgumentParser) -> None:
 
 def _judge(options: argparse.Namespace) -> int:
     require_rows()
-    asked = _asked(options)
-    for name, value in asked.wrong():
+    question = _request_of(options)
+    for name, value in question.wrong():
         raise InvalidInput(f"{value[:60]!r} is not in the form wanted", where=f"--{name.replace('_', '-')}")
-    answer = evaluate_request(asked)
+    answer = evaluate_request(question)
     _say(f"{name.replace('_', ' ')} not told, read from the policies: {value}" for name, value in answer.read.items())
     _say(answer.odd)
     if options.remedy:
@@ -99,7 +99,7 @@ def _judge(options: argparse.Namespace) -> int:
     return 0 if answer.report.ok else 1
 
 
-def _asked(options: argparse.Namespace) -> EvaluationRequest:
+def _request_of(options: argparse.Namespace) -> EvaluationRequest:
     return EvaluationRequest(
         release=options.to,
         policies=tuple(policy for path in options.policy for policy in _read(path)),
@@ -159,14 +159,14 @@ def _entry(gap: Gap) -> list[str]:
         *(f"  cause: {cause}" for cause in gap.causes[:3]),
         *(f"  logged: {log}" for log in gap.logs),
     ]
-    return ["", *map(_shown, rows)]
+    return ["", *map(_escaped, rows)]
 
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        print(f"karpdash iam: {_shown(line)}", file=sys.stderr)
+        print(f"karpdash iam: {_escaped(line)}", file=sys.stderr)
 
 
-def _shown(text: str) -> str:
+def _escaped(text: str) -> str:
     """The text with control, bidi and invalid characters escaped, since names in files are untrusted."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

@@ -19,8 +19,8 @@ def run(argv: list[str]) -> int:
     options = make_parser().parse_args(argv)
     release = _release(options.to)
     findings = lint_texts(_texts(options.files), release)
-    for each in findings:
-        show(f"{plain(each.file)}:{each.line}: {each.code}: {plain(each.what)}\n")
+    for finding in findings:
+        show(f"{plain(finding.file)}:{finding.line}: {finding.code}: {plain(finding.what)}\n")
     return Exit.FINDINGS if findings else Exit.READY
 
 
@@ -39,17 +39,17 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _release(text: str) -> Release:
     """A release as it is written, or the newest patch of a minor."""
-    whole = parse(text)
-    row = releases.find(whole or parse_minor(text) or "")
+    exact = parse(text)
+    row = releases.find(exact or parse_minor(text) or "")
     if row is None:
         raise InvalidInput(f"{text[:40]!r} is no release that is known, such as 1.0 or 1.4.2", where="--to")
-    return whole or row.newest
+    return exact or row.newest
 
 
 def _texts(files: list[Path]) -> Iterator[tuple[str, bytes]]:
     for path in files:
         try:
             yield str(path), beginning(path, MOST_BYTES + 1)
-        except (OSError, ValueError) as wrong:
-            reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise InvalidInput(f"cannot be read: {reason}", where=str(path)) from None

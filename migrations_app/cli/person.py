@@ -53,9 +53,9 @@ def _list(_options: argparse.Namespace) -> int:
     from migrations_app.queries.accounts.people import accounts, grant_page
     from migrations_app.readiness.outputs.plain import plain
 
-    given = grant_page().rows
+    grant_rows = grant_page().rows
     for row in accounts():
-        grants = [grant_row for grant_row in given if grant_row.person == row.name or grant_row.team in row.teams]
+        grants = [grant_row for grant_row in grant_rows if grant_row.person == row.name or grant_row.team in row.teams]
         roles = ", ".join(f"{grant.role} over {grant.over_name or 'every cluster'}" for grant in grants)
         state = "" if row.active else "  closed"
         show(f"{plain(row.name):<20}  {'everything' if row.everything else plain(roles) or 'no role'}{state}\n")

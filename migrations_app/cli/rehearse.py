@@ -52,9 +52,9 @@ def make_parser() -> argparse.ArgumentParser:
     source.add_argument("--kubeconfig", metavar="FILE", type=Path, help="a live cluster, which is only read")
     source.add_argument("--cluster", metavar="NAME", help="a registered cluster, read afresh")
     parser.add_argument("--context", metavar="C", default="", help="context of the kubeconfig; else its current one")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--action", metavar="ID", help="such as roll_nodes or taint_and_drift")
-    what.add_argument(
+    subject = parser.add_mutually_exclusive_group(required=True)
+    subject.add_argument("--action", metavar="ID", help="such as roll_nodes or taint_and_drift")
+    subject.add_argument(
         "--to", metavar="HOP|RELEASE", help="the rollouts of every hop to there, such as 1.14, one after the other"
     )
     parser.add_argument(
@@ -154,10 +154,12 @@ def _parameter(text: str, action: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise InvalidInput(f"{text[:60]!r} is not NAME=VALUE", where="--set")
-    found = registry.find(action)
-    known = next((parameter for parameter in found.parameters if parameter.name == name), None) if found else None
-    if found is not None and known is None:
-        names = ", ".join(parameter.name for parameter in found.parameters) or "none"
+    definition = registry.find(action)
+    known = (
+        next((parameter for parameter in definition.parameters if parameter.name == name), None) if definition else None
+    )
+    if definition is not None and known is None:
+        names = ", ".join(parameter.name for parameter in definition.parameters) or "none"
         raise InvalidInput(f"{action} has no parameter {name[:60]!r}; it has {names}", where="--set")
     if known is not None and known.many:
         return name, [part for part in value.split(",") if part]

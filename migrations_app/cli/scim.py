@@ -53,9 +53,9 @@ def _revoke(options: argparse.Namespace) -> int:
     from migrations_app.use_cases.accounts.directory_tokens import revoke_provisioning_token
 
     try:
-        wanted = uuid.UUID(options.id)
-        revoke_provisioning_token(wanted, person=None)
+        token_id = uuid.UUID(options.id)
+        revoke_provisioning_token(token_id, person=None)
     except (ValueError, NotFound):
         raise InvalidInput("is the id of no token that is not revoked", where="id") from None
-    print_note(f"revoked {wanted}")
+    print_note(f"revoked {token_id}")
     return Exit.READY

@@ -61,10 +61,10 @@ def look(options: argparse.Namespace) -> "Scanned":
         )
     try:
         with Progress() as progress:
-            return _looked(options, progress)
-    except InvalidInput as wrong:
-        if wrong.code in one_off.TARGET_CODES:
-            raise InvalidInput(wrong.message, where="--to", code=wrong.code) from None
+            return _scan_source(options, progress)
+    except InvalidInput as error:
+        if error.code in one_off.TARGET_CODES:
+            raise InvalidInput(error.message, where="--to", code=error.code) from None
         raise
 
 
@@ -86,7 +86,7 @@ def with_hint(refused: AddressRefused) -> AddressRefused:
     return AddressRefused(refused.message + hint, code=refused.code, where=refused.where)
 
 
-def _looked(options: argparse.Namespace, progress: Progress) -> "Scanned":
+def _scan_source(options: argparse.Namespace, progress: Progress) -> "Scanned":
     from migrations_app.use_cases.scans import one_off
 
     policies = one_off.read_policies(options.iam_policy)
@@ -99,7 +99,7 @@ def _looked(options: argparse.Namespace, progress: Progress) -> "Scanned":
             on_part=progress.part,
         )
     if options.cluster:
-        return _registered(options, policies, progress=progress)
+        return _scan_registered(options, policies, progress=progress)
     try:
         return one_off.scan_kubeconfig(
             options.kubeconfig,
@@ -114,7 +114,7 @@ def _looked(options: argparse.Namespace, progress: Progress) -> "Scanned":
         raise with_hint(refused) from None
 
 
-def _registered(options: argparse.Namespace, policies: "Policies", *, progress: Progress) -> "Scanned":
+def _scan_registered(options: argparse.Namespace, policies: "Policies", *, progress: Progress) -> "Scanned":
     from migrations_app.cli.django_setup import setup_django
 
     setup_django()

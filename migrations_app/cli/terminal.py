@@ -42,10 +42,10 @@ def writing(path: Path) -> Iterator[None]:
     which ends with CANNOT_WRITE, where the disk is full."""
     try:
         yield
-    except OSError as wrong:
-        if wrong.errno in NO_ROOM:
-            raise OSError(wrong.errno, wrong.strerror, str(path)) from None
-        raise InvalidInput(f"cannot be written: {wrong.strerror}", where=str(path)) from None
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        raise InvalidInput(f"cannot be written: {error.strerror}", where=str(path)) from None
 
 
 def print_error(name: str, message: str) -> None:

@@ -60,9 +60,9 @@ def _revoke(options: argparse.Namespace) -> int:
     from migrations_app.use_cases.accounts import tokens
 
     try:
-        wanted = uuid.UUID(options.id)
+        token_id = uuid.UUID(options.id)
     except ValueError:
         raise InvalidInput("is no token's id", where="id") from None
-    tokens.revoke(wanted, owner_id=tokens.owner_named(options.user).pk)
-    print_note(f"revoked {wanted}")
+    tokens.revoke(token_id, owner_id=tokens.owner_named(options.user).pk)
+    print_note(f"revoked {token_id}")
     return Exit.READY

@@ -169,8 +169,8 @@ class SampleAws:
         """One for nodes in each of three zones, with the tag by which node classes find it."""
         tags = ((DISCOVERY, self._account.cluster),) if DISCOVERY in keys else ()
         zones = [f"{self._account.region}{letter}" for letter in "abc"]
-        made = (Subnet(id=f"subnet-0000000{n}", zone=zone, size=SUBNET, free=FREE) for n, zone in enumerate(zones))
-        return tuple(TaggedSubnet(subnet=subnet, tags=tags) for subnet in made)
+        subnets = (Subnet(id=f"subnet-0000000{n}", zone=zone, size=SUBNET, free=FREE) for n, zone in enumerate(zones))
+        return tuple(TaggedSubnet(subnet=subnet, tags=tags) for subnet in subnets)
 
     def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
         used = len(self._instances) * VCPUS
@@ -194,10 +194,16 @@ class SampleAws:
         policies = [parse_policy(policy.text, name=policy.name) for policy in self._policies]
         context = dict(question.context)
         tags = {key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:RequestTag/")}
-        held = {key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:ResourceTag/")}
+        resource_tags = {
+            key.partition("/")[2]: value[0] for key, value in context.items() if key.startswith("aws:ResourceTag/")
+        }
         requests = (
             IamRequest(
-                action=action, resource=question.resource, request_tags=tags, resource_tags=held, context=context
+                action=action,
+                resource=question.resource,
+                request_tags=tags,
+                resource_tags=resource_tags,
+                context=context,
             )
             for action in question.actions
         )

@@ -63,9 +63,9 @@ class ClusterBuilder:
 
     def node_group(self, name: str, count: int, *, instance_type: str = "m6i.large") -> list[str]:
         """Nodes of a managed node group in three zones."""
-        made = [self._managed_node(name, place, instance_type=instance_type) for place in range(count)]
-        self.managed += made
-        return made
+        nodes = [self._managed_node(name, place, instance_type=instance_type) for place in range(count)]
+        self.managed += nodes
+        return nodes
 
     def _managed_node(self, group: str, place: int, *, instance_type: str) -> str:
         zone = f"{self.region}{'abc'[place % 3]}"
@@ -80,8 +80,8 @@ class ClusterBuilder:
         self.deploy("coredns", "kube-system", replicas=2, nodes=self.managed, image="eks/coredns:v1.11.1", spare=1)
         for name, image in (("aws-node", "amazon-k8s-cni:v1.18.3"), ("kube-proxy", "eks/kube-proxy:v1.29.7")):
             pod = template({"app": name}, {"hostNetwork": True, "containers": containers(name, image)})
-            found = workload("DaemonSet", name, namespace="kube-system", replicas=len(nodes), pod=pod)
-            self.add(found, *pods_of(found, nodes, count=len(nodes)))
+            daemon_set = workload("DaemonSet", name, namespace="kube-system", replicas=len(nodes), pod=pod)
+            self.add(daemon_set, *pods_of(daemon_set, nodes, count=len(nodes)))
 
     def launched(self, pool: str, count: int, **more: Any) -> list[Launched]:  # noqa: ANN401 - the fields of Launched
         """That many instances of a pool, in three zones."""
@@ -97,10 +97,10 @@ class ClusterBuilder:
         row = find(running)
         versions = row.hash_versions(running) if row else (None, None)
         for doc in self.docs:
-            for (key, version_key), of, written in zip(_HASHES, _hashed(doc), versions, strict=True):
+            for (key, version_key), of, hash_version in zip(_HASHES, _hashed(doc), versions, strict=True):
                 if of:
                     marks = doc["metadata"].setdefault("annotations", {})
-                    marks |= {key: token("hash", of, length=20)} | ({version_key: written} if written else {})
+                    marks |= {key: token("hash", of, length=20)} | ({version_key: hash_version} if hash_version else {})
 
     def deploy(
         self,
@@ -120,19 +120,19 @@ class ClusterBuilder:
         """
         spec = {"containers": containers(name, image or f"registry.example/{namespace}/{name}:2026.9.1")}
         pod = template({"app": name}, spec | (placement or {}), annotations=annotations)
-        found = workload(kind, name, namespace=namespace, replicas=replicas, pod=pod)
-        self.add(found, *pods_of(found, nodes, count=replicas))
+        owner = workload(kind, name, namespace=namespace, replicas=replicas, pod=pod)
+        self.add(owner, *pods_of(owner, nodes, count=replicas))
         if spare is not None:
             self.add(budget(name, namespace, healthy=replicas, allowed=spare, maxUnavailable=spare))
 
 
-def _hashed(one: Doc) -> tuple[str, str]:
+def _hashed(doc: Doc) -> tuple[str, str]:
     """The pool and the node class whose hashes an object carries; empty if it carries none."""
-    match one["kind"]:
+    match doc["kind"]:
         case "NodePool":
-            return one["metadata"]["name"], ""
+            return doc["metadata"]["name"], ""
         case "EC2NodeClass":
-            return "", one["metadata"]["name"]
+            return "", doc["metadata"]["name"]
         case "NodeClaim":
-            return one["metadata"]["labels"][labels.NODEPOOL], one["spec"]["nodeClassRef"]["name"]
+            return doc["metadata"]["labels"][labels.NODEPOOL], doc["spec"]["nodeClassRef"]["name"]
     return "", ""

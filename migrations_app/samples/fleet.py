@@ -41,39 +41,41 @@ def _with_own_uids(cluster: str, docs: Iterable[Doc]) -> Iterator[Doc]:
 
     The builders make uids of names alone: a budget has that of its workload, and every cluster the same kube-system.
     """
-    every = tuple(docs)
-    there = {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]) for one in every}
-    for one in every:
-        metadata = one["metadata"]
-        home = metadata.get("namespace", "")
-        own: Doc = {"uid": uid_of(cluster, one["kind"], home, metadata["name"])}
+    objects = tuple(docs)
+    keys = {(doc["kind"], doc["metadata"].get("namespace", ""), doc["metadata"]["name"]) for doc in objects}
+    for doc in objects:
+        metadata = doc["metadata"]
+        namespace = metadata.get("namespace", "")
+        own: Doc = {"uid": uid_of(cluster, doc["kind"], namespace, metadata["name"])}
         if references := metadata.get("ownerReferences"):
-            own["ownerReferences"] = [_reference(cluster, each, home=home, there=there) for each in references]
-        yield one | {"metadata": metadata | own}
+            own["ownerReferences"] = [
+                _reference(cluster, reference, namespace=namespace, keys=keys) for reference in references
+            ]
+        yield doc | {"metadata": metadata | own}
 
 
-def _reference(cluster: str, given: Doc, *, home: str, there: set[tuple[str, str, str]]) -> Doc:
+def _reference(cluster: str, reference: Doc, *, namespace: str, keys: set[tuple[str, str, str]]) -> Doc:
     """The reference with the uid of that owner: an object without a namespace, or one in that of the dependent."""
-    kind, name = given["kind"], given["name"]
-    return given | {"uid": uid_of(cluster, kind, "" if (kind, "", name) in there else home, name)}
+    kind, name = reference["kind"], reference["name"]
+    return reference | {"uid": uid_of(cluster, kind, "" if (kind, "", name) in keys else namespace, name)}
 
 
 def files(story: Story) -> Mapping[str, bytes]:
     """The files of a story's bundle, by name, without the objects of refused lists."""
-    every = (*map(with_managed_fields, story.docs), *_with_own_uids(story.name, namespaces_of(story.docs)))
-    held = [doc for doc in every if _plural(doc) not in story.refused]
+    objects = (*map(with_managed_fields, story.docs), *_with_own_uids(story.name, namespaces_of(story.docs)))
+    readable = [doc for doc in objects if _plural(doc) not in story.refused]
     account = aws(story)
     return (account.documents() if account else {}) | {
         "manifest.json": _json(_manifest(story)),
         "version.json": _json(story.version),
-        "objects.json": _json({"apiVersion": "v1", "kind": "List", "items": held}),
+        "objects.json": _json({"apiVersion": "v1", "kind": "List", "items": readable}),
     }
 
 
 def with_managed_fields(doc: Doc) -> Doc:
     """The object with an entry of the controller, if it is one of Karpenter's: an API server shows managed fields."""
-    metadata, ours = doc["metadata"], kinds.find(doc["kind"], group=doc["apiVersion"].rpartition("/")[0])
-    if ours not in kinds.KARPENTER_KINDS or "managedFields" in metadata:
+    metadata, kind = doc["metadata"], kinds.find(doc["kind"], group=doc["apiVersion"].rpartition("/")[0])
+    if kind not in kinds.KARPENTER_KINDS or "managedFields" in metadata:
         return doc
     entry = {"manager": "karpenter", "operation": "Update", "apiVersion": doc["apiVersion"], "time": MADE_AT}
     return doc | {"metadata": metadata | {"managedFields": [entry]}}
@@ -91,13 +93,13 @@ def _manifest(story: Story) -> Doc:
         "made_at": MADE_AT,
         "made_by": "the sample fleet",
         "whole": True,
-        "asked": [_refused(plural, why=why, detail=detail) for plural, (why, detail) in story.refused.items()],
+        "asked": [_refused(plural, reason=reason, detail=detail) for plural, (reason, detail) in story.refused.items()],
     }
 
 
-def _refused(plural: str, *, why: str, detail: str) -> Doc:
+def _refused(plural: str, *, reason: str, detail: str) -> Doc:
     kind = next(kind for kind in KINDS if kind.plural == plural)
-    return {"group": kind.group, "plural": plural, "seen": False, "why": why, "detail": detail}
+    return {"group": kind.group, "plural": plural, "seen": False, "why": reason, "detail": detail}
 
 
 def write(story: Story, folder: Path) -> None:

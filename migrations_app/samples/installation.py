@@ -94,8 +94,8 @@ def controller(install: Install, nodes: Sequence[str]) -> list[Doc]:
     return [deployment, *pods, *_service(install, pods), _account(install), *rights]
 
 
-def _env(given: Mapping[str, str]) -> list[Doc]:
-    return [{"name": name, "value": value} for name, value in given.items()]
+def _env(values: Mapping[str, str]) -> list[Doc]:
+    return [{"name": name, "value": value} for name, value in values.items()]
 
 
 def _away_from_its_own_nodes(version: str) -> Doc:

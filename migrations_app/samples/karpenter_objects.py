@@ -53,8 +53,8 @@ def pool(name: str, *rows: Requirement, node_class: str, version: str, **more: o
         disruption |= {"consolidationPolicy": "WhenUnderutilized", "expireAfter": "720h"}
     metadata = meta(name, annotations={"karpenter.sh/nodepool-hash": token("hash", name, length=20)}, generation=4)
     status = {"conditions": [{"type": "Ready", "status": "True"}]} if version == "v1" else {}
-    whole = {"disruption": disruption, "limits": {"cpu": "200"}, "template": {"spec": spec | more}}
-    return doc(f"karpenter.sh/{version}", "NodePool", metadata=metadata, spec=whole, status=status)
+    pool_spec = {"disruption": disruption, "limits": {"cpu": "200"}, "template": {"spec": spec | more}}
+    return doc(f"karpenter.sh/{version}", "NodePool", metadata=metadata, spec=pool_spec, status=status)
 
 
 def _class_group(version: str) -> dict[str, str]:
@@ -65,8 +65,8 @@ def node_class(name: str, *, cluster: str, version: str, **more: object) -> Doc:
     """An EC2NodeClass with discovery by tag."""
     terms = [{"tags": {"karpenter.sh/discovery": cluster}}]
     image = {"amiSelectorTerms": [{"alias": "al2023@v20260901"}]} if version == "v1" else {"amiFamily": "AL2023"}
-    found = {"subnetSelectorTerms": terms, "securityGroupSelectorTerms": terms}
-    spec: Doc = {"role": f"KarpenterNodeRole-{cluster}"} | found
+    selectors = {"subnetSelectorTerms": terms, "securityGroupSelectorTerms": terms}
+    spec: Doc = {"role": f"KarpenterNodeRole-{cluster}"} | selectors
     metadata = meta(name, generation=2, finalizers=["karpenter.k8s.aws/termination"])
     status = {"conditions": [{"type": "Ready", "status": "True"}]} if version == "v1" else {}
     return doc(
@@ -117,8 +117,8 @@ class Launched:
 
 
 def _conditions(prefix: str, status: Mapping[str, str] | None = None) -> list[Doc]:
-    found = {f"{prefix}{word}": "True" for word in ("Launched", "Registered", "Initialized")} | {"Ready": "True"}
-    return [{"type": kind, "status": value, "reason": kind} for kind, value in (found | dict(status or {})).items()]
+    states = {f"{prefix}{word}": "True" for word in ("Launched", "Registered", "Initialized")} | {"Ready": "True"}
+    return [{"type": kind, "status": value, "reason": kind} for kind, value in (states | dict(status or {})).items()]
 
 
 def machine(launched: Launched, *, template: str, hashed: bool = True) -> list[Doc]:
@@ -137,8 +137,11 @@ def machine(launched: Launched, *, template: str, hashed: bool = True) -> list[D
         "conditions": _conditions("Machine"),
     }
     spec = {"machineTemplateRef": {"name": template}}
-    found = doc("karpenter.sh/v1alpha5", "Machine", metadata=metadata, spec=spec, status=status)
-    return [found, _node_of(launched, labels, by=owner("Machine", launched.claim, api_version="karpenter.sh/v1alpha5"))]
+    document = doc("karpenter.sh/v1alpha5", "Machine", metadata=metadata, spec=spec, status=status)
+    return [
+        document,
+        _node_of(launched, labels, by=owner("Machine", launched.claim, api_version="karpenter.sh/v1alpha5")),
+    ]
 
 
 def claim(
@@ -158,9 +161,9 @@ def claim(
     reference = {"kind": "EC2NodeClass", "name": node_class} | _class_group(version)
     state = {"providerID": launched.provider_id, "nodeName": launched.node, "conditions": _conditions("", status)}
     spec: Doc = {"nodeClassRef": reference} | ({"expireAfter": "720h"} if version == "v1" else {})
-    found = doc(f"karpenter.sh/{version}", "NodeClaim", metadata=metadata, spec=spec, status=state)
+    document = doc(f"karpenter.sh/{version}", "NodeClaim", metadata=metadata, spec=spec, status=state)
     node_owner = owner("NodeClaim", launched.claim, api_version=f"karpenter.sh/{born_as or version}")
-    return [found, _node_of(launched, labels, by=node_owner)]
+    return [document, _node_of(launched, labels, by=node_owner)]
 
 
 def _node_of(launched: Launched, labels: Mapping[str, str], *, by: Doc) -> Doc:

@@ -25,12 +25,12 @@ def suffix(*words: object) -> str:
 
 def meta(name: str, namespace: str = "", **more: Any) -> Doc:  # noqa: ANN401 - the optional fields of metadata
     """Metadata with a stable uid; empty fields are left out, as in the API server."""
-    whole: Doc = {"name": name}
+    metadata: Doc = {"name": name}
     if namespace:
-        whole["namespace"] = namespace
-    whole |= {"uid": uid_of(namespace, name), "resourceVersion": str(int(token(name, length=6), 16))}
-    whole["creationTimestamp"] = BORN
-    return whole | {key: value for key, value in more.items() if value}
+        metadata["namespace"] = namespace
+    metadata |= {"uid": uid_of(namespace, name), "resourceVersion": str(int(token(name, length=6), 16))}
+    metadata["creationTimestamp"] = BORN
+    return metadata | {key: value for key, value in more.items() if value}
 
 
 def uid_of(*words: str) -> str:
@@ -154,6 +154,8 @@ def server_version(minor: str, *, patch: int = 4, build: str = "eks-a5df82a") ->
 
 def namespaces_of(docs: Iterable[Doc]) -> list[Doc]:
     """The Namespaces that those objects are in, and kube-system, each with the label that the API server gives it."""
-    homes = {"kube-system"} | {one["metadata"]["namespace"] for one in docs if one["metadata"].get("namespace")}
+    names = {"kube-system"} | {
+        document["metadata"]["namespace"] for document in docs if document["metadata"].get("namespace")
+    }
     label = "kubernetes.io/metadata.name"
-    return [doc("v1", "Namespace", metadata=meta(home, labels={label: home})) for home in sorted(homes)]
+    return [doc("v1", "Namespace", metadata=meta(name, labels={label: name})) for name in sorted(names)]

@@ -39,4 +39,7 @@ def _rules(rights: Iterable[RbacRight]) -> list[Doc]:
     verbs: dict[tuple[str, str], dict[str, None]] = {}
     for right in rights:
         verbs.setdefault((right.group, right.resource), {})[right.verb] = None
-    return [{"apiGroups": [group], "resources": [name], "verbs": list(found)} for (group, name), found in verbs.items()]
+    return [
+        {"apiGroups": [group], "resources": [name], "verbs": list(verb_names)}
+        for (group, name), verb_names in verbs.items()
+    ]

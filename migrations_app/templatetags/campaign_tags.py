@@ -83,8 +83,8 @@ def member_badge(state: str) -> SafeString:
 @register.filter
 def member_cause(code: str) -> str:
     """Why a cluster stopped or does not join, or a campaign ended; the code in words if it has no sentence."""
-    found = MEMBER_CAUSES.get(code) or JOURNEY_CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
-    return found[:1].lower() + found[1:]
+    sentence = MEMBER_CAUSES.get(code) or JOURNEY_CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
+    return sentence[:1].lower() + sentence[1:]
 
 
 @register.filter

@@ -30,7 +30,7 @@ def shown(text: object) -> str:
     line = str(text)
     if line.isascii() and line.isprintable():  # nearly all are: this runs some hundred times a page
         return line
-    return "".join(_visible(char, kept=frozenset()) for char in line)
+    return "".join(_visible(char, line_breaks=frozenset()) for char in line)
 
 
 @register.filter
@@ -39,11 +39,11 @@ def shown_block(text: object) -> str:
     block = str(text)
     if block.isascii() and block.translate(_WITHOUT_KEPT).isprintable():
         return block
-    return "".join(_visible(char, kept=frozenset(KEPT)) for char in block)
+    return "".join(_visible(char, line_breaks=frozenset(KEPT)) for char in block)
 
 
-def _visible(char: str, *, kept: frozenset[str]) -> str:
-    if char in kept:
+def _visible(char: str, *, line_breaks: frozenset[str]) -> str:
+    if char in line_breaks:
         return char
     if char in FAKE_SPACE or unicodedata.category(char) in INVISIBLE:
         return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"

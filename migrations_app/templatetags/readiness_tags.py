@@ -79,7 +79,7 @@ def by_stay(messages: Iterable[Message]) -> list[dict[str, Any]]:
     parts: dict[bool, list[Message]] = {False: [], True: []}
     for message in messages:
         parts[message.level_tag not in ("error", "warning")].append(message)
-    return [{"passing": passing, "messages": held} for passing, held in parts.items() if held]
+    return [{"passing": passing, "messages": group} for passing, group in parts.items() if group]
 
 
 @register.filter
@@ -298,6 +298,6 @@ def here_with(context: dict[str, Any], **changes: object) -> str:
 
     What no page reads is left out.
     """
-    asked = {name: value for name, value in context["request"].GET.items() if name in KEPT_PARAMETERS}
-    asked |= {name: "" if value is None else str(value) for name, value in changes.items()}
-    return "?" + urlencode({name: value for name, value in asked.items() if value})
+    parameters = {name: value for name, value in context["request"].GET.items() if name in KEPT_PARAMETERS}
+    parameters |= {name: "" if value is None else str(value) for name, value in changes.items()}
+    return "?" + urlencode({name: value for name, value in parameters.items() if value})

@@ -49,8 +49,8 @@ def line_tone(line: Any) -> str:  # noqa: ANN401 - a line of the journal
 @register.filter
 def line_word(line: Any) -> str:  # noqa: ANN401 - as above
     """What a journal line tells: a passed gate, or the outcome of a request."""
-    told = "gate" if line.verb == "gate" else line.outcome
-    return words.LINE_WORDS.get(told) or told.capitalize()
+    key = "gate" if line.verb == "gate" else line.outcome
+    return words.LINE_WORDS.get(key) or key.capitalize()
 
 
 @register.filter

@@ -28,8 +28,8 @@ def _linked(text: str) -> SafeString:
     pieces: list[tuple[str, str]] = []
     at, repository = 0, ""
     for match in PLACE.finditer(text):
-        owner, tag, path, asked, number = match.groups()
-        repository = owner or asked or repository
+        owner, tag, path, query_repository, number = match.groups()
+        repository = owner or query_repository or repository
         if not repository:
             continue
         kind = f"blob/{tag or 'HEAD'}/{path}" if path else f"issues/{number}"

@@ -99,8 +99,8 @@ def blocktranslate(parser: Parser, token: Token) -> Node:
             raise TemplateSyntaxError(f"blocktranslate does not know {' '.join(unknown)!r}")
     singular = _phrase(parser, trimmed=trimmed, end="plural" if count else "endblocktranslate")
     plural = _phrase(parser, trimmed=trimmed, end="endblocktranslate") if count else None
-    made = TranslatedNode if settings.USE_I18N else EnglishNode
-    return made(singular, plural=plural, count=count)
+    node_type = TranslatedNode if settings.USE_I18N else EnglishNode
+    return node_type(singular, plural=plural, count=count)
 
 
 def _phrase(parser: Parser, *, trimmed: bool, end: str) -> Phrase:

@@ -61,7 +61,7 @@ def _tool_here(context: dict[str, Any]) -> str:
     person = getattr(request, "user", None)
     if request is None or person is None or not person.is_authenticated:
         return ""
-    kept: str | None = getattr(request, "tool_of_fixes", None)
-    if kept is None:
-        kept = request.tool_of_fixes = tool_of(int(person.pk))
-    return kept
+    tool: str | None = getattr(request, "tool_of_fixes", None)
+    if tool is None:
+        tool = request.tool_of_fixes = tool_of(int(person.pk))
+    return tool

@@ -125,15 +125,15 @@ def _sight(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
 
 
 def _require(request: HttpRequest, right: str, *others: str) -> None:
-    if right == LOOK or any(request.user.has_perm(f"migrations_app.{one}") for one in (right, *others)):
+    if right == LOOK or any(request.user.has_perm(f"migrations_app.{name}") for name in (right, *others)):
         return
     raise PermissionDenied(_("Your account may not {act}.").format(act=RIGHTS[right]))
 
 
 def next_page(request: HttpRequest) -> str:
     """The path in the parameter `next`; the fleet page if it is missing or on another site."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    return wanted if url_has_allowed_host_and_scheme(wanted, allowed_hosts=None) and wanted.startswith("/") else "/"
+    path = request.POST.get("next") or request.GET.get("next") or ""
+    return path if url_has_allowed_host_and_scheme(path, allowed_hosts=None) and path.startswith("/") else "/"
 
 
 def person_of(request: HttpRequest) -> Person:
@@ -148,7 +148,7 @@ def person_of(request: HttpRequest) -> Person:
 
 def uuids_in(texts: Iterable[str]) -> tuple[uuid.UUID, ...]:
     """The valid ids among the texts, each once."""
-    return tuple(dict.fromkeys(found for text in texts if (found := uuid_in(text))))
+    return tuple(dict.fromkeys(key for text in texts if (key := uuid_in(text))))
 
 
 def uuid_in(text: str) -> uuid.UUID | None:

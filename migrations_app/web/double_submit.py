@@ -37,23 +37,23 @@ def submit_once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResp
         key = request.POST.get(FIELD, "")
         if request.method != "POST" or not 16 <= len(key) <= 64 or not key.isascii():
             return view(request, *args, **kwargs)
-        begun = idempotency.begin(int(request.user.pk or 0), key=f"form:{key}", digest=_digest(request))
-        if isinstance(begun, StoredResponse):
-            return redirect(begun.headers["Location"])
-        kept = False
+        entry = idempotency.begin(int(request.user.pk or 0), key=f"form:{key}", digest=_digest(request))
+        if isinstance(entry, StoredResponse):
+            return redirect(entry.headers["Location"])
+        stored = False
         try:
             answer = view(request, *args, **kwargs)
             if 300 <= answer.status_code < 400:
-                idempotency.finish(begun, StoredResponse(answer.status_code, {"Location": answer["Location"]}, b""))
-                kept = True
+                idempotency.finish(entry, StoredResponse(answer.status_code, {"Location": answer["Location"]}, b""))
+                stored = True
         finally:
-            if not kept:
-                idempotency.forget(begun)
+            if not stored:
+                idempotency.forget(entry)
         return answer
 
     return guarded
 
 
 def _digest(request: HttpRequest) -> str:
-    said = sorted((name, tuple(values)) for name, values in request.POST.lists() if name != "csrfmiddlewaretoken")
-    return hashlib.sha256(f"{request.path}\0{said!r}".encode()).hexdigest()
+    fields = sorted((name, tuple(values)) for name, values in request.POST.lists() if name != "csrfmiddlewaretoken")
+    return hashlib.sha256(f"{request.path}\0{fields!r}".encode()).hexdigest()

@@ -113,9 +113,9 @@ class KubeconfigForm(forms.Form):
     )
     version = forms.IntegerField(widget=forms.HiddenInput)
 
-    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
         # The page has other forms with fields of the same names.
-        super().__init__(*given, **{"auto_id": "file_%s"} | named)
+        super().__init__(*args, **{"auto_id": "file_%s"} | kwargs)
 
 
 class IdentityForm(forms.Form):
@@ -130,9 +130,9 @@ class IdentityForm(forms.Form):
     uid = forms.CharField(max_length=64, widget=forms.HiddenInput)
     version = forms.IntegerField(widget=forms.HiddenInput)
 
-    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
         # The page has other forms with fields of the same names.
-        super().__init__(*given, **{"auto_id": "identity_%s"} | named)
+        super().__init__(*args, **{"auto_id": "identity_%s"} | kwargs)
 
 
 class RegisterForm(DetailsForm):
@@ -185,10 +185,10 @@ class RegisterForm(DetailsForm):
             "bundle": ("bundle", LARGEST_BUNDLE),
             "eks": ("role_arn", MIB),
         }.get(str(cleaned.get("way", "")), ("", 0))
-        given = cleaned.get(field)
-        if field and not given and field not in self.errors:
+        upload = cleaned.get(field)
+        if field and not upload and field not in self.errors:
             self.add_error(field, _("This field is required."))
-        elif given and getattr(given, "size", 0) > largest:
+        elif upload and getattr(upload, "size", 0) > largest:
             self.add_error(field, _("Larger than {size:,} KiB.").format(size=largest // 1024))
         return cleaned
 

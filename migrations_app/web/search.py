@@ -60,7 +60,7 @@ class Hit:
 def search(request: HttpRequest) -> HttpResponse:
     """What matches the words; without words the pages. The palette asks for the list alone."""
     q = request.GET.get("q", "").strip()[:100]
-    found = {
+    results = {
         "Clusters": _clusters(q) if q else (),
         "Pages": _pages(request, q),
         "Checks": _checks(q) if q else (),
@@ -68,7 +68,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "Words": _terms(q) if q else (),
     }
     name = "palette/_found.html" if request.headers.get("HX-Request") else "palette/page.html"
-    return render(request, name, {"q": q, "found": {kind: hits for kind, hits in found.items() if hits}})
+    return render(request, name, {"q": q, "found": {kind: hits for kind, hits in results.items() if hits}})
 
 
 def _clusters(q: str) -> tuple[Hit, ...]:

@@ -142,7 +142,7 @@ def test_errors_of_errors_are_told_in_a_row():
         except KeyError as first:
             raise InvalidInput("it is not there") from first
     except InvalidInput:
-        event = logs.told_exception(None, "", {"exc_info": sys.exc_info()})
+        event = logs.exception_as_text(None, "", {"exc_info": sys.exc_info()})
     told = event["exception"].splitlines()
     kinds = [line for line in told if not line.startswith("  ")]
     assert kinds == ["migrations_app.errors.InvalidInput: it is not there", "because of builtins.KeyError"]
@@ -151,7 +151,7 @@ def test_errors_of_errors_are_told_in_a_row():
 def test_an_error_that_is_its_own_reason_ends():
     wrong = ValueError("x")
     wrong.__cause__ = wrong
-    assert logs.told_exception(None, "", {"exc_info": wrong}) == {"exception": "builtins.ValueError"}
+    assert logs.exception_as_text(None, "", {"exc_info": wrong}) == {"exception": "builtins.ValueError"}
 
 
 def test_a_task_that_celery_tells_about_is_told_carefully(lines):

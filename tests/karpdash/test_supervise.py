@@ -77,5 +77,5 @@ def test_what_does_not_serve_is_not_waited_for_for_ever(started):
 
 
 def test_a_signal_ends_the_watch(started):
-    started._asked_to_stop(signal.SIGTERM, None)
+    started._stop_by_signal(signal.SIGTERM, None)
     assert started.watch() == 0

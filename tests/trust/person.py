@@ -41,7 +41,7 @@ class Person:
         """With each token, and in each session."""
         from django.utils import timezone
 
-        from karpdash.sessions import SessionStore, seen
+        from karpdash.sessions import SessionStore, note_activity
         from migrations_app.use_cases.accounts import tokens
 
         for secret, ends in self.secrets:
@@ -51,7 +51,7 @@ class Person:
         for key in self.sessions:
             session = SessionStore(key)
             if session.load():
-                seen(session)
+                note_activity(session)
                 session.save()
 
     def sign_in(self) -> None:

@@ -223,7 +223,7 @@ def test_the_calendar_shows_the_windows_of_two_weeks(client, fleet, ada):
     assert [one.open for one in days[:4]] == [
         ("00:00-04:00", "22:00-24:00"), ("00:00-04:00",), (), ("22:00-24:00",),
     ]  # fmt: skip
-    assert {one.whole for one in window_days((), now=NOW)} == {True}
+    assert {one.all_day for one in window_days((), now=NOW)} == {True}
 
 
 def test_the_burn_up_leads_to_its_projected_end():

@@ -61,15 +61,15 @@ def test_every_line_of_both_sides_is_shown_once():
     (card,) = cards(items(POOL))
     numbers = [line.row.old_number for line in card.lines if line.row.old_number]
     assert numbers == list(range(1, len(numbers) + 1))
-    told = [(line.row.old_number, one.id) for line in card.lines for one in line.told]
-    assert sorted(told) == sorted((one.line, one.id) for one in card.told)
+    told = [(line.row.old_number, one.id) for line in card.lines for one in line.findings]
+    assert sorted(told) == sorted((one.line, one.id) for one in card.findings)
 
 
 def test_lines_run_out_and_the_rest_is_cut(monkeypatch):
     monkeypatch.setattr(conversion_cards, "MOST_LINES", 1)
     first, second = cards(items(POOL, BETA))
     assert (bool(first.lines), first.cut, second.lines, second.cut) == (True, False, (), True)
-    assert [one.url for one in second.told] == [""] * len(second.told)
+    assert [one.url for one in second.findings] == [""] * len(second.findings)
 
 
 @pytest.mark.parametrize(

@@ -86,9 +86,9 @@ class PeopleView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Makes an account without a role. Asked with a token it has no password: nobody signs in as it yet."""
-        said = body_params(request, NewAccountSerializer)
-        secret = management.make_account(said["name"], person=asking(request))
-        row = people.account_named(said["name"])
+        body = body_params(request, NewAccountSerializer)
+        secret = management.make_account(body["name"], person=asking(request))
+        row = people.account_named(body["name"])
         answer = _account(row, status=201)
         answer.data["secret"] = secret
         answer["Location"] = reverse("api-person", kwargs={"id": row.id}, request=request)
@@ -113,8 +113,8 @@ class PersonView(Endpoint):
         """Closes an account, or opens it again without its sessions and tokens."""
         row = people.account_of(id)
         etags.require_match(request, _account_tag(row))
-        said = body_params(request, AccountChangeSerializer)
-        management.set_active(row.name, active=said["active"], person=asking(request))
+        body = body_params(request, AccountChangeSerializer)
+        management.set_active(row.name, active=body["active"], person=asking(request))
         return _account(people.account_of(id))
 
 
@@ -136,9 +136,9 @@ class TeamsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a team with these members, or none of it."""
-        said = body_params(request, NewTeamSerializer)
-        management.make_team(said["name"], members=said["members"], person=asking(request))
-        row = people.team_named(said["name"].strip())
+        body = body_params(request, NewTeamSerializer)
+        management.make_team(body["name"], members=body["members"], person=asking(request))
+        row = people.team_named(body["name"].strip())
         answer = _team(row, status=201)
         answer["Location"] = reverse("api-team", kwargs={"id": row.id}, request=request)
         return answer
@@ -163,8 +163,8 @@ class TeamView(Endpoint):
         """Adds and removes members; what is so already stays so."""
         row = people.team_of(id)
         etags.require_match(request, _team_tag(row))
-        said = body_params(request, TeamChangeSerializer)
-        change = TeamChange(add=tuple(said["add"]), remove=tuple(said["remove"]))
+        body = body_params(request, TeamChangeSerializer)
+        change = TeamChange(add=tuple(body["add"]), remove=tuple(body["remove"]))
         management.change_team(row.name, change, person=asking(request))
         return _team(people.team_of(id))
 
@@ -177,8 +177,8 @@ class TeamView(Endpoint):
 
 
 def _account(row: AccountRow, *, status: int = 200) -> Response:
-    told: dict[str, Any] = AccountRowSerializer(row).data
-    return Response(dict(told), status=status, headers={"ETag": _account_tag(row)})
+    values: dict[str, Any] = AccountRowSerializer(row).data
+    return Response(dict(values), status=status, headers={"ETag": _account_tag(row)})
 
 
 def _account_tag(row: AccountRow) -> str:

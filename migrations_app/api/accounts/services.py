@@ -118,11 +118,11 @@ class ServicesView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Makes a service account without a token."""
-        said = body_params(request, NewServiceSerializer)
-        refuse_wider(request, said["scopes"])
-        made = services.make_service(said["name"], _said(said, {}), person=asking(request))
-        answer = _shown(made, status=201)
-        answer["Location"] = reverse("api-service", kwargs={"id": made}, request=request)
+        body = body_params(request, NewServiceSerializer)
+        refuse_wider(request, body["scopes"])
+        service_id = services.make_service(body["name"], _rules_of(body, {}), person=asking(request))
+        answer = _service_answer(service_id, status=201)
+        answer["Location"] = reverse("api-service", kwargs={"id": service_id}, request=request)
         return answer
 
 
@@ -139,17 +139,17 @@ class ServiceView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """The account with its ETag."""
         query_params(request, StrictSerializer)
-        return _shown(id)
+        return _service_answer(id)
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Changes what it may do at most; its tokens obey from their next request on."""
         row = service_of(id)
         etags.require_match(request, etags.of_version(row.version))
-        said = body_params(request, ServiceChangeSerializer, partial=True)
-        rules = _said(said, _as_is(row))
+        body = body_params(request, ServiceChangeSerializer, partial=True)
+        rules = _rules_of(body, _as_is(row))
         refuse_wider(request, list(rules.scopes))
         services.change_service(id, rules, version=row.version, person=asking(request))
-        return _shown(id)
+        return _service_answer(id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it with its tokens, for good. The row stays, for the audit log."""
@@ -180,9 +180,9 @@ class ServiceTokensView(Endpoint):
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Issues a token; the answer holds its secret, once."""
-        said = body_params(request, NewServiceTokenSerializer)
-        refuse_wider(request, said["scopes"])
-        issued = service_tokens.issue_service_token(id, **said, person=asking(request))
+        body = body_params(request, NewServiceTokenSerializer)
+        refuse_wider(request, body["scopes"])
+        issued = service_tokens.issue_service_token(id, **body, person=asking(request))
         row = service_token_of(issued.id)
         answer = Response(ServiceTokenRowSerializer(row).data | {"secret": issued.secret}, status=201)
         answer["ETag"] = _tag(row)
@@ -215,16 +215,16 @@ class ServiceTokenView(Endpoint):
         return Response(status=204)
 
 
-def _said(said: Mapping[str, Any], before: Mapping[str, Any]) -> ServiceRules:
+def _rules_of(body: Mapping[str, Any], before: Mapping[str, Any]) -> ServiceRules:
     """The rules of a request over those that hold."""
-    told: dict[str, Any] = {"purpose": "", "everywhere": False, "groups": (), "networks": ()} | dict(before)
-    if said.get("groups"):
-        told["everywhere"] = False
-    if said.get("everywhere"):
-        told["groups"] = ()
-    told |= {name: said[name] for name in _NAMES if name in said}
-    lists: dict[str, Any] = {name: tuple(told[name]) for name in ("groups", "scopes", "networks")}
-    return ServiceRules(purpose=told["purpose"], role=told["role"], everywhere=told["everywhere"], **lists)
+    rules: dict[str, Any] = {"purpose": "", "everywhere": False, "groups": (), "networks": ()} | dict(before)
+    if body.get("groups"):
+        rules["everywhere"] = False
+    if body.get("everywhere"):
+        rules["groups"] = ()
+    rules |= {name: body[name] for name in _NAMES if name in body}
+    lists: dict[str, Any] = {name: tuple(rules[name]) for name in ("groups", "scopes", "networks")}
+    return ServiceRules(purpose=rules["purpose"], role=rules["role"], everywhere=rules["everywhere"], **lists)
 
 
 _NAMES = ("purpose", "role", "everywhere", "groups", "scopes", "networks")
@@ -234,7 +234,7 @@ def _as_is(row: ServiceRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _NAMES}
 
 
-def _shown(service_id: uuid.UUID, *, status: int = 200) -> Response:
+def _service_answer(service_id: uuid.UUID, *, status: int = 200) -> Response:
     row = service_of(service_id)
     answer = Response(ServiceRowSerializer(row).data, status=status)
     answer["ETag"] = etags.of_version(row.version)

@@ -66,9 +66,9 @@ class GrantsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Gives a role. A token gives none to its own owner, nor to a team that they are in."""
-        made = management.grant_role(RoleGrant(**body_params(request, NewGrantSerializer)), person=asking(request))
-        answer = _grant(made, status=201)
-        answer["Location"] = reverse("api-grant", kwargs={"id": made}, request=request)
+        grant_id = management.grant_role(RoleGrant(**body_params(request, NewGrantSerializer)), person=asking(request))
+        answer = _grant(grant_id, status=201)
+        answer["Location"] = reverse("api-grant", kwargs={"id": grant_id}, request=request)
         return answer
 
 
@@ -136,9 +136,9 @@ class TokensView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Issues a token; the answer holds its secret, once."""
-        said = body_params(request, NewTokenSerializer)
-        refuse_wider(request, said["scopes"])
-        issued = tokens.issue(person(request), **said)
+        body = body_params(request, NewTokenSerializer)
+        refuse_wider(request, body["scopes"])
+        issued = tokens.issue(person(request), **body)
         row = token_of(issued.id, owner_id=person(request).pk)
         answer = Response(TokenRowSerializer(row).data | {"secret": issued.secret}, status=201)
         answer["ETag"] = _tag(row)

@@ -187,32 +187,36 @@ class MemberOutSerializer(MemberNameSerializer):
     reason = Text(max_length=2000)
 
 
-def campaign_request(said: Mapping[str, Any]) -> CampaignRequest:
+def campaign_request(body: Mapping[str, Any]) -> CampaignRequest:
     """The request of a body."""
-    selected, plain = said["selection"], {"destroys", "limits", "gates", "selection", "waves", "order", "windows"}
+    selected, plain = body["selection"], {"destroys", "limits", "gates", "selection", "waves", "order", "windows"}
     return CampaignRequest(
-        **{name: value for name, value in said.items() if name not in plain},
+        **{name: value for name, value in body.items() if name not in plain},
         selection=Selection(
             groups=tuple(map(str, selected.get("groups", ()))),
             environments=tuple(selected.get("environments", ())),
             labels=tuple(selected.get("labels", {}).items()),
             clusters=tuple(map(str, selected.get("clusters", ()))),
         ),
-        limits=Limits(**said["limits"]),
-        gates=Gates(**said["gates"]),
-        waves=tuple(said["waves"]),
-        order=tuple(said["order"]),
-        destroys=tuple(said["destroys"]),
-        windows=tuple(dict(window) for window in said["windows"]),
+        limits=Limits(**body["limits"]),
+        gates=Gates(**body["gates"]),
+        waves=tuple(body["waves"]),
+        order=tuple(body["order"]),
+        destroys=tuple(body["destroys"]),
+        windows=tuple(dict(window) for window in body["windows"]),
     )
 
 
 def campaign_answer(board: CampaignBoard, *, status: int = 200) -> Response:
     """The campaign with its ETag."""
     names = [str(name) for name in CampaignLineSerializer().fields]
-    told = {name: getattr(board.row, name) for name in names}
-    told |= {name: getattr(board, name) for name in ("needed", "waves", "forecast", "hidden")}
-    told |= {"agreed": board.approvals, "recipe": msgspec.to_builtins(board.recipe), "projected_end": board.curve.ends}
-    answer = Response(CampaignWholeSerializer(told).data, status=status)
+    values = {name: getattr(board.row, name) for name in names}
+    values |= {name: getattr(board, name) for name in ("needed", "waves", "forecast", "hidden")}
+    values |= {
+        "agreed": board.approvals,
+        "recipe": msgspec.to_builtins(board.recipe),
+        "projected_end": board.curve.ends,
+    }
+    answer = Response(CampaignWholeSerializer(values).data, status=status)
     answer["ETag"] = etags.of_version(board.row.version)
     return answer

@@ -81,11 +81,11 @@ class CampaignsView(Endpoint):
     @keyed
     def post(self, request: Request) -> Response:
         """Stores a draft; workers preview its clusters from their stored scans. No cluster is asked anything."""
-        wanted = campaign_request(body_params(request, NewCampaignSerializer))
-        made = draft_campaign(wanted, person=asking(request), by=actor())
-        transaction.on_commit(partial(wake_campaign_preview, made))
-        answer = campaign_answer(campaign_board(made), status=202)
-        answer["Location"] = reverse("api-campaign", kwargs={"id": made}, request=request)
+        draft = campaign_request(body_params(request, NewCampaignSerializer))
+        campaign_id = draft_campaign(draft, person=asking(request), by=actor())
+        transaction.on_commit(partial(wake_campaign_preview, campaign_id))
+        answer = campaign_answer(campaign_board(campaign_id), status=202)
+        answer["Location"] = reverse("api-campaign", kwargs={"id": campaign_id}, request=request)
         return answer
 
 
@@ -130,7 +130,7 @@ class CampaignAskView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks for the approval of the preview, which claims its clusters; approved at once where nobody is asked."""
         body_params(request, NothingSerializer)
-        return _changed(request, id, change=approvals.ask_campaign)
+        return _apply_change(request, id, change=approvals.ask_campaign)
 
 
 class CampaignApproveView(Endpoint):
@@ -154,8 +154,8 @@ class CampaignStartView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Begins an approved campaign, once."""
-        said = body_params(request, CampaignStartSerializer)
-        return _changed(request, id, change=partial(lifecycle.start_campaign, digest=said["digest"]))
+        body = body_params(request, CampaignStartSerializer)
+        return _apply_change(request, id, change=partial(lifecycle.start_campaign, digest=body["digest"]))
 
 
 class CampaignPauseView(Endpoint):
@@ -168,7 +168,7 @@ class CampaignPauseView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Pauses it and its journeys under way."""
         body_params(request, NothingSerializer)
-        return _changed(request, id, change=lifecycle.pause_campaign)
+        return _apply_change(request, id, change=lifecycle.pause_campaign)
 
 
 class CampaignResumeView(Endpoint):
@@ -181,7 +181,7 @@ class CampaignResumeView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on, under every guard of a start; a cluster that is stopped is settled first."""
         body_params(request, NothingSerializer)
-        return _changed(request, id, change=lifecycle.resume_campaign)
+        return _apply_change(request, id, change=lifecycle.resume_campaign)
 
 
 class CampaignAbortView(Endpoint):
@@ -193,8 +193,8 @@ class CampaignAbortView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it: journeys that were not started are withdrawn, those under way are paused."""
-        said = body_params(request, CampaignReasonSerializer)
-        return _changed(request, id, change=partial(lifecycle.abort_campaign, reason=said["reason"]))
+        body = body_params(request, CampaignReasonSerializer)
+        return _apply_change(request, id, change=partial(lifecycle.abort_campaign, reason=body["reason"]))
 
 
 class CampaignOpenWaveView(Endpoint):
@@ -206,9 +206,9 @@ class CampaignOpenWaveView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Agrees that the next wave begins; refused to tokens with `person_needed`."""
-        said = body_params(request, WaveOpenSerializer)
-        change = partial(settling.open_wave, wave=said["wave"] - 1, note=said["note"])
-        return _changed(request, id, change=change)
+        body = body_params(request, WaveOpenSerializer)
+        change = partial(settling.open_wave, wave=body["wave"] - 1, note=body["note"])
+        return _apply_change(request, id, change=change)
 
 
 class CampaignLeaveOutView(Endpoint):
@@ -220,9 +220,9 @@ class CampaignLeaveOutView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes a cluster out that waits or stopped, with a reason."""
-        said = body_params(request, MemberOutSerializer)
-        change = partial(settling.leave_out, member=said["member"], reason=said["reason"])
-        return _changed(request, id, change=change)
+        body = body_params(request, MemberOutSerializer)
+        change = partial(settling.leave_out, member=body["member"], reason=body["reason"])
+        return _apply_change(request, id, change=change)
 
 
 class CampaignTryAgainView(Endpoint):
@@ -234,11 +234,11 @@ class CampaignTryAgainView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """A stopped cluster whose journey ended waits for its turn again."""
-        said = body_params(request, MemberNameSerializer)
-        return _changed(request, id, change=partial(settling.try_again, member=said["member"]))
+        body = body_params(request, MemberNameSerializer)
+        return _apply_change(request, id, change=partial(settling.try_again, member=body["member"]))
 
 
-def _changed(request: Request, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
+def _apply_change(request: Request, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
     """Makes the change at the version that the client has read, wakes a worker, and answers with the campaign."""
     version = campaign_row(campaign_id).version
     etags.require_match(request, etags.of_version(version))

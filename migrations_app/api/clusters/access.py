@@ -47,20 +47,20 @@ class ClusterKubeconfigView(Endpoint):
         """Proves that it reaches the same cluster, then keeps it: its plans are over, and what runs pauses."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
-        said = body_params(request, NewKubeconfigSerializer)
-        options = {"context": said["context"], "typed_name": said["typed_name"], "version": head.version}
+        body = body_params(request, NewKubeconfigSerializer)
+        options = {"context": body["context"], "typed_name": body["typed_name"], "version": head.version}
         try:
-            replace_kubeconfig(id, said["kubeconfig"].encode(), **options)
-        except InvalidInput as wrong:
-            raise _pointed(wrong) from None
+            replace_kubeconfig(id, body["kubeconfig"].encode(), **options)
+        except InvalidInput as error:
+            raise _at_kubeconfig(error) from None
         return detail(cluster_head(id, now=timezone.now()))
 
 
-def _pointed(wrong: InvalidInput) -> InvalidInput:
+def _at_kubeconfig(error: InvalidInput) -> InvalidInput:
     """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
-    if wrong.where in ("kubeconfig", "context", "typed_name"):
-        return wrong
-    return type(wrong)(str(wrong), code=wrong.code, where="kubeconfig")
+    if error.where in ("kubeconfig", "context", "typed_name"):
+        return error
+    return type(error)(str(error), code=error.code, where="kubeconfig")
 
 
 class NewIdentitySerializer(StrictSerializer):
@@ -82,8 +82,8 @@ class ClusterIdentityView(Endpoint):
         """Takes the cluster that answers for the registered one: its plans are over, its history is a new one."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
-        said = body_params(request, NewIdentitySerializer)
-        accept(id, uid=said["kube_system_uid"], typed_name=said["typed_name"], version=head.version)
+        body = body_params(request, NewIdentitySerializer)
+        accept(id, uid=body["kube_system_uid"], typed_name=body["typed_name"], version=head.version)
         return detail(cluster_head(id, now=timezone.now()))
 
 
@@ -130,7 +130,7 @@ class EksDraftsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """An external id made for this cluster, and the policies of the role to make; the first of two steps."""
-        return Response(DraftBodySerializer(_drafted(request)).data)
+        return Response(DraftBodySerializer(_draft_of(request)).data)
 
 
 class ClusterDraftsView(Endpoint):
@@ -145,7 +145,7 @@ class ClusterDraftsView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """As for a new cluster, by who may change this one."""
         cluster_head(id, now=timezone.now())
-        return Response(DraftBodySerializer(_drafted(request)).data)
+        return Response(DraftBodySerializer(_draft_of(request)).data)
 
 
 class ClusterAwsView(Endpoint):
@@ -163,9 +163,9 @@ class ClusterAwsView(Endpoint):
     @replayed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Proves that the role opens with its external id and not without it, then keeps it."""
-        said = body_params(request, NewAccessSerializer)
+        body = body_params(request, NewAccessSerializer)
         cluster_head(id, now=timezone.now())
-        eks_registration.set_access(id, said["draft"], role_arn=said["role_arn"], by=request.user.get_username())
+        eks_registration.set_access(id, body["draft"], role_arn=body["role_arn"], by=request.user.get_username())
         return detail(cluster_head(id, now=timezone.now()))
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
@@ -176,13 +176,13 @@ class ClusterAwsView(Endpoint):
         return Response(status=204)
 
 
-def _drafted(request: Request) -> AccessDraft:
-    said = body_params(request, NewDraftSerializer)
-    if ("arn" in said) == ("name" in said) or not said.get("arn", "arn:").startswith("arn:"):
+def _draft_of(request: Request) -> AccessDraft:
+    body = body_params(request, NewDraftSerializer)
+    if ("arn" in body) == ("name" in body) or not body.get("arn", "arn:").startswith("arn:"):
         raise InvalidInput("either the ARN of an EKS cluster, or name and region, are needed", where="arn")
     try:
-        named = said.get("arn") or said["name"]
-        return draft_access(named, region=said.get("region", ""), by=request.user.get_username())
-    except InvalidInput as wrong:
-        where = "name" if wrong.where == "cluster" else wrong.where
-        raise InvalidInput(wrong.message, code=wrong.code, where=where) from None
+        arn_or_name = body.get("arn") or body["name"]
+        return draft_access(arn_or_name, region=body.get("region", ""), by=request.user.get_username())
+    except InvalidInput as error:
+        where = "name" if error.where == "cluster" else error.where
+        raise InvalidInput(error.message, code=error.code, where=where) from None

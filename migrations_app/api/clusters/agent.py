@@ -61,9 +61,9 @@ class ClusterAgentView(Endpoint):
         """Makes a new token and ends the one before, with its line: plans are over, and what runs pauses."""
         body_params(request, NewAgentTokenSerializer)
         cluster_head(id, now=timezone.now())
-        made = renew_agent_token(id, by=request.user.get_username())
-        told = AgentDetailSerializer(agent_detail(id, now=timezone.now())).data
-        return Response(told | {"secret": made.secret}, status=201)
+        token = renew_agent_token(id, by=request.user.get_username())
+        body = AgentDetailSerializer(agent_detail(id, now=timezone.now())).data
+        return Response(body | {"secret": token.secret}, status=201)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Revokes the token at once; the cluster is unreachable until there is a new one."""

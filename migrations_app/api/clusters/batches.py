@@ -87,16 +87,16 @@ class ClusterBatchView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Registers every cluster and queues its first scan; if one of them cannot be registered, none is."""
-        said = body_params(request, NewClustersSerializer)["clusters"]
+        entries = body_params(request, NewClustersSerializer)["clusters"]
         by = request.user.get_username()
         with transaction.atomic():
-            made = register_all([_new(one, place, by=by) for place, one in enumerate(said)])
-            scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in made]
+            cluster_ids = register_all([_new_cluster(entry, place, by=by) for place, entry in enumerate(entries)])
+            scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in cluster_ids]
         for scan_id in scans:
             transaction.on_commit(partial(wake, scan_id))
         rows = [
-            {"id": cluster_id, "name": one["name"], "scan": scan_id}
-            for cluster_id, one, scan_id in zip(made, said, scans, strict=True)
+            {"id": cluster_id, "name": entry["name"], "scan": scan_id}
+            for cluster_id, entry, scan_id in zip(cluster_ids, entries, scans, strict=True)
         ]
         return Response(RegisteredAllSerializer({"clusters": rows}).data, status=201)
 
@@ -110,8 +110,8 @@ class ClusterBatchLabelsView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Sets the labels on every cluster; if one of them refuses a label or may not be changed, none is changed."""
-        said = body_params(request, BatchLabelsSerializer)
-        label_each(said["clusters"], said["labels"])
+        body = body_params(request, BatchLabelsSerializer)
+        label_each(body["clusters"], body["labels"])
         return Response(status=204)
 
 
@@ -124,18 +124,18 @@ class ClusterBatchRemovalView(Endpoint):
     @replayed
     def post(self, request: Request) -> Response:
         """Forgets every cluster with its credentials and snapshots, or none. Nothing in the clusters is touched."""
-        said = body_params(request, RemovalSerializer)["clusters"]
-        names: dict[uuid.UUID, str] = {one["id"]: one["name"] for one in said}
-        if len(names) < len(said):
+        entries = body_params(request, RemovalSerializer)["clusters"]
+        names: dict[uuid.UUID, str] = {entry["id"]: entry["name"] for entry in entries}
+        if len(names) < len(entries):
             raise InvalidInput("a cluster is named twice", where="clusters")
         remove_all(names)
         return Response(status=204)
 
 
-def _new(said: dict[str, Any], place: int, *, by: str) -> NewCluster:
-    details = Details(name=said["name"], environment=said["environment"], target=said["target"], by=by)
-    if said["source"] == "in_cluster":
+def _new_cluster(entry: dict[str, Any], place: int, *, by: str) -> NewCluster:
+    details = Details(name=entry["name"], environment=entry["environment"], target=entry["target"], by=by)
+    if entry["source"] == "in_cluster":
         return NewCluster(details=details)
-    if "kubeconfig" not in said:
+    if "kubeconfig" not in entry:
         raise InvalidInput(f"clusters[{place}]: a kubeconfig is needed for this source", where="clusters")
-    return NewCluster(details=details, kubeconfig=said["kubeconfig"].encode(), context=said["context"])
+    return NewCluster(details=details, kubeconfig=entry["kubeconfig"].encode(), context=entry["context"])

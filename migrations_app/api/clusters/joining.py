@@ -73,12 +73,12 @@ class ClusterJoiningView(Endpoint):
 
     def get(self, request: Request) -> Response:
         """What would move, what ends, and what stands in the way. Nothing is changed."""
-        said = query_params(request, JoinAskSerializer)
-        return Response(JoinPreviewSerializer(join_preview(said["stays"], said["ends"])).data)
+        query = query_params(request, JoinAskSerializer)
+        return Response(JoinPreviewSerializer(join_preview(query["stays"], query["ends"])).data)
 
     @replayed
     def post(self, request: Request) -> Response:
         """Moves the history, waivers, groups and labels of one registration to the other, and forgets the first one."""
-        said = body_params(request, JoinBodySerializer)
-        join_registrations(said["stays"], said["ends"], seen=said["seen"], typed_name=said["typed_name"])
-        return detail(cluster_head(said["stays"], now=timezone.now()))
+        body = body_params(request, JoinBodySerializer)
+        join_registrations(body["stays"], body["ends"], seen=body["seen"], typed_name=body["typed_name"])
+        return detail(cluster_head(body["stays"], now=timezone.now()))

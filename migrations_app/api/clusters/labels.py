@@ -32,11 +32,11 @@ class LabelsWantedSerializer(StrictSerializer):
 
     labels = serializers.DictField(child=Text(max_length=LONGEST_VALUE, allow_blank=True, allow_null=True))
 
-    def validate_labels(self, said: dict[str, str | None]) -> dict[str, str]:
+    def validate_labels(self, labels: dict[str, str | None]) -> dict[str, str]:
         """With empty texts for nulls."""
-        if not 1 <= len(said) <= MOST:
+        if not 1 <= len(labels) <= MOST:
             raise serializers.ValidationError(f"1 to {MOST} labels are set at once.")
-        return {key: value or "" for key, value in said.items()}
+        return {key: value or "" for key, value in labels.items()}
 
 
 class ClusterLabelsView(Endpoint):
@@ -51,19 +51,19 @@ class ClusterLabelsView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Labels with their values; `environment` is the cluster's own field."""
         query_params(request, StrictSerializer)
-        return _labels_shown(id)
+        return _labels_answer(id)
 
     def patch(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sets and takes away labels, if nobody else changed the cluster meanwhile."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
         set_labels(id, body_params(request, LabelsWantedSerializer)["labels"], version=head.version)
-        return _labels_shown(id)
+        return _labels_answer(id)
 
 
-def _labels_shown(cluster_id: uuid.UUID) -> Response:
+def _labels_answer(cluster_id: uuid.UUID) -> Response:
     head = cluster_head(cluster_id, now=timezone.now())
-    told = {"cluster": head.id, "name": head.name, "labels": labels_of(cluster_id)}
-    answer = Response(LabelsShownSerializer(told).data)
+    body = {"cluster": head.id, "name": head.name, "labels": labels_of(cluster_id)}
+    answer = Response(LabelsShownSerializer(body).data)
     answer["ETag"] = etags.of_version(head.version)
     return answer

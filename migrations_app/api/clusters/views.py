@@ -113,8 +113,8 @@ class ClusterDetailSerializer(StructSerializer):
 
 def labels_asked() -> serializers.RegexField:
     """A filter by labels."""
-    said = "Such as team:shop; several with commas between them must all fit."
-    return serializers.RegexField(LABELS, required=False, max_length=1000, help_text=said)
+    description = "Such as team:shop; several with commas between them must all fit."
+    return serializers.RegexField(LABELS, required=False, max_length=1000, help_text=description)
 
 
 class NarrowedSerializer(StrictSerializer):
@@ -201,26 +201,26 @@ class ClustersView(Endpoint):
     def get(self, request: Request) -> Response:
         """Clusters, each with the numbers of its latest snapshot."""
         query = query_params(request, ClusterQuerySerializer)
-        chosen = {name: query.get(name, "") for name in ("q", "stage", "bucket")}
+        filters = {name: query.get(name, "") for name in ("q", "stage", "bucket")}
         sort, descending = ORDERINGS[query.get("ordering", "name")]
         ask = FleetAsk(
-            flat=True, cursor=cursor_of(request, query), sort=sort, descending=descending, **chosen | narrowed(query)
+            flat=True, cursor=cursor_of(request, query), sort=sort, descending=descending, **filters | narrowed(query)
         )
-        found = fleet_page(ask, now=timezone.now(), limit=query["limit"])
-        total = found.matching if query.get("total") == "true" else None
-        return page_answer(request, Page(found.rows, found.next_cursor), shape=ClusterRowSerializer, total=total)
+        page = fleet_page(ask, now=timezone.now(), limit=query["limit"])
+        total = page.matching if query.get("total") == "true" else None
+        return page_answer(request, Page(page.rows, page.next_cursor), shape=ClusterRowSerializer, total=total)
 
     @replayed
     def post(self, request: Request) -> Response:
         """Registers a cluster and queues its first scan, unless its agent is still to come."""
-        found = _registered(request)
-        head = cluster_head(found, now=timezone.now())
+        cluster_id = _register(request)
+        head = cluster_head(cluster_id, now=timezone.now())
         if head.source != "agent":
-            asked_for = request_scan(found, by=request.user.get_username(), waits=True)
-            transaction.on_commit(partial(wake, asked_for.scan_id))
-        answer = detail(cluster_head(found, now=timezone.now()))
+            scan = request_scan(cluster_id, by=request.user.get_username(), waits=True)
+            transaction.on_commit(partial(wake, scan.scan_id))
+        answer = detail(cluster_head(cluster_id, now=timezone.now()))
         answer.status_code = 201
-        answer["Location"] = reverse("api-cluster", kwargs={"id": found}, request=request)
+        answer["Location"] = reverse("api-cluster", kwargs={"id": cluster_id}, request=request)
         return answer
 
 
@@ -247,10 +247,10 @@ class ClusterView(Endpoint):
         """Changes name, environment or target, if nobody else did so meanwhile."""
         head = cluster_head(id, now=timezone.now())
         etags.require_match(request, etags.of_version(head.version))
-        said = {"name": head.name, "environment": head.environment, "target": head.target}
+        values = {"name": head.name, "environment": head.environment, "target": head.target}
         changes = body_params(request, ClusterChangeSerializer, partial=True)
         interval = changes.pop("interval_seconds", head.interval_seconds)
-        details = Details(**(said | changes), interval=interval, by=request.user.get_username())
+        details = Details(**(values | changes), interval=interval, by=request.user.get_username())
         registration.change(id, details, version=head.version)
         return detail(cluster_head(id, now=timezone.now()))
 
@@ -275,43 +275,43 @@ def detail(head: ClusterHead) -> Response:
     return answer
 
 
-def _registered(request: Request) -> uuid.UUID:
+def _register(request: Request) -> uuid.UUID:
     if request.FILES or (request.content_type or "").startswith("multipart/"):
-        said = body_params(request, NewBundleSerializer)
-        return registration.register_bundle(said["bundle"].read(), _details(request, said))
-    said = body_params(request, NewClusterSerializer)
-    if said["source"] == "eks":
-        return _registered_eks(request, said)
-    if "draft" in said or "role_arn" in said:
+        body = body_params(request, NewBundleSerializer)
+        return registration.register_bundle(body["bundle"].read(), _details(request, body))
+    body = body_params(request, NewClusterSerializer)
+    if body["source"] == "eks":
+        return _register_eks(request, body)
+    if "draft" in body or "role_arn" in body:
         raise InvalidInput("a way into AWS is given to a registered cluster, at clusters/{id}/aws", where="draft")
-    if said["source"] == "in_cluster":
-        return registration.register_in_cluster(_details(request, said))
-    if said["source"] == "agent":
-        return register_agent(_details(request, said)).cluster
-    if "kubeconfig" not in said:
+    if body["source"] == "in_cluster":
+        return registration.register_in_cluster(_details(request, body))
+    if body["source"] == "agent":
+        return register_agent(_details(request, body)).cluster
+    if "kubeconfig" not in body:
         raise InvalidInput("a kubeconfig is needed for this source", where="kubeconfig")
     try:
         return registration.register_kubeconfig(
-            said["kubeconfig"].encode(), _details(request, said), context=said["context"]
+            body["kubeconfig"].encode(), _details(request, body), context=body["context"]
         )
-    except InvalidInput as wrong:
-        raise _pointed(wrong, said) from None
+    except InvalidInput as error:
+        raise _at_kubeconfig(error, body) from None
 
 
-def _registered_eks(request: Request, said: dict[str, Any]) -> uuid.UUID:
+def _register_eks(request: Request, body: dict[str, Any]) -> uuid.UUID:
     for name in ("draft", "role_arn"):
-        if name not in said:
+        if name not in body:
             raise InvalidInput("this source needs a draft, and the role made with it", where=name)
-    return eks_registration.register_eks(said["draft"], _details(request, said), role_arn=said["role_arn"])
+    return eks_registration.register_eks(body["draft"], _details(request, body), role_arn=body["role_arn"])
 
 
-def _details(request: Request, said: dict[str, Any]) -> Details:
+def _details(request: Request, body: dict[str, Any]) -> Details:
     by = request.user.get_username()
-    return Details(name=said["name"], environment=said["environment"], target=said["target"], by=by)
+    return Details(name=body["name"], environment=body["environment"], target=body["target"], by=by)
 
 
-def _pointed(wrong: InvalidInput, said: dict[str, Any]) -> InvalidInput:
+def _at_kubeconfig(error: InvalidInput, body: dict[str, Any]) -> InvalidInput:
     """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
-    if wrong.where in said:
-        return wrong
-    return type(wrong)(str(wrong), code=wrong.code, where="kubeconfig")
+    if error.where in body:
+        return error
+    return type(error)(str(error), code=error.code, where="kubeconfig")

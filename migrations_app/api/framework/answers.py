@@ -42,18 +42,18 @@ class StructSerializer(serializers.Serializer[Any]):
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """The fields of the struct, then those declared here."""
         declared = super().get_fields()
-        return {name: made for name, made in _fields_of(type(self)).items() if name not in declared} | declared
+        return {name: field for name, field in _fields_of(type(self)).items() if name not in declared} | declared
 
     def to_representation(self, instance: Any) -> dict[str, Any]:  # noqa: ANN401 - DRF's signature
         """The struct as plain JSON values, without going through a field for each value."""
         if isinstance(instance, Mapping):
-            return {name: _written(value) for name, value in instance.items()}
-        written = {name: _written(getattr(instance, name)) for name in _names(type(self))}
+            return {name: _as_json(value) for name, value in instance.items()}
+        values = {name: _as_json(getattr(instance, name)) for name in _names(type(self))}
         for name in self._declared_fields:
             field = self.fields[name]
             value = field.get_attribute(instance)
-            written[name] = None if value is None else field.to_representation(value)
-        return written
+            values[name] = None if value is None else field.to_representation(value)
+        return values
 
 
 @cache
@@ -79,19 +79,19 @@ def _field(hint: Any, **options: Any) -> serializers.Field[Any, Any, Any, Any]: 
     if hint in _shapes:
         return _shapes[hint](**options)
     if origin in (tuple, list, Sequence):
-        many = arguments[0]
-        if many in _shapes:
-            return _shapes[many](many=True, **options)
-        return serializers.ListField(child=_field(many), **options)
+        item = arguments[0]
+        if item in _shapes:
+            return _shapes[item](many=True, **options)
+        return serializers.ListField(child=_field(item), **options)
     if origin in (dict, Mapping):
         return serializers.DictField(child=_field(arguments[1]), **options)
     return _PLAIN[hint](**options)
 
 
-def _written(value: Any) -> Any:  # noqa: ANN401 - any value of a struct becomes plain JSON
+def _as_json(value: Any) -> Any:  # noqa: ANN401 - any value of a struct becomes plain JSON
     shape = _shapes.get(type(value))
     if shape:
         return shape().to_representation(value)
     if isinstance(value, tuple | list):
-        return [_written(each) for each in value]
+        return [_as_json(item) for item in value]
     return msgspec.to_builtins(value)

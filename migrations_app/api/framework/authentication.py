@@ -19,10 +19,10 @@ class BearerToken(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Any, TokenUse] | None:
         """The token's owner and its use; None when the request names no authorization."""
-        given = request.META.get("HTTP_AUTHORIZATION", "")
-        if not given:
+        header = request.META.get("HTTP_AUTHORIZATION", "")
+        if not header:
             return None
-        scheme, _, secret = given.partition(" ")
+        scheme, _, secret = header.partition(" ")
         address = str(getattr(request, "client_address", ""))
         use = service_tokens.authenticate(secret.strip(), address=address) if scheme.lower() == "bearer" else None
         if use is None:
@@ -38,10 +38,10 @@ class Session(SessionAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
         """The signed-in person; None for a browser that nobody signed in."""
-        found = super().authenticate(request)
-        if found and must_change_password(found[0].pk):
+        result = super().authenticate(request)
+        if result and must_change_password(result[0].pk):
             raise Problem("password_change_needed")
-        return found
+        return result
 
     def enforce_csrf(self, request: Request) -> None:
         if request.method not in ("GET", "HEAD") and request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:

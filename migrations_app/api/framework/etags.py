@@ -22,20 +22,20 @@ def of_version(version: int) -> str:
 
 def unchanged(request: Request, tag: str) -> bool:
     """Whether the client has this one already (If-None-Match compares weakly)."""
-    given = _listed(request.headers.get("If-None-Match", ""))
-    return "*" in given or tag in {one.removeprefix("W/") for one in given}
+    tags = _split_tags(request.headers.get("If-None-Match", ""))
+    return "*" in tags or tag in {known_tag.removeprefix("W/") for known_tag in tags}
 
 
 def require_match(request: Request, tag: str) -> None:
     """Raises Problem `if_match_needed` without an If-Match, `stale` with one that does not hold."""
-    given = _listed(request.headers.get("If-Match", ""))
-    if not given:
+    tags = _split_tags(request.headers.get("If-Match", ""))
+    if not tags:
         raise Problem("if_match_needed")
-    if not all(one == "*" or _TAG.fullmatch(one) for one in given):
+    if not all(sent_tag == "*" or _TAG.fullmatch(sent_tag) for sent_tag in tags):
         raise Problem("bad_input", "If-Match holds entity tags in quotation marks")
-    if "*" not in given and tag not in given:
+    if "*" not in tags and tag not in tags:
         raise Problem("stale")
 
 
-def _listed(header: str) -> list[str]:
-    return [one.strip() for one in header.split(",") if one.strip()]
+def _split_tags(header: str) -> list[str]:
+    return [part.strip() for part in header.split(",") if part.strip()]

@@ -31,8 +31,8 @@ class StrictJsonParser(BaseParser):
             return msgspec.json.decode(stream.read())
         except RecursionError:
             raise ParseError("the body is nested too deeply") from None
-        except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-            raise ParseError(f"the body is not JSON: {wrong}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise ParseError(f"the body is not JSON: {error}") from None
 
 
 class OutputText(serializers.CharField):
@@ -59,8 +59,10 @@ class KubernetesMinor(serializers.CharField):
     default_error_messages = {"bad_kubernetes": "Not a Kubernetes version, such as 1.33."}
 
     def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the options of CharField
-        told = "The Kubernetes that the cluster is to be raised to, such as 1.33: judged as if that were planned."
-        super().__init__(required=False, max_length=40, help_text=told, **options)
+        description = (
+            "The Kubernetes that the cluster is to be raised to, such as 1.33: judged as if that were planned."
+        )
+        super().__init__(required=False, max_length=40, help_text=description, **options)
 
     def to_internal_value(self, data: Any) -> str:  # noqa: ANN401 - whatever the client sent
         try:
@@ -71,8 +73,8 @@ class KubernetesMinor(serializers.CharField):
 
 def ordering(names: Iterable[str], *, default: str) -> serializers.ChoiceField:
     """The parameter that sorts a list, by the names of its orders."""
-    told = f"A minus turns the order round; without it `{default}`."
-    return serializers.ChoiceField(required=False, choices=tuple(names), default=default, help_text=told)
+    description = f"A minus turns the order round; without it `{default}`."
+    return serializers.ChoiceField(required=False, choices=tuple(names), default=default, help_text=description)
 
 
 class StrictInteger(serializers.IntegerField):

@@ -34,10 +34,10 @@ def replayed(post: Post) -> Callable[..., HttpResponseBase]:
             return post(self, request, **names)
         if not _KEY.fullmatch(key):
             raise Problem("bad_input", f"{HEADER} must be 1 to 128 visible ASCII characters")
-        begun = idempotency.begin(person(request).pk, key=key, digest=_digest(request))
-        if isinstance(begun, StoredResponse):
-            return _told_again(begun)
-        return _kept(begun, lambda: post(self, request, **names))
+        entry = idempotency.begin(person(request).pk, key=key, digest=_digest(request))
+        if isinstance(entry, StoredResponse):
+            return _replay(entry)
+        return _answer_and_store(entry, lambda: post(self, request, **names))
 
     return once
 
@@ -68,32 +68,32 @@ def guarded(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
-def _kept(begun: NewRequest, work: Callable[[], Response]) -> Response:
-    done = False
+def _answer_and_store(entry: NewRequest, work: Callable[[], Response]) -> Response:
+    stored = False
     try:
         answer = work()
-        kept = {name: answer[name] for name in KEPT_HEADERS if name in answer}
-        idempotency.finish(begun, StoredResponse(answer.status_code, kept, _without_secret(answer)))
-        done = True
+        headers = {name: answer[name] for name in KEPT_HEADERS if name in answer}
+        idempotency.finish(entry, StoredResponse(answer.status_code, headers, _without_secret(answer)))
+        stored = True
     finally:
-        if not done:
-            idempotency.forget(begun)
+        if not stored:
+            idempotency.forget(entry)
     return answer
 
 
 def _without_secret(answer: Response) -> bytes:
     """The body as it is kept: a secret is shown once, so the second answer has it empty."""
     data = answer.data
-    shown = data | {SHOWN_ONCE: ""} if isinstance(data, dict) and SHOWN_ONCE in data else data
-    return bytes(JSONRenderer().render(shown))
+    body = data | {SHOWN_ONCE: ""} if isinstance(data, dict) and SHOWN_ONCE in data else data
+    return bytes(JSONRenderer().render(body))
 
 
-def _told_again(answer: StoredResponse) -> HttpResponse:
-    told = HttpResponse(answer.body, status=answer.status, content_type="application/json")
+def _replay(answer: StoredResponse) -> HttpResponse:
+    response = HttpResponse(answer.body, status=answer.status, content_type="application/json")
     for name, value in answer.headers.items():
-        told[name] = value
-    told["Idempotency-Replayed"] = "true"
-    return told
+        response[name] = value
+    response["Idempotency-Replayed"] = "true"
+    return response
 
 
 def _digest(request: Request) -> str:

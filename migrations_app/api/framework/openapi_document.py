@@ -76,7 +76,7 @@ def completed(result: Tree, generator: Any, request: Any, public: bool) -> Tree:
     used = set()
     for operations in result["paths"].values():
         for method, operation in operations.items():
-            _complete(method, operation, beside=operations)
+            _complete(method, operation, siblings=operations)
             used |= set(operation["tags"])
     result["tags"] = [{"name": name, "description": about} for name, about in TAGS.items() if name in used]
     result["components"]["headers"] = HEADERS
@@ -85,9 +85,9 @@ def completed(result: Tree, generator: Any, request: Any, public: bool) -> Tree:
     return result
 
 
-def _complete(method: str, operation: Tree, *, beside: Tree) -> None:
+def _complete(method: str, operation: Tree, *, siblings: Tree) -> None:
     operation["summary"] = SUMMARIES[operation["operationId"]]
-    tagged = method != "post" and any(_takes(each, "If-Match") for each in beside.values())
+    tagged = method != "post" and any(_takes(sibling, "If-Match") for sibling in siblings.values())
     tagged |= _takes(operation, "If-None-Match") or _takes(operation, "If-Match")
     for status, answer in operation["responses"].items():
         good = status[0] in "23"
@@ -110,7 +110,7 @@ _GOOD = {
 
 
 def _takes(operation: Tree, header: str) -> bool:
-    return any(each["name"] == header for each in operation.get("parameters", ()))
+    return any(parameter["name"] == header for parameter in operation.get("parameters", ()))
 
 
 def _complete_schemas(schemas: Tree) -> None:

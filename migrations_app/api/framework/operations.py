@@ -160,8 +160,8 @@ class KarpdashSchema(AutoSchema):
         usual = () if operation.unmatched else _FOR_METHOD[self.method]
         missing = (404,) if ("{" in self.path if named is None else named) else ()
         statuses = sorted({*_ALWAYS, *usual, *missing, *((412, 428) if operation.guarded else ())})
-        said = {(status, MEDIA_TYPE): OpenApiResponse(ProblemBodySerializer, _WORDS[status]) for status in statuses}
-        return {**operation.answers, **said}
+        problems = {(status, MEDIA_TYPE): OpenApiResponse(ProblemBodySerializer, _WORDS[status]) for status in statuses}
+        return {**operation.answers, **problems}
 
     def get_override_parameters(self) -> list[Any]:
         """The query's parameters, and the headers that the method needs."""
@@ -169,9 +169,9 @@ class KarpdashSchema(AutoSchema):
         headers = (
             [KEY_NEEDED, IF_MATCH] if operation.guarded else [] if operation.unmatched else _HEADERS_FOR[self.method]
         )
-        given = {parameter.name for parameter in operation.more}
+        own_names = {parameter.name for parameter in operation.more}
         return [
             *([operation.query] if operation.query else []),
-            *(h for h in headers if h.name not in given),
+            *(h for h in headers if h.name not in own_names),
             *operation.more,
         ]

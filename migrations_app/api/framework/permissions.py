@@ -30,8 +30,8 @@ class EndpointPermission:
 
     def met_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
         """Whether the account has what is asked of it."""
-        asked = (self.right, *self.others)
-        return not self.right or any(user.has_perm(f"migrations_app.{one}") for one in asked)  # type: ignore[union-attr]  # every account of ours has permissions
+        rights = (self.right, *self.others)
+        return not self.right or any(user.has_perm(f"migrations_app.{right}") for right in rights)  # type: ignore[union-attr]  # every account of ours has permissions
 
 
 READ = EndpointPermission("read")
@@ -94,9 +94,9 @@ def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
 
 def refuse_undeclared(patterns: Iterable[URLPattern | URLResolver]) -> None:
     """Raises ImproperlyConfigured naming every such route, so that the server does not start."""
-    found = sorted(undeclared(patterns))
-    if found:
-        raise ImproperlyConfigured(f"routes without a declared permission: {', '.join(found)}")
+    routes = sorted(undeclared(patterns))
+    if routes:
+        raise ImproperlyConfigured(f"routes without a declared permission: {', '.join(routes)}")
 
 
 def _served(view: type) -> list[str]:

@@ -20,20 +20,20 @@ MEDIA_TYPE = "application/problem+json"
 Tree = dict[str, Any]
 
 
-def answered(wrong: Exception, context: Tree) -> Response:
+def exception_answer(error: Exception, context: Tree) -> Response:
     """The answer to any exception of an endpoint; DRF calls it. A fault of ours is logged with its request id."""
     set_rollback()
     request = context["request"]
-    body = _body(wrong)
+    body = _body(error)
     if body["status"] >= 500:
-        log.error("request failed", exc_info=wrong, extra={"request_id": getattr(request, "request_id", "")})
+        log.error("request failed", exc_info=error, extra={"request_id": getattr(request, "request_id", "")})
         got_request_exception.send(sender=None, request=request)
     body |= {"instance": request.path, "request_id": getattr(request, "request_id", "")}
     return Response(body, status=body["status"], headers=_headers(body), content_type=MEDIA_TYPE)
 
 
-def _body(wrong: Exception) -> Tree:
-    code, detail = _told(wrong)
+def _body(error: Exception) -> Tree:
+    code, detail = _code_and_detail(error)
     body: Tree = {
         "type": f"/api/v1/problems/{code}",
         "title": CODES[code].title,
@@ -41,38 +41,40 @@ def _body(wrong: Exception) -> Tree:
         "detail": detail or CODES[code].meaning,
         "code": code,
     }
-    if isinstance(wrong, exceptions.ValidationError):
-        body["errors"] = list(_pointed(wrong.detail, ()))
-    elif isinstance(wrong, errors.InvalidInput) and wrong.where:
-        body["errors"] = [{"pointer": f"#/{_escaped(wrong.where)}", "detail": wrong.message, "code": wrong.code}]
-    wait = _wait(wrong)
+    if isinstance(error, exceptions.ValidationError):
+        body["errors"] = list(_pointed(error.detail, ()))
+    elif isinstance(error, errors.InvalidInput) and error.where:
+        body["errors"] = [{"pointer": f"#/{_escaped(error.where)}", "detail": error.message, "code": error.code}]
+    wait = _wait(error)
     return body | ({"retry_after": wait} if wait is not None else {})
 
 
-def _told(wrong: Exception) -> tuple[str, str]:
+def _code_and_detail(error: Exception) -> tuple[str, str]:
     """Code and detail."""
-    if isinstance(wrong, Problem):
-        return wrong.code, str(wrong.detail)
-    if isinstance(wrong, errors.KarpdashError):
-        return _of_ours(wrong), wrong.message
-    for kind, code in _OF_OTHERS:
-        if isinstance(wrong, kind):
-            return code, str(wrong.detail) if code in _TOLD_AS_IS and isinstance(wrong, exceptions.APIException) else ""
+    if isinstance(error, Problem):
+        return error.code, str(error.detail)
+    if isinstance(error, errors.KarpdashError):
+        return _product_code(error), error.message
+    for kind, code in _FRAMEWORK_CODES:
+        if isinstance(error, kind):
+            return code, str(error.detail) if code in _WITH_DETAIL and isinstance(
+                error, exceptions.APIException
+            ) else ""
     return "failed", ""
 
 
-def _of_ours(wrong: errors.KarpdashError) -> str:
-    if isinstance(wrong, errors.InvalidSetting):
+def _product_code(error: errors.KarpdashError) -> str:
+    if isinstance(error, errors.InvalidSetting):
         return "unavailable"
-    if isinstance(wrong, errors.ReadError):
+    if isinstance(error, errors.ReadError):
         return "not_answered"  # its own codes speak of that other server, not of this request
-    for kind, general in _OF_OURS:
-        if isinstance(wrong, kind):
-            return known(wrong.code, otherwise=general)
+    for kind, general in _PRODUCT_CODES:
+        if isinstance(error, kind):
+            return known(error.code, otherwise=general)
     return "failed"
 
 
-_OF_OURS = (
+_PRODUCT_CODES = (
     (errors.InvalidKubeconfig, "bad_kubeconfig"),
     (errors.InvalidBundle, "bad_bundle"),
     (errors.InvalidInput, "bad_input"),
@@ -80,7 +82,7 @@ _OF_OURS = (
     (errors.Conflict, "conflict"),
     (errors.PermissionDenied, "forbidden"),
 )
-_OF_OTHERS: tuple[tuple[type[Exception], str], ...] = (
+_FRAMEWORK_CODES: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ValidationError, "invalid"),
     (exceptions.ParseError, "malformed"),
     (exceptions.NotAuthenticated, "not_signed_in"),
@@ -96,24 +98,24 @@ _OF_OTHERS: tuple[tuple[type[Exception], str], ...] = (
     (OperationalError, "unavailable"),
     (InterfaceError, "unavailable"),
 )
-_TOLD_AS_IS = ("malformed", "forbidden", "bad_token")
+_WITH_DETAIL = ("malformed", "forbidden", "bad_token")
 
 
-def _wait(wrong: Exception) -> int | None:
-    if isinstance(wrong, exceptions.Throttled):
-        return max(1, int(getattr(wrong, "wait", None) or 1))
-    if isinstance(wrong, OperationalError | InterfaceError):
+def _wait(error: Exception) -> int | None:
+    if isinstance(error, exceptions.Throttled):
+        return max(1, int(getattr(error, "wait", None) or 1))
+    if isinstance(error, OperationalError | InterfaceError):
         return 5
-    return wrong.retry_after if isinstance(wrong, Problem) else None
+    return error.retry_after if isinstance(error, Problem) else None
 
 
 def _headers(body: Tree) -> dict[str, str]:
-    found = {}
+    headers = {}
     if body["status"] == 401:
-        found["WWW-Authenticate"] = 'Bearer realm="karpdash"'
+        headers["WWW-Authenticate"] = 'Bearer realm="karpdash"'
     if "retry_after" in body:
-        found["Retry-After"] = str(body["retry_after"])
-    return found
+        headers["Retry-After"] = str(body["retry_after"])
+    return headers
 
 
 def _pointed(detail: Any, path: tuple[str, ...]) -> Iterator[Tree]:  # noqa: ANN401 - DRF's nest of lists and dicts

@@ -54,9 +54,14 @@ class ProblemMeaningView(Endpoint):
         query_params(request, StrictSerializer)
         if code not in CODES:
             raise NotFound("no such code")
-        told = CODES[code]
-        shown = {"code": code, "status": told.status, "title": told.title, "meaning": told.meaning}
-        return Response(ProblemCodeSerializer(shown).data)
+        problem_code = CODES[code]
+        body = {
+            "code": code,
+            "status": problem_code.status,
+            "title": problem_code.title,
+            "meaning": problem_code.meaning,
+        }
+        return Response(ProblemCodeSerializer(body).data)
 
 
 class SchemaView(Endpoint):
@@ -69,19 +74,19 @@ class SchemaView(Endpoint):
     def get(self, request: Request) -> HttpResponse:
         """The same bytes for all."""
         renderer = request.accepted_renderer
-        answer = HttpResponse(_written(renderer.format, settings.SESSION_COOKIE_NAME))
+        answer = HttpResponse(_document(renderer.format, settings.SESSION_COOKIE_NAME))
         answer["Content-Type"] = f"{renderer.media_type}; charset=utf-8" if renderer.charset else renderer.media_type
         answer["Content-Disposition"] = f'inline; filename="karpdash.{renderer.format}"'
         return answer
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:  # noqa: ARG002 - DRF's signature
         """Forced: a client that accepts none of the two gets the first."""
-        found: tuple[BaseRenderer, str] = super().perform_content_negotiation(request, force=True)
-        return found
+        renderer_and_type: tuple[BaseRenderer, str] = super().perform_content_negotiation(request, force=True)
+        return renderer_and_type
 
 
 @cache
-def _written(form: str, cookie: str) -> bytes:
+def _document(form: str, cookie: str) -> bytes:
     """The file as it is published; where cookies are for HTTPS alone, that of a session has another name than there."""
     text = Path(settings.OPENAPI).read_text(encoding="utf-8")
     text = text.replace(f"{_COOKIE_LINE}sessionid\n", f"{_COOKIE_LINE}{cookie}\n")

@@ -35,8 +35,8 @@ class JsonOnly(BaseContentNegotiation):
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         """The parser for the body's own type; None makes it a 415."""
-        given = (request.content_type or "").partition(";")[0].strip().lower()
-        return next((parser for parser in parsers if parser.media_type == given), None)
+        content_type = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == content_type), None)
 
     def select_renderer(
         self,
@@ -121,19 +121,19 @@ def query_params(request: Request, shape: type[StrictSerializer]) -> dict[str, A
     repeated = {name: ["Given more than once."] for name, values in request.query_params.lists() if len(values) > 1}
     if repeated:
         raise ValidationError(repeated, code="repeated")
-    return _checked(shape(data=request.query_params.dict()))
+    return _validated(shape(data=request.query_params.dict()))
 
 
 def body_params(request: Request, shape: type[StrictSerializer], *, partial: bool = False) -> dict[str, Any]:
     """The body's fields, checked; unknown ones are a 400. Raises ValidationError."""
     data = request.data
-    return _checked(shape(data=data.dict() if hasattr(data, "dict") else data, partial=partial))
+    return _validated(shape(data=data.dict() if hasattr(data, "dict") else data, partial=partial))
 
 
-def _checked(form: StrictSerializer) -> dict[str, Any]:
+def _validated(form: StrictSerializer) -> dict[str, Any]:
     form.is_valid(raise_exception=True)
-    found: dict[str, Any] = form.validated_data
-    return found
+    values: dict[str, Any] = form.validated_data
+    return values
 
 
 def page_answer(request: Request, page: Page[Any], *, shape: type[Any], total: int | None = None) -> Response:
@@ -143,8 +143,8 @@ def page_answer(request: Request, page: Page[Any], *, shape: type[Any], total: i
     """
     following = _next(request, page.next_cursor) if page.next_cursor else None
     rows = _sparse(shape(page.rows, many=True).data, request.query_params.get("fields", ""), shape=shape)
-    counted = {} if total is None else {"total": total}
-    answer = Response({"results": rows, "next": following, **counted})
+    total_field = {} if total is None else {"total": total}
+    answer = Response({"results": rows, "next": following, **total_field})
     if following:
         answer["Link"] = f'<{following}>; rel="next"'
     return answer

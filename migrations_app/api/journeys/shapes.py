@@ -221,13 +221,13 @@ class StepAcceptSerializer(StepNameSerializer):
 def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
     """The journey with its ETag."""
     names = [str(name) for name in JourneyLineSerializer().fields]
-    told = {name: getattr(detail.row, name) for name in names}
-    told |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
-    told["going_back"] = detail.going_back
-    told["paused_deliveries"] = detail.paused_deliveries
-    told["disruption_hold"] = detail.disruption_hold
-    told["steps"] = [_step(step) for step in detail.steps]
-    answer = Response(JourneyWholeSerializer(told).data, status=status)
+    values = {name: getattr(detail.row, name) for name in names}
+    values |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}
+    values["going_back"] = detail.going_back
+    values["paused_deliveries"] = detail.paused_deliveries
+    values["disruption_hold"] = detail.disruption_hold
+    values["steps"] = [_step(step) for step in detail.steps]
+    answer = Response(JourneyWholeSerializer(values).data, status=status)
     answer["ETag"] = etags.of_version(detail.row.version)
     return answer
 

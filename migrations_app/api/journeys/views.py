@@ -82,12 +82,12 @@ class JourneysView(Endpoint):
     @keyed
     def post(self, request: Request) -> Response:
         """Stores a draft; workers scan the cluster, list the steps and plan what can be planned. Nothing is changed."""
-        said = body_params(request, NewJourneySerializer)
-        cluster = said.pop("cluster")
-        made = draft_journey(cluster, JourneyRequest(**said), person=asking(request), by=actor())
-        transaction.on_commit(partial(wake_journey, made))
-        answer = journey_answer(journey_detail(made), status=202)
-        answer["Location"] = reverse("api-journey", kwargs={"id": made}, request=request)
+        body = body_params(request, NewJourneySerializer)
+        cluster = body.pop("cluster")
+        journey_id = draft_journey(cluster, JourneyRequest(**body), person=asking(request), by=actor())
+        transaction.on_commit(partial(wake_journey, journey_id))
+        answer = journey_answer(journey_detail(journey_id), status=202)
+        answer["Location"] = reverse("api-journey", kwargs={"id": journey_id}, request=request)
         return answer
 
 
@@ -113,7 +113,7 @@ class JourneyAskView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks for the approval of the previewed journey; approved at once where the policy asks nobody."""
         body_params(request, NothingSerializer)
-        return _changed(request, id, change=approvals.ask_journey)
+        return _apply_change(request, id, change=approvals.ask_journey)
 
 
 class JourneyApproveView(Endpoint):
@@ -137,8 +137,8 @@ class JourneyStartView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Begins an approved journey, once; it holds the cluster from then on."""
-        said = body_params(request, JourneyStartSerializer)
-        return _changed(request, id, change=partial(lifecycle.start_journey, digest=said["digest"]))
+        body = body_params(request, JourneyStartSerializer)
+        return _apply_change(request, id, change=partial(lifecycle.start_journey, digest=body["digest"]))
 
 
 class JourneyPauseView(Endpoint):
@@ -151,9 +151,9 @@ class JourneyPauseView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Pauses it, and asks its rollout to pause after the request under way; holds Karpenter's own disruption, too,
         if that is asked for."""
-        said = body_params(request, JourneyPauseSerializer)
-        hold = said["hold_disruption"]
-        return _changed(request, id, change=partial(lifecycle.pause_journey, hold_disruption=hold))
+        body = body_params(request, JourneyPauseSerializer)
+        hold = body["hold_disruption"]
+        return _apply_change(request, id, change=partial(lifecycle.pause_journey, hold_disruption=hold))
 
 
 class JourneyHoldView(Endpoint):
@@ -165,8 +165,8 @@ class JourneyHoldView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Holds Karpenter's own disruption while the journey is paused, or restores the budgets from before."""
-        said = body_params(request, JourneyHoldSerializer)
-        return _changed(request, id, change=partial(change_hold, asked_for=said["asked_for"]))
+        body = body_params(request, JourneyHoldSerializer)
+        return _apply_change(request, id, change=partial(change_hold, asked_for=body["asked_for"]))
 
 
 class JourneyResumeView(Endpoint):
@@ -179,7 +179,7 @@ class JourneyResumeView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on with a paused journey and its rollout, under every guard of a start."""
         body_params(request, NothingSerializer)
-        return _changed(request, id, change=lifecycle.resume_journey)
+        return _apply_change(request, id, change=lifecycle.resume_journey)
 
 
 class JourneyAbortView(Endpoint):
@@ -191,8 +191,8 @@ class JourneyAbortView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it where it is, and its rollout after the request under way; what was done stays."""
-        said = body_params(request, JourneyReasonSerializer)
-        return _changed(request, id, change=partial(lifecycle.abort_journey, reason=said["reason"]))
+        body = body_params(request, JourneyReasonSerializer)
+        return _apply_change(request, id, change=partial(lifecycle.abort_journey, reason=body["reason"]))
 
 
 class JourneyTickView(Endpoint):
@@ -204,8 +204,8 @@ class JourneyTickView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Says that a step is done which only a person can tell; refused to tokens with `person_needed`."""
-        said = body_params(request, StepTickSerializer)
-        return _changed(request, id, change=partial(steps.tick, step=said["step"], note=said["note"]))
+        body = body_params(request, StepTickSerializer)
+        return _apply_change(request, id, change=partial(steps.tick, step=body["step"], note=body["note"]))
 
 
 class JourneySkipView(Endpoint):
@@ -217,8 +217,8 @@ class JourneySkipView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Skips a step with a reason; one that protects the cluster is refused."""
-        said = body_params(request, StepSkipSerializer)
-        return _changed(request, id, change=partial(steps.skip, step=said["step"], reason=said["reason"]))
+        body = body_params(request, StepSkipSerializer)
+        return _apply_change(request, id, change=partial(steps.skip, step=body["step"], reason=body["reason"]))
 
 
 class JourneyRetryView(Endpoint):
@@ -230,8 +230,8 @@ class JourneyRetryView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Does a failed step again, or plans one anew whose plan nobody accepted; resumes the journey."""
-        said = body_params(request, StepNameSerializer)
-        return _changed(request, id, change=partial(steps.retry, step=said["step"]))
+        body = body_params(request, StepNameSerializer)
+        return _apply_change(request, id, change=partial(steps.retry, step=body["step"]))
 
 
 class JourneyAcceptView(Endpoint):
@@ -243,8 +243,8 @@ class JourneyAcceptView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Accepts a plan that differs from what was shown, or was not shown; people approve it by itself then."""
-        said = body_params(request, StepAcceptSerializer)
-        return _changed(request, id, change=partial(steps.accept_plan, step=said["step"], digest=said["digest"]))
+        body = body_params(request, StepAcceptSerializer)
+        return _apply_change(request, id, change=partial(steps.accept_plan, step=body["step"], digest=body["digest"]))
 
 
 class JourneyWayBackView(Endpoint):
@@ -259,9 +259,9 @@ class JourneyWayBackView(Endpoint):
 
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """How each step down to that one would be undone, the last one first. Nothing is changed."""
-        said = query_params(request, WayBackQuerySerializer)
+        query = query_params(request, WayBackQuerySerializer)
         journey_row(id)
-        return Response(WayBackSerializer(way_back_of(id, to=said["to"]), many=True).data)
+        return Response(WayBackSerializer(way_back_of(id, to=query["to"]), many=True).data)
 
 
 class JourneyTakeBackView(Endpoint):
@@ -273,11 +273,11 @@ class JourneyTakeBackView(Endpoint):
     @guarded
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Undoes the steps down to that one, the last one first; each rollback is planned and approved by itself."""
-        said = body_params(request, StepSkipSerializer)
-        return _changed(request, id, change=partial(take_back, step=said["step"], reason=said["reason"]))
+        body = body_params(request, StepSkipSerializer)
+        return _apply_change(request, id, change=partial(take_back, step=body["step"], reason=body["reason"]))
 
 
-def _changed(request: Request, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
+def _apply_change(request: Request, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
     """Makes the change at the version that the client has read, wakes a worker, and answers with the journey."""
     version = journey_row(journey_id).version
     etags.require_match(request, etags.of_version(version))

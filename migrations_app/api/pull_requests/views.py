@@ -83,11 +83,11 @@ class ClusterPullRequestsView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Reads the repository and stores what a request would hold; nothing is written there. A request of the same
         change that is open already is answered instead."""
-        asked = PreviewRequest(cluster=id, **body_params(request, NewPullRequestSerializer))
+        preview = PreviewRequest(cluster=id, **body_params(request, NewPullRequestSerializer))
         with _refused_by_host():
-            made = preview_request(asked, asking(request), now=timezone.now())
-        answer = _whole(made, status=201)
-        answer["Location"] = reverse("api-pull-request", kwargs={"id": made}, request=request)
+            request_id = preview_request(preview, asking(request), now=timezone.now())
+        answer = _request_answer(request_id, status=201)
+        answer["Location"] = reverse("api-pull-request", kwargs={"id": request_id}, request=request)
         return answer
 
 
@@ -100,7 +100,7 @@ class PullRequestView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """What it holds, and its state as of `looked_at`."""
         query_params(request, StrictSerializer)
-        return _whole(id)
+        return _request_answer(id)
 
 
 class PullRequestOpenView(Endpoint):
@@ -119,10 +119,10 @@ class PullRequestOpenView(Endpoint):
     @keyed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Approves what was previewed, by its digest, and opens it. Refused to tokens with `person_needed`."""
-        said = body_params(request, OpeningSerializer)
+        body = body_params(request, OpeningSerializer)
         with _refused_by_host():
-            open_request(id, asking(request), digest=said["digest"], now=timezone.now())
-        return _whole(id)
+            open_request(id, asking(request), digest=body["digest"], now=timezone.now())
+        return _request_answer(id)
 
 
 class PullRequestRefreshView(Endpoint):
@@ -144,7 +144,7 @@ class PullRequestRefreshView(Endpoint):
         body_params(request, NothingSerializer)
         with _refused_by_host():
             refresh_request(id, now=timezone.now())
-        return _whole(id)
+        return _request_answer(id)
 
 
 @contextmanager
@@ -157,7 +157,7 @@ def _refused_by_host() -> Iterator[None]:
         raise Problem("refused_by_host", refused.message) from None
 
 
-def _whole(request_id: uuid.UUID, *, status: int = 200) -> Response:
+def _request_answer(request_id: uuid.UUID, *, status: int = 200) -> Response:
     row = request_row(request_id)
     proposal: Proposal | None = None
     # What was previewed is sealed: without the key the rest still says what came of it.

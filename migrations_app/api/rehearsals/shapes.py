@@ -143,13 +143,16 @@ class NewRehearsalSerializer(StrictSerializer):
     seed = StrictInteger(required=False, min_value=0, max_value=HIGHEST_SEED, default=0)
 
 
-def failures_of(told: list[dict[str, str]]) -> list[Failure]:
+def failures_of(choices: list[dict[str, str]]) -> list[Failure]:
     """The failures as the rehearsal takes them; a zone only where it counts."""
-    return [Failure(one["scenario"], one["zone"] if one["scenario"] == "full_zone" else "") for one in told]  # type: ignore[arg-type]  # one of the choices
+    return [
+        Failure(choice["scenario"], choice["zone"] if choice["scenario"] == "full_zone" else "")  # type: ignore[arg-type]  # one of the choices
+        for choice in choices
+    ]
 
 
 def rehearsal_body(row: RehearsalRow) -> dict[str, Any]:
     """A rehearsal as the API answers it."""
     names = set(RehearsalSerializer().fields) - {"result"}
-    told = {name: getattr(row, name) for name in names}
-    return dict(RehearsalSerializer(told | {"result": read_document(row.raw) if row.raw else None}).data)
+    values = {name: getattr(row, name) for name in names}
+    return dict(RehearsalSerializer(values | {"result": read_document(row.raw) if row.raw else None}).data)

@@ -50,12 +50,12 @@ class PlanRehearsalsView(Endpoint):
     @keyed
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Enqueues a rehearsal, or answers with the one under way. The cluster is read, never changed."""
-        said = body_params(request, NewRehearsalSerializer)
-        made = request_rehearsal(
-            id, asking(request), failures=failures_of(said["failures"]), seed=said["seed"], by=actor()
+        body = body_params(request, NewRehearsalSerializer)
+        rehearsal_id = request_rehearsal(
+            id, asking(request), failures=failures_of(body["failures"]), seed=body["seed"], by=actor()
         )
-        transaction.on_commit(partial(wake_rehearsal, made))
-        row = next(rehearsal for rehearsal in rehearsals_of(id, limit=MOST_LISTED) if rehearsal.id == made)
+        transaction.on_commit(partial(wake_rehearsal, rehearsal_id))
+        row = next(rehearsal for rehearsal in rehearsals_of(id, limit=MOST_LISTED) if rehearsal.id == rehearsal_id)
         answer = Response(rehearsal_body(row), status=202)
         answer["Location"] = reverse("api-plan-rehearsals", kwargs={"id": id}, request=request)
         return answer

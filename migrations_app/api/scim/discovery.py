@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.scim.frame import ScimEndpoint, ScimError, Tree
-from migrations_app.api.scim.lists import MOST_LISTED, Wanted, listed
+from migrations_app.api.scim.lists import MOST_LISTED, ListQuery, list_body
 
 CORE = "urn:ietf:params:scim:schemas:core:2.0"
 USER, GROUP = f"{CORE}:User", f"{CORE}:Group"
@@ -18,8 +18,8 @@ _SCHEME: Tree = {
 }
 
 
-def _attribute(name: str, about: str, **said: Any) -> Tree:  # noqa: ANN401 - characteristics of RFC 7643, section 7
-    told: Tree = {
+def _attribute(name: str, about: str, **characteristics: Any) -> Tree:  # noqa: ANN401 - characteristics of RFC 7643, section 7
+    attribute: Tree = {
         "name": name,
         "type": "string",
         "multiValued": False,
@@ -27,10 +27,10 @@ def _attribute(name: str, about: str, **said: Any) -> Tree:  # noqa: ANN401 - ch
         "required": False,
         "mutability": "readWrite",
         "returned": "default",
-    } | said
-    if told["type"] == "string":
-        told = {"caseExact": False, "uniqueness": "none"} | told
-    return told
+    } | characteristics
+    if attribute["type"] == "string":
+        attribute = {"caseExact": False, "uniqueness": "none"} | attribute
+    return attribute
 
 
 _REFERENCE = {"type": "reference", "mutability": "immutable", "caseExact": True, "uniqueness": "none"}
@@ -100,15 +100,15 @@ class _Discovery(ScimEndpoint):
         """All of them, or the one of that id."""
         if "filter" in request.query_params:
             raise ScimError("there is no filter here", status=403)
-        found = self.documents()
-        for key, one in found.items():
+        documents = self.documents()
+        for key, document in documents.items():
             place = request.build_absolute_uri(f"/scim/v2/{self.kind}s/{key}")
-            one["meta"] = {"resourceType": self.kind, "location": place}
+            document["meta"] = {"resourceType": self.kind, "location": place}
         if not id:
-            return Response(listed(list(found.values()), len(found), wanted=Wanted([], 1, len(found))))
-        if id not in found:
+            return Response(list_body(list(documents.values()), len(documents), query=ListQuery([], 1, len(documents))))
+        if id not in documents:
             raise ScimError("there is nothing here", status=404)
-        return Response(found[id])
+        return Response(documents[id])
 
 
 class ScimSchemasView(_Discovery):

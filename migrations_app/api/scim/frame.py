@@ -102,7 +102,7 @@ class ScimEndpoint(APIView):
             raise ScimError(f"at most {MIB} bytes are taken", status=413)
 
     def get_exception_handler(self) -> Any:  # noqa: ANN401 - DRF's signature
-        return answered
+        return exception_answer
 
 
 def body_of(request: Request) -> Tree:
@@ -112,38 +112,38 @@ def body_of(request: Request) -> Tree:
     return dict(request.data)
 
 
-def answered(wrong: Exception, context: Tree) -> Response:
+def exception_answer(error: Exception, context: Tree) -> Response:
     """The answer to any exception of a SCIM endpoint; DRF calls it."""
     set_rollback()
-    status, kind, detail = _told(wrong)
+    status, kind, detail = _problem_of(error)
     headers = {"Retry-After": "5"} if status == 503 else {}
-    if isinstance(wrong, exceptions.APIException):
-        wait, challenge = getattr(wrong, "wait", None), getattr(wrong, "auth_header", None)
+    if isinstance(error, exceptions.APIException):
+        wait, challenge = getattr(error, "wait", None), getattr(error, "auth_header", None)
         headers |= {"Retry-After": str(int(wait))} if wait else {}
         headers |= {"WWW-Authenticate": challenge} if challenge else {}
     if status in (500, 503):
-        log.error("request failed", exc_info=wrong, extra={"request_id": getattr(context["request"], "request_id", "")})
+        log.error("request failed", exc_info=error, extra={"request_id": getattr(context["request"], "request_id", "")})
         got_request_exception.send(sender=None, request=context["request"])
     body: Tree = {"schemas": [ERROR], "status": str(status), "detail": detail}
     return Response(body | ({"scimType": kind} if kind else {}), status=status, headers=headers)
 
 
-def _told(wrong: Exception) -> tuple[int, str, str]:
+def _problem_of(error: Exception) -> tuple[int, str, str]:
     """Status, scimType and detail. A fault of ours is told as one, without its text."""
-    if isinstance(wrong, ScimError):
-        return wrong.status_code, wrong.kind, str(wrong.detail)
-    if isinstance(wrong, errors.InvalidInput):
-        return 400, "invalidValue", str(wrong)
-    if isinstance(wrong, errors.Conflict):
-        return 409, _TYPES.get(wrong.code, ""), wrong.message
-    if isinstance(wrong, errors.NotFound | Http404):
-        return 404, "", wrong.message if isinstance(wrong, errors.NotFound) else "there is nothing here"
-    if isinstance(wrong, exceptions.ParseError):
-        return 400, "invalidSyntax", str(wrong.detail)
-    if isinstance(wrong, exceptions.APIException):
-        return wrong.status_code, "", str(wrong.detail)
-    if isinstance(wrong, RequestDataTooBig):
+    if isinstance(error, ScimError):
+        return error.status_code, error.kind, str(error.detail)
+    if isinstance(error, errors.InvalidInput):
+        return 400, "invalidValue", str(error)
+    if isinstance(error, errors.Conflict):
+        return 409, _TYPES.get(error.code, ""), error.message
+    if isinstance(error, errors.NotFound | Http404):
+        return 404, "", error.message if isinstance(error, errors.NotFound) else "there is nothing here"
+    if isinstance(error, exceptions.ParseError):
+        return 400, "invalidSyntax", str(error.detail)
+    if isinstance(error, exceptions.APIException):
+        return error.status_code, "", str(error.detail)
+    if isinstance(error, RequestDataTooBig):
         return 413, "", f"at most {MIB} bytes are taken"
-    if isinstance(wrong, OperationalError | InterfaceError):
+    if isinstance(error, OperationalError | InterfaceError):
         return 503, "", "the database does not answer"
     return 500, "", "a fault of karpdash; its log has the request id"

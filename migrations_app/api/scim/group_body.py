@@ -14,41 +14,43 @@ FIXED = tuple(name for name in READ_ONLY if name != "groups")
 
 def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
     """The team of a POST or PUT. Raises ScimError."""
-    told = TeamAsTold(external_id="", members=frozenset()) if as_put else TeamAsTold()
+    team = TeamAsTold(external_id="", members=frozenset()) if as_put else TeamAsTold()
     for name, value in body.items():
-        told = _with_value(told, plain_name(name), value=value, verb="replace")
-    if not told.name:
+        team = _with_value(team, plain_name(name), value=value, verb="replace")
+    if not team.name:
         raise ScimError("displayName is needed", kind="invalidValue")
-    return told
+    return team
 
 
 def patched_team(body: Mapping[str, Any]) -> TeamAsTold:
     """The team of a PATCH: its operations, one after the other. Raises ScimError."""
-    told = TeamAsTold()
+    team = TeamAsTold()
     for verb, path, value in operations(body):
         if path:
-            told = _at(told, path, value=value, verb=verb)
+            team = _with_operation(team, path, value=value, verb=verb)
             continue
         if not isinstance(value, dict):
             raise ScimError("without a path the value is an object", kind="invalidValue")
-        for name, one in value.items():
-            told = _with_value(told, plain_name(str(name)), value=one, verb=verb)
-    return told
+        for name, item in value.items():
+            team = _with_value(team, plain_name(str(name)), value=item, verb=verb)
+    return team
 
 
-def _at(told: TeamAsTold, path: str, *, value: Any, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
+def _with_operation(team: TeamAsTold, path: str, *, value: Any, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
     name, bracket, _part = read_path(path)
     if name in FIXED:
         raise ScimError(f"{name} is set by karpdash", kind="mutability")
     if name == "members" and bracket:
         if verb != "remove":
             raise ScimError("members are added and removed, not changed", kind="invalidPath")
-        return _without(told, frozenset(key for _name, key in read_filter(_keyed(bracket), known=("members.value",))))
+        return _without_members(
+            team, frozenset(key for _name, key in read_filter(_keyed(bracket), known=("members.value",)))
+        )
     if verb == "remove" and name == "displayname":
         raise ScimError("displayName is needed", kind="invalidValue")
     if verb == "remove" and name == "members" and value in (None, "", []):
-        return replace(told, members=frozenset(), add=frozenset(), remove=frozenset())
-    return _with_value(told, name, value=None if verb == "remove" and name != "members" else value, verb=verb)
+        return replace(team, members=frozenset(), add=frozenset(), remove=frozenset())
+    return _with_value(team, name, value=None if verb == "remove" and name != "members" else value, verb=verb)
 
 
 def _keyed(bracket: str) -> str:
@@ -56,21 +58,25 @@ def _keyed(bracket: str) -> str:
     return f"members.{bracket.strip()}"
 
 
-def _with_value(told: TeamAsTold, name: str, *, value: Any, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
+def _with_value(team: TeamAsTold, name: str, *, value: Any, verb: str) -> TeamAsTold:  # noqa: ANN401 - a JSON value
     if name == "displayname":
-        return replace(told, name=text_of(name, value))
+        return replace(team, name=text_of(name, value))
     if name == "externalid":
-        return replace(told, external_id=text_of(name, value))
+        return replace(team, external_id=text_of(name, value))
     if name != "members":
-        return told
+        return team
     keys = _members(value)
     if verb == "replace":
-        return replace(told, members=keys, add=frozenset(), remove=frozenset())
-    return _without(told, keys) if verb == "remove" else replace(told, add=told.add | keys, remove=told.remove - keys)
+        return replace(team, members=keys, add=frozenset(), remove=frozenset())
+    return (
+        _without_members(team, keys)
+        if verb == "remove"
+        else replace(team, add=team.add | keys, remove=team.remove - keys)
+    )
 
 
-def _without(told: TeamAsTold, keys: frozenset[int]) -> TeamAsTold:
-    return replace(told, remove=told.remove | keys, add=told.add - keys)
+def _without_members(team: TeamAsTold, keys: frozenset[int]) -> TeamAsTold:
+    return replace(team, remove=team.remove | keys, add=team.add - keys)
 
 
 def _members(value: Any) -> frozenset[int]:  # noqa: ANN401 - a JSON value

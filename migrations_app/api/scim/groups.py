@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from migrations_app.api.scim.discovery import GROUP
 from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
 from migrations_app.api.scim.group_body import patched_team, whole_team
-from migrations_app.api.scim.lists import leaves_out, listed, sparse, wanted_of
+from migrations_app.api.scim.lists import leaves_out, list_body, list_query, sparse
 from migrations_app.queries.accounts.directory import TEAM_FIELDS, DirectoryTeam, directory_team, find_teams
 from migrations_app.use_cases.accounts import directory_teams as teams
 
@@ -16,15 +16,15 @@ class ScimGroupsView(ScimEndpoint):
 
     def get(self, request: Request) -> Response:
         """Those that fit the filter."""
-        wanted = wanted_of(request, known=TEAM_FIELDS)
-        told = not leaves_out(request, "members")
-        rows, total = find_teams(wanted.pairs, start=wanted.start, count=wanted.count, with_members=told)
-        return Response(listed([sparse(request, _shown(request, row)) for row in rows], total, wanted=wanted))
+        query = list_query(request, known=TEAM_FIELDS)
+        with_members = not leaves_out(request, "members")
+        rows, total = find_teams(query.pairs, start=query.start, count=query.count, with_members=with_members)
+        return Response(list_body([sparse(request, _group_body(request, row)) for row in rows], total, query=query))
 
     def post(self, request: Request) -> Response:
         """Creates a team with its members."""
-        made = teams.add_directory_team(whole_team(body_of(request), as_put=False))
-        return _answer(request, made, status=201)
+        team_id = teams.add_directory_team(whole_team(body_of(request), as_put=False))
+        return _answer(request, team_id, status=201)
 
 
 class ScimGroupView(ScimEndpoint):
@@ -53,14 +53,14 @@ class ScimGroupView(ScimEndpoint):
 
 
 def _answer(request: Request, team_id: int, *, status: int = 200) -> Response:
-    row = _shown(request, directory_team(team_id))
+    row = _group_body(request, directory_team(team_id))
     return Response(sparse(request, row), status=status, headers={"Location": row["meta"]["location"]})
 
 
-def _shown(request: Request, row: DirectoryTeam) -> Tree:
+def _group_body(request: Request, row: DirectoryTeam) -> Tree:
     moments = {"created": row.created, "lastModified": row.changed}
     place = request.build_absolute_uri(f"/scim/v2/Groups/{row.id}")
-    told: Tree = {
+    body: Tree = {
         "schemas": [GROUP],
         "id": str(row.id),
         "externalId": row.external_id,
@@ -72,7 +72,7 @@ def _shown(request: Request, row: DirectoryTeam) -> Tree:
             "location": place,
         },
     }
-    return {name: value for name, value in told.items() if value not in ("", [])}
+    return {name: value for name, value in body.items() if value not in ("", [])}
 
 
 def _member(request: Request, key: int) -> Tree:

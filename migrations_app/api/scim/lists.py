@@ -16,7 +16,7 @@ ALWAYS = ("schemas", "id")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ListQuery:
     """What a list request asks for. `start` begins at one."""
 
     pairs: list[tuple[str, Any]]
@@ -24,18 +24,18 @@ class Wanted:
     count: int
 
 
-def wanted_of(request: Request, *, known: Collection[str]) -> Wanted:
+def list_query(request: Request, *, known: Collection[str]) -> ListQuery:
     """The parameters of a list. Raises ScimError."""
     text = request.query_params.get("filter", "")
     start = max(1, _number(request, "startIndex", default=1))
     count = min(MOST_LISTED, max(0, _number(request, "count", default=COUNT)))
-    return Wanted(read_filter(text, known=known) if text.strip() else [], start, count)
+    return ListQuery(read_filter(text, known=known) if text.strip() else [], start, count)
 
 
-def listed(rows: list[Tree], total: int, *, wanted: Wanted) -> Tree:
+def list_body(rows: list[Tree], total: int, *, query: ListQuery) -> Tree:
     """One page of resources."""
-    told = {"totalResults": total, "startIndex": wanted.start, "itemsPerPage": len(rows)}
-    return {"schemas": [LIST], **told, "Resources": rows}
+    numbers = {"totalResults": total, "startIndex": query.start, "itemsPerPage": len(rows)}
+    return {"schemas": [LIST], **numbers, "Resources": rows}
 
 
 def sparse(request: Request, row: Mapping[str, Any]) -> Tree:

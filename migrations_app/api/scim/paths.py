@@ -21,25 +21,25 @@ _VALUE_OF = re.compile(r"""([A-Za-z]+)\[[^\]]*\](\.[A-Za-z]+)?""")
 
 def read_filter(text: str, *, known: Collection[str]) -> list[tuple[str, Any]]:
     """Pairs of attribute, in small letters, and value. Raises ScimError `invalidFilter` for anything else."""
-    found: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, Any]] = []
     place = 0
-    while place < len(text) or not found:
+    while place < len(text) or not pairs:
         term = _TERM.match(text, place) if len(text) <= LONGEST_FILTER else None
         if term is None:
             raise ScimError('filters are `attribute eq "value"`, joined by `and`', kind="invalidFilter")
         name, value = plain_name(_VALUE_OF.sub(r"\1\2", term[1])), _literal(term[2])
         if name not in known:
             raise ScimError(f"there is no filter for {term[1][:60]}", kind="invalidFilter")
-        found.append((name, _fitting(name, value)))
-        if len(found) > MOST_TERMS:
+        pairs.append((name, _typed(name, value)))
+        if len(pairs) > MOST_TERMS:
             raise ScimError(f"a filter has at most {MOST_TERMS} parts", kind="invalidFilter")
         place = term.end()
         if place < len(text):
-            joined = _AND.match(text, place)
-            if joined is None:
+            conjunction = _AND.match(text, place)
+            if conjunction is None:
                 raise ScimError("only `and` joins parts of a filter", kind="invalidFilter")
-            place = joined.end()
-    return found
+            place = conjunction.end()
+    return pairs
 
 
 def read_path(text: str) -> tuple[str, str, str]:
@@ -53,21 +53,21 @@ def read_path(text: str) -> tuple[str, str, str]:
 def plain_name(text: str) -> str:
     """The attribute in small letters, without the name of a core schema before it."""
     name = text.lower()
-    return next((name.removeprefix(one) for one in CORE if name.startswith(one)), name)
+    return next((name.removeprefix(schema) for schema in CORE if name.startswith(schema)), name)
 
 
 def _literal(text: str) -> Any:  # noqa: ANN401 - a JSON value
     try:
         value = json.loads(text if text.startswith('"') else text.lower())
-        told = str(value).encode()
+        encoded = str(value).encode()
     except ValueError:  # among them half a character, which no database takes
         raise ScimError("the value of the filter is no JSON", kind="invalidFilter") from None
-    if b"\0" in told:
+    if b"\0" in encoded:
         raise ScimError("no value has the character 0", kind="invalidFilter")
     return value
 
 
-def _fitting(name: str, value: Any) -> Any:  # noqa: ANN401 - a JSON value
+def _typed(name: str, value: Any) -> Any:  # noqa: ANN401 - a JSON value
     """The value as the attribute wants it; an id that is no number finds nothing."""
     if name == "active":
         return str(value).lower() == "true"

@@ -29,46 +29,46 @@ WHOLE = PersonAsTold(external_id="", given="", family="", display="", email="")
 
 def whole_person(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
     """The person of a POST or PUT. Raises ScimError."""
-    told: Tree = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
+    fields: Tree = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
     for name, value in body.items():
-        told |= _attribute(plain_name(name), value)
-    if not told.get("user_name"):
+        fields |= _attribute(plain_name(name), value)
+    if not fields.get("user_name"):
         raise ScimError("userName is needed", kind="invalidValue")
-    return PersonAsTold(**told)
+    return PersonAsTold(**fields)
 
 
 def patched_person(body: Mapping[str, Any]) -> PersonAsTold:
     """The person of a PATCH: what its operations say, one after the other. Raises ScimError."""
-    told: Tree = {}
+    fields: Tree = {}
     for verb, path, value in operations(body):
         if not path:
-            told |= _values(value)
+            fields |= _values(value)
         elif verb == "remove":
-            told |= _removed(path)
+            fields |= _removed(path)
         else:
-            told |= _at_path(path, value)
-    return PersonAsTold(**told)
+            fields |= _at_path(path, value)
+    return PersonAsTold(**fields)
 
 
 def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Verb in small letters, path and value of each operation. Raises ScimError."""
-    given = {name.lower(): value for name, value in body.items()}
-    rows = given.get("operations")
-    schemas = given.get("schemas")
+    content = {name.lower(): value for name, value in body.items()}
+    rows = content.get("operations")
+    schemas = content.get("schemas")
     if isinstance(schemas, list) and schemas and PATCH_OP not in [str(schema).lower() for schema in schemas]:
         raise ScimError("a PatchOp is needed", kind="invalidSyntax")
     if not isinstance(rows, list) or not rows or len(rows) > MOST_OPERATIONS:
         raise ScimError(f"1 to {MOST_OPERATIONS} operations are needed", kind="invalidSyntax")
     for row in rows:
-        said = {str(name).lower(): value for name, value in row.items()} if isinstance(row, dict) else {}
-        verb, path = str(said.get("op", "")).lower(), said.get("path") or ""
+        operation = {str(name).lower(): value for name, value in row.items()} if isinstance(row, dict) else {}
+        verb, path = str(operation.get("op", "")).lower(), operation.get("path") or ""
         if verb not in ("add", "replace", "remove") or not isinstance(path, str):
             raise ScimError("an operation is add, replace or remove", kind="invalidSyntax")
         if verb == "remove" and not path:
             raise ScimError("what is removed needs a path", kind="noTarget")
-        if verb != "remove" and "value" not in said:
+        if verb != "remove" and "value" not in operation:
             raise ScimError("a value is needed", kind="invalidValue")
-        yield verb, path, said.get("value")
+        yield verb, path, operation.get("value")
 
 
 def alone(value: Any) -> Any:  # noqa: ANN401 - a JSON value
@@ -80,32 +80,32 @@ def alone(value: Any) -> Any:  # noqa: ANN401 - a JSON value
 
 def truth(value: Any) -> bool:  # noqa: ANN401 - a JSON value
     """Whether a boolean is true; Entra ID writes it as the text `"False"`. Raises ScimError."""
-    said = alone(value)
-    if isinstance(said, bool):
-        return said
-    if isinstance(said, str) and said.lower() in ("true", "false"):
-        return said.lower() == "true"
+    single = alone(value)
+    if isinstance(single, bool):
+        return single
+    if isinstance(single, str) and single.lower() in ("true", "false"):
+        return single.lower() == "true"
     raise ScimError("active is true or false", kind="invalidValue")
 
 
 def text_of(name: str, value: Any) -> str:  # noqa: ANN401 - a JSON value
     """The text of an attribute; null is an empty one. Raises ScimError."""
-    said = alone(value)
-    if said is None:
+    single = alone(value)
+    if single is None:
         return ""
-    if not isinstance(said, str):
+    if not isinstance(single, str):
         raise ScimError(f"{name} is a text", kind="invalidValue")
-    return said.strip()
+    return single.strip()
 
 
 def _values(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
     """The attributes of an operation without a path; their names may be paths of their own."""
     if not isinstance(value, dict):
         raise ScimError("without a path the value is an object", kind="invalidValue")
-    told: Tree = {}
-    for name, one in value.items():
-        told |= _at_path(str(name), one) if plain_name(str(name)) not in READ_ONLY else {}
-    return told
+    attributes: Tree = {}
+    for name, item in value.items():
+        attributes |= _at_path(str(name), item) if plain_name(str(name)) not in READ_ONLY else {}
+    return attributes
 
 
 def _at_path(path: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
@@ -142,10 +142,10 @@ def _name(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
         return {"given": "", "family": ""}
     if not isinstance(value, dict):
         raise ScimError("name is an object", kind="invalidValue")
-    told: Tree = {}
-    for name, one in value.items():
-        told |= _attribute(f"name.{str(name).lower()}", one)
-    return told
+    attributes: Tree = {}
+    for name, item in value.items():
+        attributes |= _attribute(f"name.{str(name).lower()}", item)
+    return attributes
 
 
 def _email(value: Any) -> str:  # noqa: ANN401 - a JSON value
@@ -153,10 +153,10 @@ def _email(value: Any) -> str:  # noqa: ANN401 - a JSON value
     rows = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
     if value is not None and not isinstance(value, list | dict):
         raise ScimError("emails is a list", kind="invalidValue")
-    found = [row for row in rows if isinstance(row, dict) and row.get("value")]
-    if not found:
+    addresses = [row for row in rows if isinstance(row, dict) and row.get("value")]
+    if not addresses:
         return ""
-    first = min(found, key=lambda row: (not _is_primary(row), str(row.get("type", "")).lower() != "work"))
+    first = min(addresses, key=lambda row: (not _is_primary(row), str(row.get("type", "")).lower() != "work"))
     return text_of("emails", first["value"])
 
 

@@ -5,7 +5,7 @@ from rest_framework.response import Response
 
 from migrations_app.api.scim.discovery import USER
 from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
-from migrations_app.api.scim.lists import listed, sparse, wanted_of
+from migrations_app.api.scim.lists import list_body, list_query, sparse
 from migrations_app.api.scim.user_body import patched_person, whole_person
 from migrations_app.queries.accounts.directory import PEOPLE_FIELDS, DirectoryPerson, directory_person, find_people
 from migrations_app.use_cases.accounts import directory_people as people
@@ -16,14 +16,14 @@ class ScimUsersView(ScimEndpoint):
 
     def get(self, request: Request) -> Response:
         """Those that fit the filter."""
-        wanted = wanted_of(request, known=PEOPLE_FIELDS)
-        rows, total = find_people(wanted.pairs, start=wanted.start, count=wanted.count)
-        return Response(listed([sparse(request, _shown(request, row)) for row in rows], total, wanted=wanted))
+        query = list_query(request, known=PEOPLE_FIELDS)
+        rows, total = find_people(query.pairs, start=query.start, count=query.count)
+        return Response(list_body([sparse(request, _user_body(request, row)) for row in rows], total, query=query))
 
     def post(self, request: Request) -> Response:
         """Creates an account without a password."""
-        made = people.add_person(whole_person(body_of(request), replace=False))
-        return _answer(request, made, status=201)
+        person_id = people.add_person(whole_person(body_of(request), replace=False))
+        return _answer(request, person_id, status=201)
 
 
 class ScimUserView(ScimEndpoint):
@@ -52,14 +52,14 @@ class ScimUserView(ScimEndpoint):
 
 
 def _answer(request: Request, account_id: int, *, status: int = 200) -> Response:
-    row = _shown(request, directory_person(account_id))
+    row = _user_body(request, directory_person(account_id))
     headers = {"Location": row["meta"]["location"]}
     return Response(sparse(request, row), status=status, headers=headers)
 
 
-def _shown(request: Request, row: DirectoryPerson) -> Tree:
+def _user_body(request: Request, row: DirectoryPerson) -> Tree:
     names = {"givenName": row.given, "familyName": row.family}
-    told: Tree = {
+    body: Tree = {
         "schemas": [USER],
         "id": str(row.id),
         "externalId": row.external_id,
@@ -76,7 +76,7 @@ def _shown(request: Request, row: DirectoryPerson) -> Tree:
             "location": request.build_absolute_uri(f"/scim/v2/Users/{row.id}"),
         },
     }
-    return {name: value for name, value in told.items() if value not in ("", [], {})}
+    return {name: value for name, value in body.items() if value not in ("", [], {})}
 
 
 def _team(request: Request, key: int, *, name: str) -> Tree:

@@ -27,19 +27,19 @@ def run(argv: list[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     """The options and the commands that a server answers."""
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="karpdash --server URL",
         description="Ask a karpdash server instead of a cluster. Outputs and exit codes are those of the command "
         "without --server.",
         epilog=f"The token of the API is read from --token-file, else from the variable {TOKEN}. Nobody approves over "
         "the API: that is for people in the browser.",
     )
-    made.add_argument(OPTION, metavar="URL", required=True, help="such as https://karpdash.example.com")
-    made.add_argument("--token-file", metavar="FILE", type=Path, help=f"a file that holds the token; else {TOKEN}")
-    commands = made.add_subparsers(required=True, metavar="campaign|cluster|journey|scan|findings|plan|rollout")
+    parser.add_argument(OPTION, metavar="URL", required=True, help="such as https://karpdash.example.com")
+    parser.add_argument("--token-file", metavar="FILE", type=Path, help=f"a file that holds the token; else {TOKEN}")
+    commands = parser.add_subparsers(required=True, metavar="campaign|cluster|journey|scan|findings|plan|rollout")
     for room in (campaigns, clusters, journeys, reports, rollouts):
         room.add_commands(commands)
-    return made
+    return parser
 
 
 def _connected(options: argparse.Namespace) -> "KarpdashServer":
@@ -54,8 +54,8 @@ def _token(file: Path | None) -> str:
     where = str(file) if file else TOKEN
     try:
         text = file.read_bytes()[: LONGEST_TOKEN + 1].decode() if file else os.environ.get(TOKEN, "")
-    except OSError as wrong:
-        raise InvalidInput(f"cannot be read: {wrong.strerror}", where=where) from None
+    except OSError as error:
+        raise InvalidInput(f"cannot be read: {error.strerror}", where=where) from None
     except UnicodeDecodeError:
         text = "\0"
     token = text.strip()

@@ -22,10 +22,10 @@ def add_commands(commands: Commands) -> None:
     listing.add_argument("--state", default="", help="a state or a group of states, such as under_way")
     listing.add_argument("-o", "--output", choices=("table", "json"), default="table")
     listing.set_defaults(do=_list)
-    one = verbs.add_parser("show", help="one campaign with its clusters")
-    one.add_argument("id", type=uuid.UUID, help="as `campaign list` prints it")
-    one.add_argument("-o", "--output", choices=("table", "json"), default="table")
-    one.set_defaults(do=_show)
+    show_parser = verbs.add_parser("show", help="one campaign with its clusters")
+    show_parser.add_argument("id", type=uuid.UUID, help="as `campaign list` prints it")
+    show_parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    show_parser.set_defaults(do=_show)
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
@@ -50,12 +50,12 @@ def _show(server: "KarpdashServer", options: argparse.Namespace) -> int:
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    why = str(row.get("cause_code") or row.get("wait_code") or "")
-    return (*(str(row.get(name) or "0") for name in ("id", "name", "state", "done", "total")), why)
+    reason = str(row.get("cause_code") or row.get("wait_code") or "")
+    return (*(str(row.get(name) or "0") for name in ("id", "name", "state", "done", "total")), reason)
 
 
 def _member_cells(row: dict[str, Any]) -> tuple[str, ...]:
     steps = f"{row.get('steps_done')}/{row.get('steps')}" if row.get("steps") else ""
-    why = str(row.get("cause_code") or row.get("wait_code") or "")
+    reason = str(row.get("cause_code") or row.get("wait_code") or "")
     names = ("wave", "name", "state", "release", "lands")
-    return (*(str(row.get(name) or "") for name in names), steps, why)
+    return (*(str(row.get(name) or "") for name in names), steps, reason)

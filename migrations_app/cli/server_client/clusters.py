@@ -29,12 +29,12 @@ def cluster_id(server: "KarpdashServer", name: str) -> str:
     try:
         return str(uuid.UUID(name))
     except ValueError:
-        found = [str(row["id"]) for row in server.rows("clusters", {"q": name[:200]}) if row.get("name") == name]
-    if not found:
+        ids = [str(row["id"]) for row in server.rows("clusters", {"q": name[:200]}) if row.get("name") == name]
+    if not ids:
         raise NotFound(f"no cluster is named {name}, or the token may not see it")
-    if len(found) > 1:
-        raise InvalidInput(f"{len(found)} clusters are named {name}; give one of the ids {', '.join(found)}")
-    return found[0]
+    if len(ids) > 1:
+        raise InvalidInput(f"{len(ids)} clusters are named {name}; give one of the ids {', '.join(ids)}")
+    return ids[0]
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:

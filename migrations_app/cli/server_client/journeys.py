@@ -51,30 +51,30 @@ def _add_one(parser: argparse.ArgumentParser, do: Any) -> None:  # noqa: ANN401 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
     from migrations_app.readiness.outputs import json_schema
 
-    asked = {"state": options.state} if options.state else {}
+    query = {"state": options.state} if options.state else {}
     if options.cluster:
-        asked["cluster"] = cluster_id(server, options.cluster)
-    rows = list(server.rows("journeys", asked))
+        query["cluster"] = cluster_id(server, options.cluster)
+    rows = list(server.rows("journeys", query))
     show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
     return Exit.READY
 
 
 def _show(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    return _told(server.one(f"journeys/{options.id}"), output=options.output)
+    return _print_journey(server.one(f"journeys/{options.id}"), output=options.output)
 
 
 def _pause(server: "KarpdashServer", options: argparse.Namespace) -> int:
     body = {"hold_disruption": options.hold_disruption}
     path = f"journeys/{options.id}"
-    return _told(server.post(f"{path}/pause", body, tag=server.tag(path)), output=options.output)
+    return _print_journey(server.post(f"{path}/pause", body, tag=server.tag(path)), output=options.output)
 
 
 def _change(server: "KarpdashServer", options: argparse.Namespace) -> int:
     path, (_, operation, body) = f"journeys/{options.id}", CHANGES[options.verb]
-    return _told(server.post(f"{path}/{operation}", body, tag=server.tag(path)), output=options.output)
+    return _print_journey(server.post(f"{path}/{operation}", body, tag=server.tag(path)), output=options.output)
 
 
-def _told(journey: dict[str, Any], *, output: str) -> int:
+def _print_journey(journey: dict[str, Any], *, output: str) -> int:
     from migrations_app.readiness.outputs import json_schema
 
     if output == "json":
@@ -92,12 +92,12 @@ def _told(journey: dict[str, Any], *, output: str) -> int:
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     names = ("id", "cluster_name", "starts", "lands", "state")
     counts = (str(row.get(name) or 0) for name in ("done", "total"))
-    return (*(str(row.get(name) or "") for name in names), *counts, _why(row))
+    return (*(str(row.get(name) or "") for name in names), *counts, _reason(row))
 
 
 def _step_cells(step: dict[str, Any]) -> tuple[str, ...]:
-    return (*(str(step.get(name) or "") for name in ("id", "kind", "state", "title")), _why(step))
+    return (*(str(step.get(name) or "") for name in ("id", "kind", "state", "title")), _reason(step))
 
 
-def _why(row: dict[str, Any]) -> str:
+def _reason(row: dict[str, Any]) -> str:
     return str(row.get("cause_code") or row.get("wait_code") or "")

@@ -63,28 +63,28 @@ def _tool(options: argparse.Namespace) -> dict[str, str]:
 
 def _seconds(text: str) -> float:
     try:
-        found = float(text)
+        seconds = float(text)
     except ValueError:
-        found = -1.0
-    if not 0 < found <= 86_400:
+        seconds = -1.0
+    if not 0 < seconds <= 86_400:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds up to 86400")
-    return found
+    return seconds
 
 
 def _scan(server: "KarpdashServer", options: argparse.Namespace) -> int:
     from migrations_app.readiness.outputs.plain import plain_lines
     from migrations_app.readiness.verdict import exit_code
 
-    found = cluster_id(server, options.cluster)
-    snapshot = _newest(server, found) if options.stored else _scanned(server, found, seconds=options.wait)
-    asked = {"kubernetes": options.kubernetes}
-    report = _report(server.read(f"snapshots/{snapshot}", asked))
+    cluster = cluster_id(server, options.cluster)
+    snapshot = _newest(server, cluster) if options.stored else _new_snapshot(server, cluster, seconds=options.wait)
+    query = {"kubernetes": options.kubernetes}
+    report = _report(server.read(f"snapshots/{snapshot}", query))
     if options.output == "json":
         from migrations_app.readiness.outputs import json_schema
 
         show(json_schema.render(report))
     else:
-        text = server.read(f"snapshots/{snapshot}/export", {"form": options.output, **asked, **_tool(options)}).decode()
+        text = server.read(f"snapshots/{snapshot}/export", {"form": options.output, **query, **_tool(options)}).decode()
         show(f"{plain_lines(text)}\n" if options.output == "table" else text)
     return exit_code(report, fail_on=options.fail_on, strict=options.strict)
 
@@ -96,7 +96,7 @@ def _newest(server: "KarpdashServer", cluster: str) -> str:
     return str(snapshot["id"] if isinstance(snapshot, dict) else snapshot)
 
 
-def _scanned(server: "KarpdashServer", cluster: str, *, seconds: float) -> str:
+def _new_snapshot(server: "KarpdashServer", cluster: str, *, seconds: float) -> str:
     """The snapshot of a new scan. Raises ServerFailed if the scan failed, TimedOut if it has not ended in time."""
     ends = time.monotonic() + seconds
     scan = server.post(f"clusters/{cluster}/scans", {})
@@ -106,8 +106,8 @@ def _scanned(server: "KarpdashServer", cluster: str, *, seconds: float) -> str:
         time.sleep(PAUSE_SECONDS)
         scan = server.one(f"scans/{scan['id']}")
     if scan["state"] == "failed" or not scan.get("snapshot"):
-        why = scan.get("error_detail") or scan.get("error_code") or "no snapshot"
-        raise ServerFailed(f"the scan of the server failed: {why}")
+        reason = scan.get("error_detail") or scan.get("error_code") or "no snapshot"
+        raise ServerFailed(f"the scan of the server failed: {reason}")
     return str(scan["snapshot"])
 
 
@@ -125,10 +125,10 @@ def _report(body: bytes) -> "Report":
 def _findings(server: "KarpdashServer", options: argparse.Namespace) -> int:
     from migrations_app.readiness.outputs import json_schema
 
-    asked = {"status": options.status or "", "severity": options.severity or ""}
+    filters = {"status": options.status or "", "severity": options.severity or ""}
     if options.cluster:
-        asked["cluster"] = cluster_id(server, options.cluster)
-    rows = list(server.rows("findings", {name: value for name, value in asked.items() if value}))
+        filters["cluster"] = cluster_id(server, options.cluster)
+    rows = list(server.rows("findings", {name: value for name, value in filters.items() if value}))
     show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
     return Exit.READY
 
@@ -138,9 +138,9 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _plan(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    found = cluster_id(server, options.cluster)
-    asked = {"kubernetes": options.kubernetes, "format": options.output}
-    body = server.read(f"clusters/{found}/plan", asked | {"schema": options.schema} | _tool(options))
+    cluster = cluster_id(server, options.cluster)
+    query = {"kubernetes": options.kubernetes, "format": options.output}
+    body = server.read(f"clusters/{cluster}/plan", query | {"schema": options.schema} | _tool(options))
     if options.output != "json":
         show(body.decode())
         return Exit.READY

@@ -71,21 +71,21 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
 
 def _mapping(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise argparse.ArgumentTypeError(f"{text[:60]!r} is no JSON object")
-    return found
+    return value
 
 
 def _list(server: "KarpdashServer", options: argparse.Namespace) -> int:
     from migrations_app.readiness.outputs import json_schema
 
-    asked = {"state": options.state} if options.state else {}
+    query = {"state": options.state} if options.state else {}
     if options.cluster:
-        asked["cluster"] = cluster_id(server, options.cluster)
-    rows = list(server.rows("rollouts", asked))
+        query["cluster"] = cluster_id(server, options.cluster)
+    rows = list(server.rows("rollouts", query))
     show(json_schema.written(rows) if options.output == "json" else columns([HEAD, *map(_cells, rows)]))
     return Exit.READY
 
@@ -137,8 +137,8 @@ def _skip_node(server: "KarpdashServer", options: argparse.Namespace) -> int:
 def _change(server: "KarpdashServer", options: argparse.Namespace) -> int:
     path = f"rollouts/{options.id}"
     answer = server.post(f"{path}/{options.verb}", {}, tag=server.tag(path))
-    made = answer if options.verb != "roll_back" else server.one(f"rollouts/{answer['id']}")
-    return _show_rollout(made, output=options.output)
+    rollout = answer if options.verb != "roll_back" else server.one(f"rollouts/{answer['id']}")
+    return _show_rollout(rollout, output=options.output)
 
 
 def _show_rollout(rollout: dict[str, Any], *, output: str) -> int:

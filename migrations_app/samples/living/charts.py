@@ -9,9 +9,9 @@ CHART = "Chart.yaml"
 
 def chart(version: str) -> dict[str, bytes]:
     """Chart.yaml and the CRDs, as JSON by name."""
-    found = {CHART: msgspec.json.encode({"name": "karpenter", "version": version})}
+    files = {CHART: msgspec.json.encode({"name": "karpenter", "version": version})}
     for definition in definitions(version):
         bare = {"name": definition["metadata"]["name"]}
         body = {key: value for key, value in definition.items() if key != "status"} | {"metadata": bare}
-        found[f"crds/{bare['name']}.yaml"] = msgspec.json.encode([body])
-    return found
+        files[f"crds/{bare['name']}.yaml"] = msgspec.json.encode([body])
+    return files

@@ -27,14 +27,14 @@ GRANTED = ("0.30", "0.32", "0.33", "0.37", "1.0", "1.1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LivingSample:
-    """`name` is that of its row, `made` its first objects, `begins` the release that it runs first."""
+    """`name` is that of its row, `build` makes its first objects, `begins` the release that it runs first."""
 
     name: str
     title: str
     about: str
     begins: str
     cluster: LivingCluster
-    made: Callable[[datetime], list[Doc]]
+    build: Callable[[datetime], list[Doc]]
     target: str = "1.0"
     """The release that its path ends at."""
 
@@ -73,9 +73,9 @@ def alpha_stage(cluster: LivingCluster, now: datetime, *, machines: int) -> list
     """A cluster before the upgrade: 0.31.5 with one Provisioner."""
     site, cluster = _site(cluster)
     launched = objects.numbered(site.launched("general", machines))
-    for one in launched:
-        site.add(*machine(one, template="default"))
-    nodes = [one.node for one in launched]
+    for instance in launched:
+        site.add(*machine(instance, template="default"))
+    nodes = [instance.node for instance in launched]
     site.add_ons([*cluster.system_nodes, *nodes])
     site.add(
         provisioner("general", ON_DEMAND, LARGE_ENOUGH, template="default"),
@@ -118,9 +118,9 @@ def current_stage(cluster: LivingCluster, now: datetime, *, version: str, claims
     site, cluster = _site(cluster)
     api = "v1" if version.startswith("1.") else "v1beta1"
     launched = objects.numbered(site.launched("general", claims))
-    for one in launched:
-        site.add(*claim(one, node_class="default", version=api, born_as="v1beta1"))
-    nodes = [one.node for one in launched]
+    for instance in launched:
+        site.add(*claim(instance, node_class="default", version=api, born_as="v1beta1"))
+    nodes = [instance.node for instance in launched]
     site.add_ons([*cluster.system_nodes, *nodes])
     site.add(
         pool("general", ON_DEMAND, LARGE_ENOUGH, node_class="default", version=api),
@@ -140,7 +140,7 @@ SAMPLES = (
         about="0.31.5 with one Provisioner and 20 Machines: the whole way to v1 is ahead.",
         begins="0.31.5",
         cluster=ALPHA,
-        made=partial(alpha_stage, ALPHA, machines=20),
+        build=partial(alpha_stage, ALPHA, machines=20),
     ),
     LivingSample(
         name="live-halfway",
@@ -148,7 +148,7 @@ SAMPLES = (
         about="0.32.10 with six Machines and six NodeClaims.",
         begins="0.32.10",
         cluster=HALFWAY,
-        made=partial(mixed_stage, HALFWAY, machines=6, claims=6),
+        build=partial(mixed_stage, HALFWAY, machines=6, claims=6),
     ),
     LivingSample(
         name="live-stored",
@@ -156,7 +156,7 @@ SAMPLES = (
         about="1.0.14 with eight NodeClaims; the CRDs still list v1beta1 as stored.",
         begins="1.0.14",
         cluster=STORED,
-        made=partial(current_stage, STORED, version="1.0.14", claims=8),
+        build=partial(current_stage, STORED, version="1.0.14", claims=8),
         target="1.1",
     ),
 )

@@ -18,9 +18,9 @@ _FAMILIES = {"al2": "AL2", "al2023": "AL2023", "bottlerocket": "Bottlerocket"}
 CONVERTED = (kinds.NODE_POOL.crd_name, kinds.NODE_CLAIM.crd_name, kinds.EC2_NODE_CLASS.crd_name)
 
 
-def converted(document: Mapping[str, Any], wanted: str) -> Tree:
+def converted(document: Mapping[str, Any], api_version: str) -> Tree:
     """The object in that apiVersion; a new one."""
-    to_v1 = wanted.endswith("/v1")
+    to_v1 = api_version.endswith("/v1")
     spec: Tree = dict(document.get("spec") or {})
     if document["kind"] == "NodePool":
         spec = _pool_v1(spec) if to_v1 else _pool_beta(spec)
@@ -28,7 +28,7 @@ def converted(document: Mapping[str, Any], wanted: str) -> Tree:
         spec = _reference_v1(spec) if to_v1 else _reference_beta(spec)
     elif document["kind"] == "EC2NodeClass":
         spec = _class_v1(spec) if to_v1 else _class_beta(spec)
-    return {**document, "apiVersion": wanted, "spec": spec}
+    return {**document, "apiVersion": api_version, "spec": spec}
 
 
 def _pool_v1(spec: Tree) -> Tree:
@@ -56,20 +56,20 @@ def _reference_v1(spec: Tree) -> Tree:
     reference = spec.get("nodeClassRef")
     if not reference:
         return spec
-    kept = {"group": GROUP, "kind": reference.get("kind", "EC2NodeClass"), "name": reference.get("name", "")}
-    return spec | {"nodeClassRef": kept}
+    new_reference = {"group": GROUP, "kind": reference.get("kind", "EC2NodeClass"), "name": reference.get("name", "")}
+    return spec | {"nodeClassRef": new_reference}
 
 
 def _reference_beta(spec: Tree) -> Tree:
     reference = spec.get("nodeClassRef")
     if not reference:
         return spec
-    kept = {
+    new_reference = {
         "apiVersion": CLASS_VERSION,
         "kind": reference.get("kind", "EC2NodeClass"),
         "name": reference.get("name", ""),
     }
-    return spec | {"nodeClassRef": kept}
+    return spec | {"nodeClassRef": new_reference}
 
 
 def _class_v1(spec: Tree) -> Tree:

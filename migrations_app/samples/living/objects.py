@@ -90,31 +90,31 @@ def _open(crd: Doc) -> Doc:
 
 def _keeping(schema: Any) -> Any:  # noqa: ANN401 - plain JSON
     if isinstance(schema, list):
-        return [_keeping(one) for one in schema]
+        return [_keeping(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: _keeping(value) for key, value in schema.items()}
-    return found | {"x-kubernetes-preserve-unknown-fields": True} if found.get("type") == "object" else found
+    fields = {key: _keeping(value) for key, value in schema.items()}
+    return fields | {"x-kubernetes-preserve-unknown-fields": True} if fields.get("type") == "object" else fields
 
 
 def complete(site: ClusterBuilder, *, now: datetime) -> list[Doc]:
     """The objects of the site, those that its pods name as owners, and its namespaces; all born some days ago."""
-    made = [*site.docs, *_replica_sets(site.docs), *namespaces_of(site.docs)]
+    documents = [*site.docs, *_replica_sets(site.docs), *namespaces_of(site.docs)]
     born = now - BORN
-    return [told_apart(with_managed_fields(_born(one, born))) for one in made]
+    return [with_own_uids(with_managed_fields(_born(document, born))) for document in documents]
 
 
-def told_apart(one: Doc) -> Doc:
+def with_own_uids(document: Doc) -> Doc:
     """The object with a uid of its own, and with those of its owners: builders make the same uid for the same name."""
-    metadata = one["metadata"]
+    metadata = document["metadata"]
     namespace = metadata.get("namespace", "")
     owners = [
         owner
         | {"uid": uid_of(owner["kind"], namespace if owner["apiVersion"].startswith("apps/") else "", owner["name"])}
         for owner in metadata.get("ownerReferences") or ()
     ]
-    own = metadata | {"uid": uid_of(one["kind"], namespace, metadata["name"])}
-    return one | {"metadata": own | ({"ownerReferences": owners} if owners else {})}
+    own = metadata | {"uid": uid_of(document["kind"], namespace, metadata["name"])}
+    return document | {"metadata": own | ({"ownerReferences": owners} if owners else {})}
 
 
 def uid_of(*words: str) -> str:
@@ -157,22 +157,22 @@ def replica_set(parent: Doc, *, name: str, uid: str, labels: dict[str, str]) -> 
     return {"apiVersion": APPS, "kind": "ReplicaSet", "metadata": own, "spec": spec, "status": status}
 
 
-def _born(one: Doc, born: datetime) -> Doc:
+def _born(document: Doc, born: datetime) -> Doc:
     """The object as created at that time; its conditions changed when a node of the sample becomes Ready."""
-    found = one | {"metadata": one["metadata"] | {"creationTimestamp": born.strftime(_TIME)}}
-    if one["kind"] == "Pod":
+    result = document | {"metadata": document["metadata"] | {"creationTimestamp": born.strftime(_TIME)}}
+    if document["kind"] == "Pod":
         ready = [{"type": "Ready", "status": "True"}]
-        return found | {"status": one["status"] | {"conditions": ready}}
-    if one["kind"] in ("Machine", "NodeClaim"):
+        return result | {"status": document["status"] | {"conditions": ready}}
+    if document["kind"] in ("Machine", "NodeClaim"):
         then = (born + timedelta(seconds=_LAUNCH_SECONDS)).strftime(_TIME)
-        conditions = [row | {"lastTransitionTime": then} for row in one["status"]["conditions"]]
-        return found | {"status": one["status"] | {"conditions": conditions}}
-    return found
+        conditions = [row | {"lastTransitionTime": then} for row in document["status"]["conditions"]]
+        return result | {"status": document["status"] | {"conditions": conditions}}
+    return result
 
 
 def numbered(launched: Sequence[Launched]) -> list[Launched]:
     """The same instances; their names are unique by construction only for few of them. Raises ValueError otherwise."""
-    if len({one.node for one in launched}) != len(launched):
+    if len({instance.node for instance in launched}) != len(launched):
         raise ValueError("two nodes of a sample have one name")
     return list(launched)
 

@@ -27,7 +27,7 @@ class PastStage:
 
     days_ago: int
     release: str
-    made: Callable[[datetime], list[Doc]]
+    build: Callable[[datetime], list[Doc]]
     ended_by: PastRollout | None = None
 
 
@@ -37,7 +37,7 @@ def past(sample: str) -> tuple[PastStage, ...]:
 
 
 def _alpha(days_ago: int, machines: int) -> PastStage:
-    return PastStage(days_ago=days_ago, release="0.31.5", made=partial(alpha_stage, ALPHA, machines=machines))
+    return PastStage(days_ago=days_ago, release="0.31.5", build=partial(alpha_stage, ALPHA, machines=machines))
 
 
 _ROLE = {"node_role": f"KarpenterNodeRole-{HALFWAY.name}"}
@@ -47,30 +47,30 @@ _PASTS: Mapping[str, tuple[PastStage, ...]] = {
         PastStage(
             days_ago=90,
             release="0.31.5",
-            made=partial(alpha_stage, HALFWAY, machines=12),
+            build=partial(alpha_stage, HALFWAY, machines=12),
             ended_by=PastRollout(days_ago=41, action="upgrade_crds", parameters={"release": "0.32.10"}),
         ),
         PastStage(
             days_ago=40,
             release="0.32.10",
-            made=partial(mixed_stage, HALFWAY, machines=12, claims=0),
+            build=partial(mixed_stage, HALFWAY, machines=12, claims=0),
         ),
-        PastStage(days_ago=24, release="0.32.10", made=partial(mixed_stage, HALFWAY, machines=9, claims=3)),
-        PastStage(days_ago=9, release="0.32.10", made=partial(mixed_stage, HALFWAY, machines=6, claims=6)),
+        PastStage(days_ago=24, release="0.32.10", build=partial(mixed_stage, HALFWAY, machines=9, claims=3)),
+        PastStage(days_ago=9, release="0.32.10", build=partial(mixed_stage, HALFWAY, machines=6, claims=6)),
     ),
     "live-stored": (
-        PastStage(days_ago=90, release="0.31.5", made=partial(alpha_stage, STORED, machines=8)),
+        PastStage(days_ago=90, release="0.31.5", build=partial(alpha_stage, STORED, machines=8)),
         PastStage(
             days_ago=66,
             release="0.32.10",
-            made=partial(mixed_stage, STORED, machines=4, claims=4),
+            build=partial(mixed_stage, STORED, machines=4, claims=4),
         ),
         PastStage(
             days_ago=48,
             release="0.37.8",
-            made=partial(current_stage, STORED, version="0.37.8", claims=8),
+            build=partial(current_stage, STORED, version="0.37.8", claims=8),
             ended_by=PastRollout(days_ago=13, action="upgrade_crds", parameters={"release": "1.0.14"}),
         ),
-        PastStage(days_ago=12, release="1.0.14", made=partial(current_stage, STORED, version="1.0.14", claims=8)),
+        PastStage(days_ago=12, release="1.0.14", build=partial(current_stage, STORED, version="1.0.14", claims=8)),
     ),
 }

@@ -164,24 +164,24 @@ def _rewrite() -> SampleStep:
     )
 
 
-def _crds(version: str, why: str) -> SampleStep:
+def _crds(version: str, reason: str) -> SampleStep:
     return SampleStep(
         id=f"crds-{version}",
         kind="rollout",
         title=f"Install the CRDs of {version}",
-        why=f"They come before the controller, {why}.",
+        why=f"They come before the controller, {reason}.",
         action="upgrade_crds",
         parameters={"release": version},
         release=version,
     )
 
 
-def _upgrade(version: str, why: str) -> SampleStep:
+def _upgrade(version: str, reason: str) -> SampleStep:
     return SampleStep(
         id=f"controller-{version}",
         kind="upgrade",
         title=f"Upgrade the controller to {version}",
-        why=f"It is {why}. For a sample, this button stands for your own helm upgrade.",
+        why=f"It is {reason}. For a sample, this button stands for your own helm upgrade.",
         release=version,
     )
 
@@ -216,8 +216,8 @@ def _installed(version: str, facts: SampleFacts) -> bool:
     return "v1" in facts.served if version == BRIDGE else facts.storage == "v1"
 
 
-def _at_least(running: str, wanted: str) -> bool:
-    return minor_order(release(running).minor) >= minor_order(release(wanted).minor)
+def _at_least(running: str, version: str) -> bool:
+    return minor_order(release(running).minor) >= minor_order(release(version).minor)
 
 
 def next_step(path: tuple[SampleStep, ...], facts: SampleFacts, *, so_far: RolloutsSoFar) -> SampleNext:

@@ -14,7 +14,7 @@ for place, launched in enumerate(web):
     site.add(*machine(launched, template="default", hashed=place > 1))
 for launched in batch:
     site.add(*machine(launched, template="default"))
-web_nodes, batch_nodes = [one.node for one in web], [one.node for one in batch]
+web_nodes, batch_nodes = [instance.node for instance in web], [instance.node for instance in batch]
 site.add_ons([*system, *web_nodes, *batch_nodes])
 
 site.add(

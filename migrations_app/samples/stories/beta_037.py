@@ -21,7 +21,7 @@ general = site.launched("general", 7)
 spot = site.launched("spot", 4, capacity="spot", instance_type="m7g.2xlarge")
 for launched in (*general, *spot):
     site.add(*claim(launched, node_class="default", version="v1", born_as="v1beta1"))
-general_nodes, spot_nodes = [one.node for one in general], [one.node for one in spot]
+general_nodes, spot_nodes = [instance.node for instance in general], [instance.node for instance in spot]
 site.add_ons([*system, *general_nodes, *spot_nodes])
 
 site.add(

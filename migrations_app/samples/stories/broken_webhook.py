@@ -12,7 +12,7 @@ system = site.node_group("system", 3)
 general = site.launched("general", 4)
 for launched in general:
     site.add(*claim(launched, node_class="default", version="v1", born_as="v1beta1", annotations=TAGGED))
-nodes = [one.node for one in general]
+nodes = [instance.node for instance in general]
 site.add_ons([*system, *nodes])
 install = Install(
     cluster=site.name,

@@ -10,7 +10,7 @@ system = site.node_group("system", 2)
 general = site.launched("general", 3)
 for launched in general:
     site.add(*claim(launched, node_class="default", version="v1beta1"))
-nodes = [one.node for one in general]
+nodes = [instance.node for instance in general]
 site.add_ons([*system, *nodes])
 install = Install(
     cluster=site.name,

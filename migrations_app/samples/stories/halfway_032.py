@@ -23,7 +23,7 @@ for launched in old:
     site.add(*machine(launched, template="general"))
 for launched in new:
     site.add(*claim(launched, node_class="general", version="v1beta1"))
-old_nodes, new_nodes = [one.node for one in old], [one.node for one in new]
+old_nodes, new_nodes = [instance.node for instance in old], [instance.node for instance in new]
 site.add_ons([*system, *old_nodes, *new_nodes])
 
 TRACKED = {"argocd.argoproj.io/tracking-id": "karpenter:apiextensions.k8s.io/CustomResourceDefinition:kube-system/crds"}

@@ -11,7 +11,7 @@ system = site.node_group("system", 2)
 general = site.launched("general", 4)
 for launched in general:
     site.add(*claim(launched, node_class="default", version="v1", born_as="v1beta1"))
-nodes = [one.node for one in general]
+nodes = [instance.node for instance in general]
 site.add_ons([*system, *nodes])
 settings = {
     "aws": {"enablePodENI": True, "tags": {"cost-centre": "4711"}},

@@ -23,7 +23,7 @@ spark = site.launched("spark", 9, capacity="spot", instance_type="r7g.4xlarge")
 drivers = site.launched("drivers", 3)
 for launched in (*spark, *drivers):
     site.add(*claim(launched, node_class="default", version="v1", annotations=TAGGED))
-spark_nodes, driver_nodes = [one.node for one in spark], [driver.node for driver in drivers]
+spark_nodes, driver_nodes = [instance.node for instance in spark], [driver.node for driver in drivers]
 site.add_ons([*system, *spark_nodes, *driver_nodes])
 
 owned = crds(Crds(version="1.3.3", labels=HELM_LABEL, annotations=helm_marks("karpenter-crd", "karpenter")))

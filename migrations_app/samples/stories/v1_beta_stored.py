@@ -24,7 +24,7 @@ general = site.launched("general", 8)
 for place, launched in enumerate(general):
     tagged = TAGGED if place < 6 else {}
     site.add(*claim(launched, node_class="default", version="v1", born_as="v1beta1", annotations=tagged))
-nodes = [one.node for one in general]
+nodes = [instance.node for instance in general]
 site.add_ons([*system, *nodes])
 
 FLUX = {"helm.toolkit.fluxcd.io/name": "karpenter", "helm.toolkit.fluxcd.io/namespace": "flux-system"}

@@ -22,7 +22,7 @@ system = site.node_group("system", 3)
 general = site.launched("general", 5)
 for launched in general:
     site.add(*claim(launched, node_class="default", version="v1"))
-nodes = [one.node for one in general]
+nodes = [instance.node for instance in general]
 site.add_ons([*system, *nodes])
 
 owned = crds(Crds(version=str(NEWEST), labels=HELM_LABEL, annotations=helm_marks("karpenter-crd", "kube-system")))

@@ -48,7 +48,7 @@ def first_state(sample: LivingSample, now: datetime) -> TwinState:
     """The cluster as it begins."""
     moment = now.astimezone(UTC)
     server = server_version(sample.cluster.kubernetes)
-    return begun(sample.made(moment), control_of(sample.begins), server=server, now=moment)
+    return begun(sample.build(moment), control_of(sample.begins), server=server, now=moment)
 
 
 def visible_samples() -> list[tuple[uuid.UUID, str]]:

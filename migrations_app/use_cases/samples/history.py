@@ -95,7 +95,7 @@ def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
 
 def _told_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime) -> ToldStage:
     at = now - timedelta(days=stage.days_ago)
-    documents = stage.made(at)
+    documents = stage.build(at)
     twin = Twin(lambda: at, minor=MINOR, seed=str(uuid.uuid4()), version=server_version(sample.cluster.kubernetes))
     twin.load(documents)
     aws = clusters.account(sample, tuple(documents), tagged=stage.release.startswith("1."))

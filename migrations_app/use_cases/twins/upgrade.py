@@ -64,7 +64,7 @@ def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: st
     replicas = objects.replica_set(
         deployment, name=owner["name"], uid=owner["uid"], labels=pods[0]["metadata"]["labels"]
     )
-    for doc in (*(doc for doc in docs if doc["kind"] != "Pod"), objects.told_apart(replicas)):
+    for doc in (*(doc for doc in docs if doc["kind"] != "Pod"), objects.with_own_uids(replicas)):
         _put(played.twin, doc)
     _delete(played.twin, f"{_root('Secret')}/sh.helm.release.v1.karpenter.v{before.revision}")
     for pod in _items(played.twin, f"/api/v1/namespaces/{objects.NAMESPACE}/pods"):
@@ -85,7 +85,7 @@ def _tell_ready(twin: Twin) -> None:
 
 def _put(twin: Twin, doc: Doc) -> None:
     """Creates the object or replaces what it says, and keeps who it is."""
-    desired = objects.told_apart(doc)
+    desired = objects.with_own_uids(doc)
     root = _root(doc["kind"])
     answer = twin.request("GET", f"{root}/{doc['metadata']['name']}")
     metadata = {key: value for key, value in desired["metadata"].items() if key not in ("uid", "resourceVersion")}

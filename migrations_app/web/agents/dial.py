@@ -20,7 +20,7 @@ def _receiver(name: str) -> Dial:
     """The view for messages of that name."""
     serve = MESSAGES[name]
 
-    def dialled(request: HttpRequest) -> HttpResponse:
+    def receive(request: HttpRequest) -> HttpResponse:
         """401 for a token that is unknown or revoked; refusals have the code of the error."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_MESSAGE:
             return _refused(413, "agent_message", words="the message is larger than any of an agent")
@@ -32,13 +32,13 @@ def _receiver(name: str) -> Dial:
         message = AgentMessage(agent, request.body, request.headers.get(SESSION_FIELD, ""), address)
         try:
             return HttpResponse(serve(message), content_type=MEDIA_TYPE)
-        except (InvalidInput, Conflict, ReadError) as wrong:
-            status = next(number for kind, number in STATUSES if isinstance(wrong, kind))
-            return _refused(status, wrong.code, words=wrong.message, message=message)
+        except (InvalidInput, Conflict, ReadError) as error:
+            status = next(number for kind, number in STATUSES if isinstance(error, kind))
+            return _refused(status, error.code, words=error.message, message=message)
 
-    dialled.__name__ = name
+    receive.__name__ = name
     # A browser sends no agent's token by itself, so there is nothing that another site could make it do.
-    return csrf_exempt(open_page(require_POST(dialled)))
+    return csrf_exempt(open_page(require_POST(receive)))
 
 
 def _refused(status: int, code: str, *, words: str, message: AgentMessage | None = None) -> HttpResponse:

@@ -28,7 +28,7 @@ def agent(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         return redirect("cluster-agent", cluster_id)
     if request.POST.get("do") == "renew":
         try:
-            return agent_page(request, cluster_id, made=renew_agent_token(cluster_id, by=user_name(request)))
+            return agent_page(request, cluster_id, secret=renew_agent_token(cluster_id, by=user_name(request)))
         except (InvalidInput, Conflict) as refused:
             messages.error(request, refused.message)
             return redirect("cluster-agent", cluster_id)

@@ -46,15 +46,15 @@ def refused_on_board(act: CampaignAct) -> CampaignAct:
 def create(request: HttpRequest) -> HttpResponse:
     """Drafts a campaign; workers preview its clusters."""
     try:
-        return submit_once(_created)(request)  # type: ignore[return-value]  # as above
+        return submit_once(_create)(request)  # type: ignore[return-value]  # as above
     except (PermissionDenied, Conflict, InvalidInput) as refused:
         return recipe_page(request, refused=refused, status=refusal_status(refused))
 
 
-def _created(request: HttpRequest) -> HttpResponse:
-    made = draft_campaign(request_of(request.POST), person=person_of(request), by=actor())
-    transaction.on_commit(partial(wake_campaign_preview, made))
-    return redirect("campaign", made)
+def _create(request: HttpRequest) -> HttpResponse:
+    campaign_id = draft_campaign(request_of(request.POST), person=person_of(request), by=actor())
+    transaction.on_commit(partial(wake_campaign_preview, campaign_id))
+    return redirect("campaign", campaign_id)
 
 
 @require_right(*OPERATE)
@@ -62,7 +62,7 @@ def _created(request: HttpRequest) -> HttpResponse:
 @refused_on_board
 def ask(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Asks for approval of the preview."""
-    return _done(request, campaign_id, change=approvals.ask_campaign)
+    return _apply_change(request, campaign_id, change=approvals.ask_campaign)
 
 
 @require_right(*APPROVE)
@@ -70,15 +70,15 @@ def ask(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @refused_on_board
 def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
-    said = request.POST
-    yes = ApprovalRequest(
-        digest=said.get("digest", ""),
-        nonce=said.get("nonce", ""),
-        accepted=tuple(said.getlist("accepted")),
+    form = request.POST
+    approval = ApprovalRequest(
+        digest=form.get("digest", ""),
+        nonce=form.get("nonce", ""),
+        accepted=tuple(form.getlist("accepted")),
         reason=_text(request, "reason"),
-        typed=said.get("typed", ""),
+        typed=form.get("typed", ""),
     )
-    approvals.approve_campaign(campaign_id, person_of(request), yes=yes, by=actor())
+    approvals.approve_campaign(campaign_id, person_of(request), yes=approval, by=actor())
     return redirect("campaign", campaign_id)
 
 
@@ -96,7 +96,9 @@ def take_back(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @refused_on_board
 def reject(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Rejects the campaign, or withdraws a preview."""
-    return _done(request, campaign_id, change=partial(approvals.reject_campaign, reason=_text(request, "reason")))
+    return _apply_change(
+        request, campaign_id, change=partial(approvals.reject_campaign, reason=_text(request, "reason"))
+    )
 
 
 @require_right(*OPERATE)
@@ -106,7 +108,7 @@ def start(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Starts an approved campaign, once it is confirmed."""
     require_confirmed(request)
     digest = request.POST.get("digest", "")
-    return _done(request, campaign_id, change=partial(lifecycle.start_campaign, digest=digest))
+    return _apply_change(request, campaign_id, change=partial(lifecycle.start_campaign, digest=digest))
 
 
 @require_right(*STOP)
@@ -114,7 +116,7 @@ def start(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @refused_on_board
 def pause(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Pauses the campaign and its journeys."""
-    return _done(request, campaign_id, change=lifecycle.pause_campaign)
+    return _apply_change(request, campaign_id, change=lifecycle.pause_campaign)
 
 
 @require_right(*OPERATE)
@@ -122,7 +124,7 @@ def pause(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @refused_on_board
 def resume(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Resumes the campaign and the journeys that were paused with it."""
-    return _done(request, campaign_id, change=lifecycle.resume_campaign)
+    return _apply_change(request, campaign_id, change=lifecycle.resume_campaign)
 
 
 @require_right(*STOP)
@@ -130,7 +132,9 @@ def resume(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @refused_on_board
 def abort(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Ends the campaign where it is."""
-    return _done(request, campaign_id, change=partial(lifecycle.abort_campaign, reason=_text(request, "reason")))
+    return _apply_change(
+        request, campaign_id, change=partial(lifecycle.abort_campaign, reason=_text(request, "reason"))
+    )
 
 
 @require_right(*OPERATE)
@@ -139,7 +143,9 @@ def abort(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 def open_wave(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """A person agrees that the next wave begins."""
     wave = _number(request.POST.get("wave", "")) - 1
-    return _done(request, campaign_id, change=partial(settling.open_wave, wave=wave, note=_text(request, "note")))
+    return _apply_change(
+        request, campaign_id, change=partial(settling.open_wave, wave=wave, note=_text(request, "note"))
+    )
 
 
 @require_right(*OPERATE)
@@ -163,12 +169,12 @@ def try_again(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
     member = _number(request.POST.get("member", ""))
     try:
-        return _done(request, campaign_id, change=partial(change, member=member))
+        return _apply_change(request, campaign_id, change=partial(change, member=member))
     except NotFound:
         raise InvalidInput(_("the campaign has no such cluster"), where="member", code="unknown_member") from None
 
 
-def _done(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
+def _apply_change(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
     """Makes the change at the version that the user saw, and wakes a worker after the commit."""
     change(campaign_id, person_of(request), by=actor(), version=_number(request.POST.get("version", "")))
     transaction.on_commit(partial(wake_campaign, campaign_id))

@@ -40,8 +40,8 @@ from migrations_app.web.double_submit import form_key
 @require_safe
 def campaigns(request: HttpRequest) -> HttpResponse:
     """Every campaign, newest first, with those that wait for the user's approval on top."""
-    asked = request.GET.get("state", "")
-    state = asked if asked in CAMPAIGN_GROUPS or asked in CAMPAIGN_STATES else ""
+    requested = request.GET.get("state", "")
+    state = requested if requested in CAMPAIGN_GROUPS or requested in CAMPAIGN_STATES else ""
     cursor = request.GET.get("cursor", "")
     try:
         page = campaign_page(state, after=cursor)
@@ -71,7 +71,8 @@ def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, s
         "limits": COVERABLE,
         "gates": PERSON_GATES,
         "destroying": [
-            (one, str(getattr(find(one), "title", one)), one in request.POST.getlist("destroys")) for one in FORECAST
+            (action, str(getattr(find(action), "title", action)), action in request.POST.getlist("destroys"))
+            for action in FORECAST
         ],
         "plain": plain,
         "plain_waves": sizes_text(plain.waves),
@@ -100,7 +101,7 @@ def page_of_campaign(
         "section": "rollouts",
         "next_wave": presenter.waits_for_person(board),
         "typed": presenter.name_asked(board),
-        "held": presenter.held(board),
+        "held": presenter.approval_count(board),
         "signs_in_again": presenter.signs_in_again(board, person),
         "covered": covered_by_approval(campaign_id) if board.row.state in SHOWN_IN else None,
         "polled": board.row.state in presenter.POLLED,
@@ -116,11 +117,11 @@ def page_of_campaign(
 def live(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """The board alone, polled every two seconds; 304 while it has not changed."""
     board = _board(request, campaign_id)
-    told = [
+    members = [
         (member.id, member.state, member.journey_state, member.wait_code, member.steps_done) for member in board.members
     ]
     waves = [(wave.number, wave.counts, wave.opened_at) for wave in board.waves]
-    text = f"{board.row.version} {board.row.done} {told} {waves}"
+    text = f"{board.row.version} {board.row.done} {members} {waves}"
     tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:40]}"'
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
         answer = HttpResponse(status=304)
@@ -155,8 +156,8 @@ def calendar(request: HttpRequest) -> HttpResponse:
 
 
 def _board(request: HttpRequest, campaign_id: uuid.UUID) -> CampaignBoard:
-    asked = request.GET.get("state", "")
-    state = asked if asked in MEMBER_STATES else ""
+    requested = request.GET.get("state", "")
+    state = requested if requested in MEMBER_STATES else ""
     try:
         return campaign_board(campaign_id, after=request.GET.get("cursor", ""), state=state)
     except InvalidInput:  # an invalid cursor: start with the first page

@@ -32,30 +32,30 @@ class WindowDay:
 
     day: datetime
     open: tuple[str, ...]
-    whole: bool = False
+    all_day: bool = False
 
 
-def burn_up_chart(told: BurnUp, *, now: datetime) -> BurnUpChart | None:
+def burn_up_chart(burn_up: BurnUp, *, now: datetime) -> BurnUpChart | None:
     """The drawing; None before the start."""
-    if not told.points or not told.total:
+    if not burn_up.points or not burn_up.total:
         return None
-    began = told.points[0].at
-    last = told.ends or now
-    length = max((last - began).total_seconds(), 60.0) * (1 if told.ends else 1 + AHEAD)
+    began = burn_up.points[0].at
+    last = burn_up.ends or now
+    length = max((last - began).total_seconds(), 60.0) * (1 if burn_up.ends else 1 + AHEAD)
 
     def x(at: datetime) -> float:
         return min(WIDTH, (at - began).total_seconds() / length * WIDTH)
 
     def y(done: int) -> float:
-        return HEIGHT - done / told.total * (HEIGHT - TOP)
+        return HEIGHT - done / burn_up.total * (HEIGHT - TOP)
 
     path = [f"M0 {y(0):.1f}"]
     before = 0
-    for point in told.points[1:]:
+    for point in burn_up.points[1:]:
         path.append(f"L{x(point.at):.1f} {y(before):.1f}L{x(point.at):.1f} {y(point.done):.1f}")
         before = point.done
     path.append(f"L{x(now):.1f} {y(before):.1f}")
-    ahead = f"M{x(now):.1f} {y(before):.1f}L{x(told.ends):.1f} {y(told.total):.1f}" if told.ends else ""
+    ahead = f"M{x(now):.1f} {y(before):.1f}L{x(burn_up.ends):.1f} {y(burn_up.total):.1f}" if burn_up.ends else ""
     steps = range(TICKS)
     return BurnUpChart(
         done=" ".join(path),
@@ -66,7 +66,8 @@ def burn_up_chart(told: BurnUp, *, now: datetime) -> BurnUpChart | None:
             for number in steps
         ),
         counts=tuple(
-            (100 * y(count) / HEIGHT, str(count)) for count in sorted({0, told.total // 2, told.total}, reverse=True)
+            (100 * y(count) / HEIGHT, str(count))
+            for count in sorted({0, burn_up.total // 2, burn_up.total}, reverse=True)
         ),
     )
 
@@ -76,18 +77,18 @@ def window_days(windows: Sequence[Mapping[str, Any]], *, now: datetime) -> tuple
     first = datetime.combine(now.date(), time(), tzinfo=UTC)
     days = [first + timedelta(days=number) for number in range(CALENDAR_DAYS)]
     if not windows:
-        return tuple(WindowDay(day=day, open=(), whole=True) for day in days)
-    found = [
+        return tuple(WindowDay(day=day, open=(), all_day=True) for day in days)
+    openings = [
         span
         for window in windows
         for span in spans(dict(window), since=now - timedelta(days=1), days=CALENDAR_DAYS + 1)
     ]
-    return tuple(WindowDay(day=day, open=tuple(_of_day(day, sorted(found)))) for day in days)
+    return tuple(WindowDay(day=day, open=tuple(_of_day(day, sorted(openings)))) for day in days)
 
 
-def _of_day(day: datetime, found: Iterable[tuple[datetime, datetime]]) -> Iterable[str]:
+def _of_day(day: datetime, openings: Iterable[tuple[datetime, datetime]]) -> Iterable[str]:
     until = day + timedelta(days=1)
-    for begins, ends in found:
+    for begins, ends in openings:
         if begins < until and ends > day:
             closes = "24:00" if ends >= until else f"{ends:%H:%M}"
             yield f"{max(begins, day):%H:%M}-{closes}"

@@ -22,7 +22,7 @@ Forms = dict[str, str | None]
 def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
     """The forms of the campaign. `person` has the permissions that hold over every cluster of it."""
     state = board.row.state
-    shown: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
+    rules: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
         "ask": (("previewed",), may_prepare),
         "start": (("approved",), may_start),
         "pause": (("running",), may_stop),
@@ -30,18 +30,20 @@ def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
         "abort": (("running", "paused"), may_stop),
         "reject": (("draft", "previewed", "awaiting_approval", "approved"), may_stop),
     }
-    found: Forms = {name: _why(may(person)) if state in states else None for name, (states, may) in shown.items()}
-    lacking = state == "paused" and held(board) < board.needed
-    found["approve"] = _why(_approving(board, person)) if state == "awaiting_approval" or lacking else None
+    refusals: Forms = {name: _reason(may(person)) if state in states else None for name, (states, may) in rules.items()}
+    approvals_missing = state == "paused" and approval_count(board) < board.needed
+    refusals["approve"] = (
+        _reason(_approving(board, person)) if state == "awaiting_approval" or approvals_missing else None
+    )
     mine = any(approval.by == person.name and approval.counts for approval in board.approvals)
-    found["take_back"] = "" if mine and state in ("awaiting_approval", "approved", "running", "paused") else None
-    found["open"] = _why(may_resolve(person)) if waits_for_person(board) else None
+    refusals["take_back"] = "" if mine and state in ("awaiting_approval", "approved", "running", "paused") else None
+    refusals["open"] = _reason(may_resolve(person)) if waits_for_person(board) else None
     settles = state in ("running", "paused")
-    found["settle"] = _why(may_start(person)) if settles else None
-    return found
+    refusals["settle"] = _reason(may_start(person)) if settles else None
+    return refusals
 
 
-def held(board: CampaignBoard) -> int:
+def approval_count(board: CampaignBoard) -> int:
     """How many approvals count now."""
     return sum(approval.counts for approval in board.approvals)
 
@@ -87,5 +89,5 @@ def signs_in_again(board: CampaignBoard, person: Person) -> bool:
     return refusal is not None and refusal.code == "sign_in_again"
 
 
-def _why(refusal: Refusal | None) -> str:
+def _reason(refusal: Refusal | None) -> str:
     return refusal.why if refusal else ""

@@ -38,7 +38,7 @@ def _facts(board: CampaignBoard) -> Iterator[tuple[str, str]]:
     if row.ticket:
         yield "Ticket", row.ticket
     yield "Requested by", row.author
-    yield "Approved by", ", ".join(one.by for one in board.approvals if one.counts) or "nobody was asked"
+    yield "Approved by", ", ".join(approval.by for approval in board.approvals if approval.counts) or "nobody was asked"
     yield "Started by", row.started_by
     yield "Started", _utc(row.started_at)
     if row.finished_at:

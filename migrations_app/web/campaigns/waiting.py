@@ -45,15 +45,15 @@ def decide(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 
 
 def _decided(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    said = request.POST
+    form = request.POST
     prefix = len(ACCEPTED)
-    wanted = TogetherRequest(
-        keys=tuple(said.getlist("decision")),
-        note=said.get("note", "").strip()[:LONGEST],
-        typed=said.get("typed", ""),
-        accepted={name[prefix:]: tuple(said.getlist(name)) for name in said if name.startswith(ACCEPTED)},
+    decision = TogetherRequest(
+        keys=tuple(form.getlist("decision")),
+        note=form.get("note", "").strip()[:LONGEST],
+        typed=form.get("typed", ""),
+        accepted={name[prefix:]: tuple(form.getlist(name)) for name in form if name.startswith(ACCEPTED)},
     )
-    outcomes = decide_together(campaign_id, person_of(request), request=wanted, by=actor())
+    outcomes = decide_together(campaign_id, person_of(request), request=decision, by=actor())
     transaction.on_commit(partial(wake_campaign, campaign_id))
     for outcome in outcomes:
         if outcome.code:
@@ -66,26 +66,26 @@ def _decided(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 
 
 def _refusal(outcome: DecisionOutcome) -> str:
-    told = _("{cluster}, {title}: not decided: {why}.")
-    return told.format(cluster=outcome.cluster or outcome.key[:60], title=outcome.title, why=outcome.why)
+    sentence = _("{cluster}, {title}: not decided: {why}.")
+    return sentence.format(cluster=outcome.cluster or outcome.key[:60], title=outcome.title, why=outcome.why)
 
 
 def _page(
     request: HttpRequest, campaign_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
-    row, every, said = campaign_row(campaign_id), waiting_in(campaign_id), request.POST
-    chosen = said.getlist("decision") if refused else [decision.key for decision in every]
+    row, decisions, form = campaign_row(campaign_id), waiting_in(campaign_id), request.POST
+    chosen = form.getlist("decision") if refused else [decision.key for decision in decisions]
     context: dict[str, Any] = {
         "section": "rollouts",
         "row": row,
-        "every": every,
-        "plans": [decision for decision in every if decision.kind == "plan"],
-        "others": [decision for decision in every if decision.kind != "plan"],
+        "every": decisions,
+        "plans": [decision for decision in decisions if decision.kind == "plan"],
+        "others": [decision for decision in decisions if decision.kind != "plan"],
         "may": _may(person_of(request)),
         "refused": refused,
-        "said": said,
+        "said": form,
         "chosen": chosen,
-        "said_of": "plans" if "typed" in said else "others",
+        "said_of": "plans" if "typed" in form else "others",
         "form_key": form_key(),
         "other_key": form_key(),
     }

@@ -53,7 +53,7 @@ def user_name(request: HttpRequest) -> str:
     return request.user.get_username()
 
 
-def brought(request: HttpRequest) -> AccessDraft | None:
+def submitted_draft(request: HttpRequest) -> AccessDraft | None:
     """The draft from the form or the URL; None if it is missing, invalid or expired."""
     text = request.POST.get("draft") or request.GET.get("draft") or ""
     try:
@@ -62,13 +62,13 @@ def brought(request: HttpRequest) -> AccessDraft | None:
         return None
 
 
-def asked(request: HttpRequest, start: EksForm) -> AccessDraft | None:
+def new_draft(request: HttpRequest, start: EksForm) -> AccessDraft | None:
     """A new draft for the entered cluster; None if it was refused, with the error in the form."""
     if not start.is_valid():
         return None
-    said = start.cleaned_data
+    values = start.cleaned_data
     try:
-        return draft_access(said["eks_cluster"], region=said["eks_region"], by=user_name(request))
+        return draft_access(values["eks_cluster"], region=values["eks_region"], by=user_name(request))
     except REFUSALS as refused:
         start.add_error(_FIELDS.get(refused.where, "eks_cluster"), refused.message)
         return None
@@ -106,19 +106,19 @@ def _page(
     test: AccessAttempt | None = None,
 ) -> HttpResponse:
     head: ClusterHead = context["head"]
-    draft = draft or brought(request)
-    begun = draft.cluster if draft else head.eks_arn
-    shown = {
+    draft = draft or submitted_draft(request)
+    entered_cluster = draft.cluster if draft else head.eks_arn
+    form_context = {
         "draft": draft,
-        "start": start or EksForm(initial={"eks_cluster": begun}),
+        "start": start or EksForm(initial={"eks_cluster": entered_cluster}),
         "form": form or AccessForm(initial={"version": head.version, "draft": draft.text if draft else ""}),
         "file": file or KubeconfigForm(initial={"version": head.version, "context": head.context}),
         "identity_form": identity or IdentityForm(initial={"version": head.version, "uid": head.identity.other_uid}),
         "test": test,
         "may_have_aws": head.source in eks_registration.WITH_ACCESS,
     }
-    bad = any(one is not None and one.errors for one in (start, form, file, identity))
-    return render(request, "cluster/connection.html", context | shown, status=422 if bad else 200)
+    bad = any(bound_form is not None and bound_form.errors for bound_form in (start, form, file, identity))
+    return render(request, "cluster/connection.html", context | form_context, status=422 if bad else 200)
 
 
 def _test(head: ClusterHead, by: str) -> AccessAttempt:
@@ -130,35 +130,35 @@ def _test(head: ClusterHead, by: str) -> AccessAttempt:
 
 def _drafted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     start = EksForm(request.POST)
-    draft = asked(request, start)
+    draft = new_draft(request, start)
     return _page(request, context, draft=draft, start=None if draft else start)
 
 
-def _tried(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _try_access(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     form = AccessForm(request.POST)
     if not form.is_valid():
         return _page(request, context, form=form)
-    said = form.cleaned_data
+    values = form.cleaned_data
     try:
         access_test = eks_registration.try_new_access(
-            context["head"].id, said["draft"], role_arn=said["role_arn"], by=user_name(request)
+            context["head"].id, values["draft"], role_arn=values["role_arn"], by=user_name(request)
         )
     except InvalidInput as refused:
         return _page(request, context, form=form, test=AccessAttempt(refused=refused.message))
     return _page(request, context, form=form, test=access_attempt(access_test))
 
 
-def _saved(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _save(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     form = AccessForm(request.POST)
     if form.is_valid():
-        said = form.cleaned_data
+        values = form.cleaned_data
         try:
             eks_registration.set_access(
                 context["head"].id,
-                said["draft"],
-                role_arn=said["role_arn"],
+                values["draft"],
+                role_arn=values["role_arn"],
                 by=user_name(request),
-                version=said["version"],
+                version=values["version"],
             )
         except REFUSALS as refused:
             explain(form, refused)
@@ -179,27 +179,27 @@ def _removed(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     return redirect("cluster-connection", context["head"].id)
 
 
-def _tried_kubeconfig(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _try_kubeconfig(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     form = KubeconfigForm(request.POST)
     if not form.is_valid():
         return _page(request, context, file=form)
-    said = form.cleaned_data
-    text = said["kubeconfig"].encode()
+    values = form.cleaned_data
+    text = values["kubeconfig"].encode()
     try:
-        replacement = credentials.try_kubeconfig_for(context["head"].id, text, context=said["context"])
+        replacement = credentials.try_kubeconfig_for(context["head"].id, text, context=values["context"])
     except InvalidInput as refused:
         return _page(request, context, file=form, test=AccessAttempt(refused=str(refused)))
     return _page(request, context, file=form, test=AccessAttempt(replacement.result, note=SAME[replacement.same]))
 
 
-def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _replace_kubeconfig(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     form = KubeconfigForm(request.POST)
     if not form.is_valid():
         return _page(request, context, file=form)
-    said = form.cleaned_data
-    options = {name: said[name] for name in ("context", "typed_name", "version")}
+    values = form.cleaned_data
+    options = {name: values[name] for name in ("context", "typed_name", "version")}
     try:
-        credentials.replace_kubeconfig(context["head"].id, said["kubeconfig"].encode(), **options)
+        credentials.replace_kubeconfig(context["head"].id, values["kubeconfig"].encode(), **options)
     except (InvalidInput, Conflict) as refused:
         named = refused.where in form.fields
         form.add_error(refused.where if named else "kubeconfig", refused.message if named else str(refused))
@@ -208,13 +208,13 @@ def _replaced(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     return leads_to(request, reverse("cluster-connection", args=[context["head"].id]))
 
 
-def _accepted(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+def _accept_identity(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     form = IdentityForm(request.POST)
     if not form.is_valid():
         return _page(request, context, identity=form)
-    said = form.cleaned_data
+    values = form.cleaned_data
     try:
-        accept(context["head"].id, uid=said["uid"], typed_name=said["typed_name"], version=said["version"])
+        accept(context["head"].id, uid=values["uid"], typed_name=values["typed_name"], version=values["version"])
     except (InvalidInput, Conflict) as refused:
         form.add_error(refused.where if refused.where in form.fields else None, refused.message)
         return _page(request, context, identity=form)
@@ -229,12 +229,12 @@ SAME = {
 }
 STEPS = {
     "draft": _drafted,
-    "try": _tried,
-    "save": _saved,
+    "try": _try_access,
+    "save": _save,
     "remove": _removed,
-    "kubeconfig-try": _tried_kubeconfig,
-    "kubeconfig-save": _replaced,
-    "identity-accept": _accepted,
+    "kubeconfig-try": _try_kubeconfig,
+    "kubeconfig-save": _replace_kubeconfig,
+    "identity-accept": _accept_identity,
 }
 AGENT_STATES = {
     "awaited": _("not connected yet"),
@@ -254,14 +254,14 @@ AGENT_REFUSALS = {
 }
 
 
-def agent_page(request: HttpRequest, cluster_id: uuid.UUID, *, made: AgentSecret | None = None) -> HttpResponse:
+def agent_page(request: HttpRequest, cluster_id: uuid.UUID, *, secret: AgentSecret | None = None) -> HttpResponse:
     """The page of the agent, with the token if it was made just now."""
     context = about(request, cluster_id, tab="cluster")
-    found = agent_detail(cluster_id, now=timezone.now())
+    agent = agent_detail(cluster_id, now=timezone.now())
     here = request.build_absolute_uri("/").rstrip("/")
-    context |= {"agent": found, "made": made, "state_word": AGENT_STATES[found.state]}
-    context |= {"broken_word": AGENT_BROKEN.get(found.state, "")}
-    context |= {"refused_word": AGENT_REFUSALS.get(found.refused_code, "")}
-    wanted = AgentInstallation(server=here)
-    context |= {"manifest": agent_manifest(wanted), "commands": install_commands(wanted)}
+    context |= {"agent": agent, "made": secret, "state_word": AGENT_STATES[agent.state]}
+    context |= {"broken_word": AGENT_BROKEN.get(agent.state, "")}
+    context |= {"refused_word": AGENT_REFUSALS.get(agent.refused_code, "")}
+    installation = AgentInstallation(server=here)
+    context |= {"manifest": agent_manifest(installation), "commands": install_commands(installation)}
     return render(request, "cluster/agent.html", context)

@@ -61,12 +61,12 @@ class DiffRow:
     row: SideBySideRow
     old: ChangedText
     new: ChangedText
-    told: tuple[ShownFinding, ...]
+    findings: tuple[ShownFinding, ...]
 
     @property
-    def more_told(self) -> int:
+    def more_findings(self) -> int:
         """The number of findings that are not shown beside the line."""
-        return max(0, len(self.told) - FLAGS)
+        return max(0, len(self.findings) - FLAGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +78,16 @@ class ConversionCard:
     look: Look
     results: tuple[str, ...]
     lines: tuple[DiffRow, ...]
-    told: tuple[ShownFinding, ...]
+    findings: tuple[ShownFinding, ...]
     cut: bool = False
 
     @property
     def grave(self) -> tuple[ShownFinding, ...]:
-        return tuple(finding for finding in self.told if finding.look.id != "info")
+        return tuple(finding for finding in self.findings if finding.look.id != "info")
 
     @property
     def notes(self) -> tuple[ShownFinding, ...]:
-        return tuple(finding for finding in self.told if finding.look.id == "info")
+        return tuple(finding for finding in self.findings if finding.look.id == "info")
 
     @property
     def folded(self) -> bool:
@@ -96,16 +96,16 @@ class ConversionCard:
 
 def outcome(item: Item) -> Look:
     """The outcome of an object's conversion."""
-    found = {look.id: look for look in OUTCOMES}
+    looks = {look.id: look for look in OUTCOMES}
     codes = {loss.code for loss in item.losses}
     gravest = worst(item.losses)
     if gravest == "error":
-        return found["refused"]
+        return looks["refused"]
     if not item.objects:
-        return found["other"]
+        return looks["other"]
     if UNTOUCHED & codes:
-        return found["same"]
-    return found["decide" if gravest == "action" else "converted"]
+        return looks["same"]
+    return looks["decide" if gravest == "action" else "converted"]
 
 
 def changed(items: Iterable[Item]) -> list[Item]:
@@ -116,45 +116,47 @@ def changed(items: Iterable[Item]) -> list[Item]:
 def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
     """A card for each object, most urgent first. Ids are unique on the page."""
     order = [look.id for look in OUTCOMES]
-    taken: set[str] = set()
-    made = []
+    ids: set[str] = set()
+    converted_cards = []
     left = MOST_LINES
-    for item in sorted(items, key=lambda one: order.index(outcome(one).id)):
-        card = _card(item, _free_id(item, taken), whole=left > 0)
+    for item in sorted(items, key=lambda entry: order.index(outcome(entry).id)):
+        card = _card(item, _free_id(item, ids), with_lines=left > 0)
         left -= len(card.lines)
-        made.append(card)
-    return tuple(made)
+        converted_cards.append(card)
+    return tuple(converted_cards)
 
 
-def tally(made: Iterable[ConversionCard]) -> tuple[tuple[Look, int], ...]:
+def tally(converted_cards: Iterable[ConversionCard]) -> tuple[tuple[Look, int], ...]:
     """The number of objects by outcome, without empty outcomes."""
-    counted = Counter(card.look.id for card in made)
-    return tuple((look, counted[look.id]) for look in OUTCOMES if counted[look.id])
+    counts = Counter(card.look.id for card in converted_cards)
+    return tuple((look, counts[look.id]) for look in OUTCOMES if counts[look.id])
 
 
-def _card(item: Item, card_id: str, *, whole: bool) -> ConversionCard:
+def _card(item: Item, card_id: str, *, with_lines: bool) -> ConversionCard:
     look = outcome(item)
-    shown = look.id != "other"
-    sides = rows(item.source, item.objects, losses=item.losses) if shown and whole else []
+    has_lines = look.id != "other"
+    sides = rows(item.source, item.objects, losses=item.losses) if has_lines and with_lines else []
     if not item.objects:  # nothing was produced, which is not a removal
         sides = [replace(row, mark="same") for row in sides]
     at = {index: row.old_number for row in sides for index in row.losses}
-    told = tuple(_told(loss, f"{card_id}-f{index}", at=at.get(index)) for index, loss in enumerate(item.losses))
-    lines = tuple(_line(row, told) for row in sides)
+    findings = tuple(
+        _shown_finding(loss, f"{card_id}-f{index}", at=at.get(index)) for index, loss in enumerate(item.losses)
+    )
+    lines = tuple(_line(row, findings) for row in sides)
     results = tuple(f"{body['kind']} {name_of(body)}" for body in item.objects)
-    return ConversionCard(card_id, item, look, results, lines, told, cut=shown and not whole)
+    return ConversionCard(card_id, item, look, results, lines, findings, cut=has_lines and not with_lines)
 
 
-def _told(loss: ConversionFinding, told_id: str, *, at: int | None) -> ShownFinding:
-    url = f"#{told_id.rpartition('-')[0]}-l{at}" if at else ""
-    return ShownFinding(told_id, loss, SEVERITIES[loss.severity], url, at)
+def _shown_finding(loss: ConversionFinding, finding_id: str, *, at: int | None) -> ShownFinding:
+    url = f"#{finding_id.rpartition('-')[0]}-l{at}" if at else ""
+    return ShownFinding(finding_id, loss, SEVERITIES[loss.severity], url, at)
 
 
-def _line(row: SideBySideRow, told: Sequence[ShownFinding]) -> DiffRow:
+def _line(row: SideBySideRow, findings: Sequence[ShownFinding]) -> DiffRow:
     old, new = row.old or "", row.new or ""
     sides = _compared(old, new) if row.mark == "changed" else (_plain(old), _plain(new))
     gravest_first = sorted(
-        (told[index] for index in row.losses), key=lambda finding: list(SEVERITIES).index(finding.look.id)
+        (findings[index] for index in row.losses), key=lambda finding: list(SEVERITIES).index(finding.look.id)
     )
     return DiffRow(row, *sides, tuple(gravest_first))
 
@@ -166,17 +168,17 @@ def _plain(text: str) -> ChangedText:
 def _compared(old: str, new: str) -> tuple[ChangedText, ChangedText]:
     """Both lines split into common start, change and common end; not split if they have little in common."""
     words, others = _WORDS.findall(old), _WORDS.findall(new)
-    start = _alike(words, others)
-    end = _alike(words[start:][::-1], others[start:][::-1])
+    start = _common_words(words, others)
+    end = _common_words(words[start:][::-1], others[start:][::-1])
     shared = len("".join([*words[:start], *words[len(words) - end :]]).strip())
     if shared < ALIKE * max(len(old.strip()), len(new.strip())):
         return _plain(old), _plain(new)
     return _cut(words, start, end=end), _cut(others, start, end=end)
 
 
-def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_words(old: Sequence[str], new: Sequence[str]) -> int:
     """How many words both start with."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def _cut(words: Sequence[str], start: int, *, end: int) -> ChangedText:
@@ -184,12 +186,12 @@ def _cut(words: Sequence[str], start: int, *, end: int) -> ChangedText:
     return ChangedText("".join(words[:start]), "".join(words[start:stop]), "".join(words[stop:]))
 
 
-def _free_id(item: Item, taken: set[str]) -> str:
+def _free_id(item: Item, ids: set[str]) -> str:
     """`provisioner-default`, followed by a number if that id is already taken."""
-    wanted = _NOT_IN_IDS.sub("-", f"{item.kind}-{item.name}").strip("-").lower()[:80] or "object"
-    name, number = wanted, 1
-    while name in taken:
+    slug = _NOT_IN_IDS.sub("-", f"{item.kind}-{item.name}").strip("-").lower()[:80] or "object"
+    name, number = slug, 1
+    while name in ids:
         number += 1
-        name = f"{wanted}-{number}"
-    taken.add(name)
+        name = f"{slug}-{number}"
+    ids.add(name)
     return name

@@ -53,12 +53,12 @@ class ConversionForm(forms.Form):
     def options(self, *, live: bool) -> Options:
         """The options as the conversion expects them."""
         self.is_valid()
-        said: dict[str, Any] = {**self.initial, **self.cleaned_data}
+        values: dict[str, Any] = {**self.initial, **self.cleaned_data}
         return Options(
-            to=said["to"] or None,
-            ignore_defaults=said["defaults"] == "leave",
-            node_role=said.get("role") or None,
-            keep_instance_profile=bool(said.get("profile")),
+            to=values["to"] or None,
+            ignore_defaults=values["defaults"] == "leave",
+            node_role=values.get("role") or None,
+            keep_instance_profile=bool(values.get("profile")),
             live=live,
         )
 
@@ -129,7 +129,7 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     if conversion and request.GET.get("download"):
         return _download(conversion.items, request.GET["download"], name=head.name)
     if conversion:
-        context |= _shown(conversion.items)
+        context |= _card_context(conversion.items)
         context["leaps"] = options.to == "v1" and any(item.generation == "alpha" for item in conversion.items)
     context |= {"form": form, "kept": conversion is not None, "to": options.to, "unconverted": unread_parts(report)}
     return render(request, "cluster/convert.html", context)
@@ -148,31 +148,33 @@ def paste(request: HttpRequest) -> HttpResponse:
     report = convert_texts([form.source()], form.options(live=False))
     items = [converted.item for converted in report.converted]
     if request.POST.get("download"):
-        return _download(items, request.POST["download"], name="converted", whole=report.as_yaml())
-    context = {"section": "convert", "form": form, "report": report, "apart": _apart(report)} | _shown(items)
+        return _download(items, request.POST["download"], name="converted", stream=report.as_yaml())
+    context = {"section": "convert", "form": form, "report": report, "apart": _without_object(report)} | _card_context(
+        items
+    )
     return render(request, "convert/page.html", context)
 
 
-def _shown(items: Iterable[Item]) -> dict[str, Any]:
-    made = cards(tuple(items))
+def _card_context(items: Iterable[Item]) -> dict[str, Any]:
+    item_cards = cards(tuple(items))
     new = changed(items)
     bodies = [body for item in new for body in item.objects]
     return {
-        "cards": made,
-        "tally": tally(made),
+        "cards": item_cards,
+        "tally": tally(item_cards),
         "downloads": DOWNLOADS if new else (),
         "placeholders": sum(any(True for _ in placeholder_paths(body)) for body in bodies),
     }
 
 
-def _apart(report: ConversionReport) -> list[dict[str, Any]]:
+def _without_object(report: ConversionReport) -> list[dict[str, Any]]:
     """Findings that belong to no object: unreadable texts, or nothing to convert."""
     known = {id(loss) for converted in report.converted for loss in converted.item.losses}
-    apart = (finding for finding in report.findings if id(finding.loss) not in known)
-    return [{"finding": finding, "look": SEVERITIES[finding.loss.severity]} for finding in apart]
+    findings = (finding for finding in report.findings if id(finding.loss) not in known)
+    return [{"finding": finding, "look": SEVERITIES[finding.loss.severity]} for finding in findings]
 
 
-def _download(items: Iterable[Item], form: str, *, name: str, whole: str = "") -> HttpResponse:
+def _download(items: Iterable[Item], form: str, *, name: str, stream: str = "") -> HttpResponse:
     """The results as a file. `whole` is the YAML if it is not made from these items."""
     file_name = next((file for key, _, file in DOWNLOADS if key == form), DOWNLOADS[0][2])
     new = changed(items)
@@ -182,7 +184,7 @@ def _download(items: Iterable[Item], form: str, *, name: str, whole: str = "") -
     elif form == "kustomize":
         text = rendered.kustomize((item.source, item.objects) for item in new)
     else:
-        text = whole or writer.stream(map(writer.text_of, bodies))
+        text = stream or writer.stream(map(writer.text_of, bodies))
     safe = f"{_NOT_IN_FILES.sub('-', name)[:80]}-{file_name}"
     return HttpResponse(
         text,

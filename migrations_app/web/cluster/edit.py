@@ -43,23 +43,23 @@ def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     was = {"name": head.name, "environment": head.environment, "target": head.target, "version": head.version}
     was["interval"] = head.interval_seconds and head.interval_seconds // 60
     form = ChangeForm(request.POST or None, initial=was)
-    if request.method == "POST" and form.is_valid() and _changed(request, cluster_id, form=form):
+    if request.method == "POST" and form.is_valid() and _change(request, cluster_id, form=form):
         return redirect("cluster", cluster_id)
     context = {"section": "fleet", "head": head, "form": form}
     return render(request, "cluster/change.html", context, status=422 if form.errors else 200)
 
 
-def _changed(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -> bool:
-    said = form.cleaned_data
+def _change(request: HttpRequest, cluster_id: uuid.UUID, *, form: ChangeForm) -> bool:
+    values = form.cleaned_data
     details = Details(
-        name=said["name"],
-        environment=said["environment"],
-        target=said["target"],
-        interval=said["interval"] and said["interval"] * 60,
+        name=values["name"],
+        environment=values["environment"],
+        target=values["target"],
+        interval=values["interval"] and values["interval"] * 60,
         by=request.user.get_username(),
     )
     try:
-        clusters.change(cluster_id, details, version=said["version"])
+        clusters.change(cluster_id, details, version=values["version"])
     except InvalidInput as refused:
         form.add_error(refused.where if refused.where in form.fields else None, refused.message)
     except Conflict as refused:
@@ -97,13 +97,13 @@ def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     if request.method == "POST" and not problem:
         messages.success(request, _("The labels are saved."))
         return redirect("cluster", cluster_id)
-    told = labels_of(cluster_id)
-    known = {label.key for label in told}
+    cluster_labels = labels_of(cluster_id)
+    known = {label.key for label in cluster_labels}
     context = {
         "section": "fleet",
         "head": head,
-        "rows": [label for label in told if not label.derived],
-        "derived": [label for label in told if label.derived],
+        "rows": [label for label in cluster_labels if not label.derived],
+        "derived": [label for label in cluster_labels if label.derived],
         "blank": [key for key in USUAL if key not in known],
         "said": request.POST,
         "problem": problem,
@@ -114,10 +114,14 @@ def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def _set(request: HttpRequest, cluster_id: uuid.UUID, *, version: int) -> str:
     """Stores the labels. Returns the error as a sentence; empty on success."""
     keys, values = request.POST.getlist("key"), request.POST.getlist("value")
-    said = {key.strip(): value for key, value in zip(keys, values, strict=False) if key.strip()}
-    sent = request.POST.get("version", "")
+    changes = {key.strip(): value for key, value in zip(keys, values, strict=False) if key.strip()}
+    sent_version = request.POST.get("version", "")
     try:
-        set_labels(cluster_id, said, version=int(sent) if sent.isdecimal() and len(sent) < 10 else version)
+        set_labels(
+            cluster_id,
+            changes,
+            version=int(sent_version) if sent_version.isdecimal() and len(sent_version) < 10 else version,
+        )
     except (InvalidInput, Conflict) as refused:
         return f"{refused.message[:1].upper()}{refused.message[1:]}."
     return ""

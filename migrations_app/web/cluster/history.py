@@ -67,7 +67,7 @@ def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     except ValueError:
         return redirect("cluster-history", cluster_id)
     now = timezone.now()
-    seen = [cluster_head(cluster_id, now=now, at=each).snapshot for each in chosen]
+    seen = [cluster_head(cluster_id, now=now, at=snapshot_id).snapshot for snapshot_id in chosen]
     before, after = sorted((row for row in seen if row), key=lambda row: row.scanned_at)
     context = about(request, cluster_id, tab="cluster-history")
     if before.replaced != after.replaced:

@@ -84,10 +84,13 @@ def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
     """The upgrades in order of the path; exactly one is chosen if there are any."""
     steps = {step.hop: step for step in report.target.path}
     names = [line.hop for line in report.hops]
-    wanted = chosen if chosen in names else next((name for name in names if name in steps), names[-1] if names else "")
+    chosen_hop = (
+        chosen if chosen in names else next((name for name in names if name in steps), names[-1] if names else "")
+    )
     first = next(iter(steps), "")
     return tuple(
-        _hop(line, steps.get(line.hop), report=report, chosen=line.hop == wanted, first=first) for line in report.hops
+        _hop(line, steps.get(line.hop), report=report, chosen=line.hop == chosen_hop, first=first)
+        for line in report.hops
     )
 
 
@@ -101,7 +104,7 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool, 
         place=place,
         chosen=chosen,
         step=step,
-        findings=() if behind else tuple(_asked(report.checks, line.hop, later=place == "later")),
+        findings=() if behind else tuple(_findings_at(report.checks, line.hop, later=place == "later")),
         reasons=() if step else line.reasons,
     )
 
@@ -112,7 +115,7 @@ def _place(line: HopLine, step: PathStep | None, *, first: str) -> Place:
     return "done" if first or line.verdict in ("done", "in_progress") else "now"
 
 
-def _asked(findings: Iterable[Finding], hop: str, *, later: bool) -> Iterable[Finding]:
+def _findings_at(findings: Iterable[Finding], hop: str, *, later: bool) -> Iterable[Finding]:
     return (finding for finding in findings if finding.hop == hop and not (later and finding.asked_earlier))
 
 

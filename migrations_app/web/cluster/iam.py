@@ -69,7 +69,7 @@ class MatrixRow:
     legacy: bool
     look: Look
     cells: tuple[MatrixCell, ...]
-    said: tuple[CellDetail, ...]
+    details: tuple[CellDetail, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ def look_of(cell: IamCell) -> Look:
 
 def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | None:
     """The requested column, else that of the next hop, else the last; None without columns."""
-    asked = (column for column in sheet.columns if column.release == release)
+    requested = (column for column in sheet.columns if column.release == release)
     following = (column for column in sheet.columns if column.hop and column.hop == next_hop)
-    return next(asked, None) or next(following, None) or (sheet.columns[-1] if sheet.columns else None)
+    return next(requested, None) or next(following, None) or (sheet.columns[-1] if sheet.columns else None)
 
 
 def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[ReleaseTile, ...]:
@@ -161,11 +161,11 @@ def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
 def groups(sheet: IamSheet) -> tuple[ActionGroup, ...]:
     """The required actions, refused ones first, without empty groups."""
     lines = [_line(row, sheet.columns) for row in sheet.rows]
-    made = (
+    action_groups = (
         ActionGroup(look, tuple(line for line in lines if line.look.id == look.id), folded)
         for look, folded in ACTION_GROUPS
     )
-    return tuple(group for group in made if group.lines)
+    return tuple(group for group in action_groups if group.lines)
 
 
 def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[RolePatch, ...]:
@@ -185,8 +185,8 @@ def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[RolePatch, ...]:
 
 def download(sheet: IamSheet, chosen: IamColumn, *, form: str, number: str) -> DocumentText | None:
     """One document of the page by its download key; None if it does not exist."""
-    every = (text for part in parts(sheet, chosen) for tab in part.forms for text in tab.sheets)
-    return next((text for text in every if text.download == form and str(text.number) == number), None)
+    documents = (text for part in parts(sheet, chosen) for tab in part.forms for text in tab.sheets)
+    return next((text for text in documents if text.download == form and str(text.number) == number), None)
 
 
 def found_by(role: IamRole) -> str:
@@ -201,11 +201,11 @@ def kind_of(document: IamDocument) -> str:
 def _line(row: IamRow, columns: Sequence[IamColumn]) -> MatrixRow:
     looks = [look_of(cell) for cell in row.cells]
     labels = [column.release for column in columns]
-    shown = tuple(
+    cells = tuple(
         MatrixCell(label, look, faint=look in (NOT_NEEDED, ALLOWED)) for label, look in zip(labels, looks, strict=True)
     )
     own = f"need-{row.action.replace(':', '-').lower()}{'-legacy' if row.legacy else ''}"
-    return MatrixRow(own, row.action, row.legacy, _worst(row.cells), shown, tuple(_said(row.cells, labels)))
+    return MatrixRow(own, row.action, row.legacy, _worst(row.cells), cells, tuple(_details(row.cells, labels)))
 
 
 def _worst(cells: Iterable[IamCell]) -> Look:
@@ -220,7 +220,7 @@ def _worst(cells: Iterable[IamCell]) -> Look:
     return Look(_("Conditional"), "muted", "info", id="rare") if open_cells else ALLOWED
 
 
-def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetail]:
+def _details(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetail]:
     """One entry for neighbouring releases with equal details; none for releases that do not need the action."""
     pairs = [(cell, label) for cell, label in zip(cells, labels, strict=True) if cell.verdict != "not_needed"]
     for cell, alike in groupby(pairs, key=lambda pair: pair[0]):
@@ -229,12 +229,12 @@ def _said(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetai
 
 def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyForm, ...]:
     """The tabs that are not empty."""
-    made = (
+    policy_forms = (
         PolicyForm(
             "json",
             "JSON",
             _("Attach it to the role in addition to its policies."),
-            _listed(patch.documents, form="json", number=number),
+            _document_texts(patch.documents, form="json", number=number),
         ),
         PolicyForm(
             "cloudformation", "CloudFormation", "", _file(patch.cloudformation, form="cloudformation", number=number)
@@ -245,19 +245,19 @@ def _forms(patch: IamPatch, column: IamColumn, *, number: int) -> tuple[PolicyFo
             "merged",
             _("Merged"),
             _("Old and new in one, in place of both."),
-            _listed(patch.merged, form="merged", number=number),
+            _document_texts(patch.merged, form="merged", number=number),
         ),
         PolicyForm(
             "whole",
             _("New role"),
             _("All that {release} needs.").format(release=column.release),
-            _listed(column.whole, form="whole", number=number),
+            _document_texts(column.whole, form="whole", number=number),
         ),
     )
-    return tuple(policy_form for policy_form in made if policy_form.sheets)
+    return tuple(policy_form for policy_form in policy_forms if policy_form.sheets)
 
 
-def _listed(documents: Sequence[IamSize], *, form: str, number: int) -> tuple[DocumentText, ...]:
+def _document_texts(documents: Sequence[IamSize], *, form: str, number: int) -> tuple[DocumentText, ...]:
     return tuple(
         DocumentText(
             as_json([iam_size.document]),
@@ -332,21 +332,21 @@ def iam(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster-iam")
     head = context["head"]
     sheet = sheet_of(head.snapshot.id) if head.snapshot else None
-    chosen = _chosen(request, sheet, next_hop=head.snapshot.next_hop) if sheet else None
+    chosen = _chosen_column(request, sheet, next_hop=head.snapshot.next_hop) if sheet else None
     if sheet and chosen and request.GET.get("download"):
         return _download(request, sheet, chosen=chosen, name=head.name)
     if sheet:
         context["roles"] = [_role(role) for role in sheet.roles]
     if sheet and chosen:
-        context |= _shown(sheet, chosen)
+        context |= _sheet_context(sheet, chosen)
     return render(request, "cluster/iam.html", context | {"sheet": sheet, "chosen": chosen})
 
 
-def _chosen(request: HttpRequest, sheet: IamSheet, *, next_hop: str) -> IamColumn | None:
+def _chosen_column(request: HttpRequest, sheet: IamSheet, *, next_hop: str) -> IamColumn | None:
     return chosen_of(sheet, release=request.GET.get("release", ""), next_hop=next_hop)
 
 
-def _shown(sheet: IamSheet, chosen: IamColumn) -> dict[str, Any]:
+def _sheet_context(sheet: IamSheet, chosen: IamColumn) -> dict[str, Any]:
     return {
         "tiles": tiles(sheet, chosen),
         "needs": groups(sheet),

@@ -22,21 +22,21 @@ from migrations_app.web.forms import JoinForm
 def join(request: HttpRequest, stays: uuid.UUID) -> HttpResponse:
     """What joining the registration `other` of the query with this one moves; a POST does it."""
     head = cluster_head(stays, now=timezone.now())
-    other = _other(request, head)
-    if other is None:
+    other_id = _other_registration(request, head)
+    if other_id is None:
         return render(request, "cluster/join.html", {"section": "fleet", "head": head})
     try:
-        preview = join_preview(stays, other)
+        preview = join_preview(stays, other_id)
     except InvalidInput as refused:
         raise NotFound(refused.message) from None
     form = JoinForm(request.POST or None, initial={"seen": preview.digest})
-    if request.method == "POST" and form.is_valid() and _joined(request, preview, form=form):
+    if request.method == "POST" and form.is_valid() and _join(request, preview, form=form):
         return redirect("cluster", stays)
     context = {"section": "fleet", "head": head, "preview": preview, "form": form}
     return render(request, "cluster/join.html", context, status=422 if form.errors else 200)
 
 
-def _other(request: HttpRequest, head: ClusterHead) -> uuid.UUID | None:
+def _other_registration(request: HttpRequest, head: ClusterHead) -> uuid.UUID | None:
     """The registration that the query names; without one the only other there is, None if there are more or none."""
     named = uuids_in(request.GET.getlist("other"))
     if named:
@@ -45,14 +45,14 @@ def _other(request: HttpRequest, head: ClusterHead) -> uuid.UUID | None:
     return known[0].id if len(known) == 1 else None
 
 
-def _joined(request: HttpRequest, preview: JoinPreview, *, form: JoinForm) -> bool:
-    said = form.cleaned_data
+def _join(request: HttpRequest, preview: JoinPreview, *, form: JoinForm) -> bool:
+    values = form.cleaned_data
     try:
-        join_registrations(preview.stays.id, preview.ends.id, seen=said["seen"], typed_name=said["typed_name"])
+        join_registrations(preview.stays.id, preview.ends.id, seen=values["seen"], typed_name=values["typed_name"])
     except (InvalidInput, Conflict) as refused:
         where = refused.where if refused.where in form.fields else None
         form.add_error(where, f"{refused.message[:1].upper()}{refused.message[1:]}.")
         return False
-    told = _("{ends} is joined with {stays}, and a scan begins.")
-    messages.success(request, told.format(ends=preview.ends.name, stays=preview.stays.name))
+    message = _("{ends} is joined with {stays}, and a scan begins.")
+    messages.success(request, message.format(ends=preview.ends.name, stays=preview.stays.name))
     return True

@@ -29,7 +29,7 @@ class NextThing:
     group: FindingGroup | None = None
 
     @property
-    def asked_alone(self) -> str:
+    def recheckable(self) -> str:
         """The check that can be asked again alone; empty where a person has to look, or the upgrade itself is next."""
         return self.check if self.group is not None and self.group.status in ("fail", "unknown") else ""
 
@@ -46,50 +46,50 @@ def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
     failing = [group for group in blockers if group.status == "fail"]
     if failing:
         return _fix(
-            failing[0], _("Not ready: {blockers}").format(blockers=_many(len(failing), "blocker")), of=len(failing)
+            failing[0], _("Not ready: {blockers}").format(blockers=_count_of(len(failing), "blocker")), of=len(failing)
         )
     if blockers:
         return _unchecked(blockers, hop, report=report)
     return _upgrade(hop, warnings=sum(group.severity == "warning" for group in groups))
 
 
-def commands_of(told: NextThing | None, hop: Hop, *, report: Report) -> SharedRemedies | None:
+def commands_of(step: NextThing | None, hop: Hop, *, report: Report) -> SharedRemedies | None:
     """The commands of the next thing, by tool; for the upgrade itself those that install its CRDs."""
-    if told is None:
+    if step is None:
         return None
-    if told.group is not None:
-        remedies = told.group.remedies
-    elif told.upgrades:
+    if step.group is not None:
+        remedies = step.group.remedies
+    elif step.upgrades:
         remedies = _crds(hop, report)
     else:
         return None
-    shown = tuple(remedy for remedy in remedies if remedy.how != "action")
-    return SharedRemedies("next", told.title, shown) if shown else None
+    commands = tuple(remedy for remedy in remedies if remedy.how != "action")
+    return SharedRemedies("next", step.title, commands) if commands else None
 
 
 def _later(hop: Hop) -> str:
-    ahead = [_many(hop.blockers, "blocker")] if hop.blockers else []
-    ahead += [_many(hop.warnings, "warning")] if hop.warnings else []
+    ahead = [_count_of(hop.blockers, "blocker")] if hop.blockers else []
+    ahead += [_count_of(hop.warnings, "warning")] if hop.warnings else []
     fixes = _("; {ahead} can be fixed ahead").format(ahead=" and ".join(ahead)) if ahead else ""
     return _("Later: the upgrade before it comes first{fixes}").format(fixes=fixes)
 
 
 def _fix(group: FindingGroup, headline: str, *, of: int) -> NextThing:
     first = group.first
-    why = first.why if group.alone else _("{count} checks depend on it.").format(count=len(group.findings))
+    reason = first.why if group.alone else _("{count} checks depend on it.").format(count=len(group.findings))
     title = group.summary or first.title
-    return NextThing(headline=headline, title=title, why=why, check=first.id, of=of, group=group)
+    return NextThing(headline=headline, title=title, why=reason, check=first.id, of=of, group=group)
 
 
 def _unchecked(blockers: list[FindingGroup], hop: Hop, *, report: Report) -> NextThing:
     """Of several open questions the one that `next_step` takes first: that which most of them wait for."""
     verdict: Verdict = "needs_facts"
-    asked = next_step(verdict, hop.findings, release=hop.release, cluster=report.cluster.name)
-    first = next((group for group in blockers if group.first.id == asked.check), blockers[0])
+    step = next_step(verdict, hop.findings, release=hop.release, cluster=report.cluster.name)
+    first = next((group for group in blockers if group.first.id == step.check), blockers[0])
     open_now = sum(finding.open_blocker for group in blockers for finding in group.findings)
     return _fix(
         first,
-        _("Cannot tell: {open_now} unchecked").format(open_now=_many(open_now, "possible blocker")),
+        _("Cannot tell: {open_now} unchecked").format(open_now=_count_of(open_now, "possible blocker")),
         of=len(blockers),
     )
 
@@ -104,7 +104,9 @@ def _upgrade(hop: Hop, *, warnings: int) -> NextThing:
             headline=_("On target version") if hop.verdict == "done" else _("Upgraded; migration in progress")
         )
     ready = (
-        _("Ready: review {warnings}").format(warnings=_many(warnings, "warning")) if warnings else _("Ready to upgrade")
+        _("Ready: review {warnings}").format(warnings=_count_of(warnings, "warning"))
+        if warnings
+        else _("Ready to upgrade")
     )
     return NextThing(
         headline=ready,
@@ -117,9 +119,9 @@ def _upgrade(hop: Hop, *, warnings: int) -> NextThing:
 def _crds(hop: Hop, report: Report) -> tuple[Remedy, ...]:
     steps = next((runbook_hop for runbook_hop in runbook(report).hops if runbook_hop.lands.hop == hop.hop), None)
     stages = steps.stages if steps else ()
-    found = [stage for stage in stages if stage.part == "land" and stage.phase == "crds" and stage.commands]
-    return found[-1].commands if found else ()
+    crd_stages = [stage for stage in stages if stage.part == "land" and stage.phase == "crds" and stage.commands]
+    return crd_stages[-1].commands if crd_stages else ()
 
 
-def _many(count: int, word: str) -> str:
+def _count_of(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"

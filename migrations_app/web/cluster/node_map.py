@@ -78,9 +78,9 @@ def node_map(nodes: Sequence[OwnedNode]) -> NodeMap:
 
 def ownership_tree(nodes: Iterable[OwnedNode]) -> tuple[ClassBranch, ...]:
     """The nodes of Karpenter by class and pool, legacy ones first."""
-    ours = sorted((node for node in nodes if node.owner.startswith("karpenter_")), key=_branch)
+    owned = sorted((node for node in nodes if node.owner.startswith("karpenter_")), key=_branch)
     branches = []
-    for (legacy, name), of_class in groupby(ours, key=lambda node: _branch(node)[:2]):
+    for (legacy, name), of_class in groupby(owned, key=lambda node: _branch(node)[:2]):
         pools = tuple(_pool(tuple(of_pool)) for _, of_pool in groupby(of_class, key=_branch))
         branches.append(ClassBranch(name=name, legacy=not legacy, pools=pools))
     return tuple(branches)
@@ -92,8 +92,8 @@ def _branch(node: OwnedNode) -> tuple[bool, str, str, str]:
 
 def _pool(nodes: tuple[OwnedNode, ...]) -> PoolBranch:
     claims = sum(bool(node.claim) for node in nodes)
-    shown, count = _first(nodes), len(nodes)
-    return PoolBranch(name=nodes[0].pool, owner=nodes[0].owner, nodes=shown, count=count, claims=claims)
+    first_nodes, count = _first(nodes), len(nodes)
+    return PoolBranch(name=nodes[0].pool, owner=nodes[0].owner, nodes=first_nodes, count=count, claims=claims)
 
 
 def _cell(owner: str, nodes: list[OwnedNode]) -> MapCell:

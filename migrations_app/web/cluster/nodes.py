@@ -68,7 +68,7 @@ def _percent(count: int, total: int) -> str:
     return "<1" if exact < 1 else ">99" if 99 < exact < 100 else str(round(exact))
 
 
-def asked(query: QueryDict) -> NodeAsk:
+def node_filters(query: QueryDict) -> NodeAsk:
     """Parses the query string into filters. Unknown values are ignored."""
     owner = query.get("owner", "")
     page = query.get("page", "")

@@ -20,7 +20,7 @@ from migrations_app.readiness.plan.stages import Stage
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
-from migrations_app.web.cluster.sections import SharedRemedies, told_of
+from migrations_app.web.cluster.sections import SharedRemedies, remedies_of
 
 PARTS = {"before": _("Prepare"), "land": _("Upgrade"), "after": _("Migrate"), "verify": _("Verify")}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -60,23 +60,24 @@ def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The plan of one hop; with `download`, that hop or the whole path as Markdown."""
     context = about(request, cluster_id, tab="cluster-plan")
     report = context["report"]
-    whole = runbook(report) if report else None
-    runbook_hop = _chosen(whole, context["hop"].hop) if whole else None
-    if whole and request.GET.get("download"):
-        return _download(whole, runbook_hop, asked=request.GET["download"])
+    full_runbook = runbook(report) if report else None
+    runbook_hop = _chosen_hop(full_runbook, context["hop"].hop) if full_runbook else None
+    if full_runbook and request.GET.get("download"):
+        return _download(full_runbook, runbook_hop, extent=request.GET["download"])
     if runbook_hop:
-        context |= _shown(runbook_hop, cluster=report.cluster.name)
+        context |= _hop_context(runbook_hop, cluster=report.cluster.name)
     return render(request, "cluster/plan.html", context | {"plan": runbook_hop, "icons": static("img/icons.svg")})
 
 
-def _chosen(whole: Runbook, hop: str) -> RunbookHop | None:
+def _chosen_hop(full_runbook: Runbook, hop: str) -> RunbookHop | None:
     """The requested hop, else the next one; None at the end of the path."""
     return next(
-        (runbook_hop for runbook_hop in whole.hops if runbook_hop.lands.hop == hop), next(iter(whole.hops), None)
+        (runbook_hop for runbook_hop in full_runbook.hops if runbook_hop.lands.hop == hop),
+        next(iter(full_runbook.hops), None),
     )
 
 
-def _shown(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
+def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
     rows: list[StageRow] = []
     for number, (stage, back) in enumerate(zip(runbook_hop.stages, runbook_hop.ways_back(), strict=True), 1):
         new = not rows or rows[-1].stage.part != stage.part
@@ -96,7 +97,7 @@ def _shown(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
         )
     untold = runbook_hop.untold(cluster)
     impact = [line for line in runbook_hop.forecast if line.count != 0]
-    return {"rows": rows, "impact": impact, "untold": [(group, told_of(group)) for group in untold]}
+    return {"rows": rows, "impact": impact, "untold": [(group, remedies_of(group)) for group in untold]}
 
 
 def _look(stage: Stage, groups: tuple[FindingGroup, ...]) -> Look:
@@ -113,13 +114,13 @@ def _look(stage: Stage, groups: tuple[FindingGroup, ...]) -> Look:
     return note if kinds else clear
 
 
-def _download(whole: Runbook, runbook_hop: RunbookHop | None, *, asked: str) -> HttpResponse:
-    if asked not in ("hop", "path") or (asked == "hop" and runbook_hop is None):
+def _download(full_runbook: Runbook, runbook_hop: RunbookHop | None, *, extent: str) -> HttpResponse:
+    if extent not in ("hop", "path") or (extent == "hop" and runbook_hop is None):
         raise Http404("no such plan")
-    kept = (runbook_hop,) if asked == "hop" and runbook_hop else whole.hops
-    text = plan_markdown.render(msgspec.structs.replace(whole, hops=kept))
-    lands = kept[-1].lands.release if kept else "done"
-    name = _NOT_IN_FILES.sub("-", f"{whole.cluster.name[:80]}-karpenter-{lands}-plan")
+    hops = (runbook_hop,) if extent == "hop" and runbook_hop else full_runbook.hops
+    text = plan_markdown.render(msgspec.structs.replace(full_runbook, hops=hops))
+    lands = hops[-1].lands.release if hops else "done"
+    name = _NOT_IN_FILES.sub("-", f"{full_runbook.cluster.name[:80]}-karpenter-{lands}-plan")
     disposition = content_disposition_header(as_attachment=True, filename=f"{name}.md")
     return HttpResponse(
         text,

@@ -63,15 +63,15 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         context |= _offered_requests(request, context["head"], hop=hop)
         context["commands"] = commands_of(context["next"], hop, report=report)
         head = context["head"]
-        alone = _asked_alone(head, context["next"], kubernetes=context["kubernetes"])
+        alone = _check_alone(head, context["next"], kubernetes=context["kubernetes"])
         since = head.last_success_at
         context |= {"alone": alone, "again": checked_again(head.id, alone, since=since) if alone and since else None}
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 
 
-def _asked_alone(head: ClusterHead, told: NextThing | None, *, kubernetes: str) -> str:
+def _check_alone(head: ClusterHead, next_step: NextThing | None, *, kubernetes: str) -> str:
     """The check of the next thing, where it can be asked again alone: not on a page of the past or of a plan."""
-    return told.asked_alone if told is not None and head.is_latest and not kubernetes else ""
+    return next_step.recheckable if next_step is not None and head.is_latest and not kubernetes else ""
 
 
 @require_right()
@@ -80,7 +80,7 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster-nodes")
     head, report = context["head"], context["report"]
     if report is not None:
-        ask = ownership.asked(request.GET)
+        ask = ownership.node_filters(request.GET)
         nodes = nodes_of(head.snapshot.id)
         context |= ownership.page_of(nodes, ask)._asdict()
         context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes)
@@ -163,13 +163,13 @@ def _legacy(head: ClusterHead, *, report: Report | None) -> tuple[tuple[str, int
 
 def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
     """Every action with its button, for this user and this snapshot."""
-    may_prepare = any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
-    held = reason_disabled(
+    may_prepare = any(request.user.has_perm(f"migrations_app.{right}") for right in OPERATE)
+    refusal = reason_disabled(
         may_prepare=may_prepare, source=head.source, looks_only=looks_only(), is_latest=head.is_latest
     )
     by_helm = controller_upgrades_allowed(head.id)
     by_delivery = controller_upgrades_allowed(head.id, action=UPGRADE_DELIVERY)
-    return possible_now(offers(report, held=held, by_helm=by_helm, by_delivery=by_delivery), report)
+    return possible_now(offers(report, held=refusal, by_helm=by_helm, by_delivery=by_delivery), report)
 
 
 def _kubernetes_asked(request: HttpRequest) -> tuple[str, str]:
@@ -177,8 +177,8 @@ def _kubernetes_asked(request: HttpRequest) -> tuple[str, str]:
     text = request.GET.get("kubernetes", "").strip()
     try:
         return (planned_minor(text), "") if text else ("", "")
-    except InvalidInput as wrong:
-        return "", wrong.message
+    except InvalidInput as error:
+        return "", error.message
 
 
 def _snapshot_asked(request: HttpRequest) -> uuid.UUID | None:
@@ -204,11 +204,11 @@ def _offered_requests(request: HttpRequest, head: ClusterHead, *, hop: Hop) -> d
     """The context of the offers: `git_checks` for those who may open one on the newest snapshot. Where no fix could be
     a request, nothing is asked for."""
     failing = (finding for finding in hop.findings if finding.status == "fail")
-    found = frozenset(finding.id for finding in failing if is_delivered_by_git(finding) and change_of(finding))
+    checks = frozenset(finding.id for finding in failing if is_delivered_by_git(finding) and change_of(finding))
     may = head.is_latest and request.user.has_perm("migrations_app.operate_rollout")
     return {
-        "git_checks": found if may else frozenset(),
-        "requests": newest_by_check(head.id, hop.hop) if found else {},
+        "git_checks": checks if may else frozenset(),
+        "requests": newest_by_check(head.id, hop.hop) if checks else {},
         "request_url": reverse("cluster-pull-request-new", args=[head.id]),
     }
 
@@ -222,9 +222,12 @@ def _unread(report: Report | None) -> list[PartLine]:
 
 
 def _tabs(request: HttpRequest, head: ClusterHead, *, report: Report | None, chosen: str) -> list[dict[str, Any]]:
-    kept = {"at": "" if head.is_latest else request.GET.get("at", ""), "kubernetes": _kubernetes_asked(request)[0]}
-    asked = urlencode({name: value for name, value in kept.items() if value})
-    at = f"?{asked}" if asked else ""
+    parameters = {
+        "at": "" if head.is_latest else request.GET.get("at", ""),
+        "kubernetes": _kubernetes_asked(request)[0],
+    }
+    query = urlencode({name: value for name, value in parameters.items() if value})
+    at = f"?{query}" if query else ""
     unread = len(_unread(report))
     counts = {
         "cluster-nodes": report.nodes.total if report else None,

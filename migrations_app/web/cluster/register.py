@@ -39,15 +39,15 @@ def new(request: HttpRequest) -> HttpResponse:
     Enter in a field presses the form's first button, that of the external id, whatever way was chosen.
     """
     if request.method == "POST" and request.POST.get("do") == "draft" and request.POST.get("way") == "eks":
-        return _drafted(request)
+        return _draft(request)
     form = RegisterForm(request.POST or None, request.FILES or None, initial={"way": DEFAULT_WAY})
     if request.method == "POST" and request.POST.get("do") == "test":
-        return _tested(request, form)
+        return _test(request, form)
     if request.method == "POST" and form.is_valid():
-        if form.cleaned_data["way"] == "agent" and (made := _with_agent(request, form)):
-            shown = agent_page(request, made.cluster, made=made)
-            return in_place_of_the_page(request, shown, address=reverse("cluster-agent", args=[made.cluster]))
-        if form.cleaned_data["way"] != "agent" and (cluster := _registered(request, form)):
+        if form.cleaned_data["way"] == "agent" and (secret := _with_agent(request, form)):
+            page = agent_page(request, secret.cluster, secret=secret)
+            return in_place_of_the_page(request, page, address=reverse("cluster-agent", args=[secret.cluster]))
+        if form.cleaned_data["way"] != "agent" and (cluster := _register(request, form)):
             return leads_to(request, reverse("cluster", args=[cluster]))
     return _form_page(request, form)
 
@@ -62,20 +62,24 @@ def _form_page(
 ) -> HttpResponse:
     way = request.POST.get("way") or request.GET.get("way") or DEFAULT_WAY
     context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": scan_roles(everything())}
-    context |= {"start": start or EksForm(), "draft": draft or connection.brought(request), "rights": example_rights()}
+    context |= {
+        "start": start or EksForm(),
+        "draft": draft or connection.submitted_draft(request),
+        "rights": example_rights(),
+    }
     bad = (bool(form.errors) and test is None) or bool(start and start.errors)
     return render(request, "register/page.html", context, status=422 if bad else 200)
 
 
-def _drafted(request: HttpRequest) -> HttpResponse:
+def _draft(request: HttpRequest) -> HttpResponse:
     """The page with external id and policies; the entered values stay."""
     start = EksForm(request.POST)
-    draft = connection.asked(request, start)
+    draft = connection.new_draft(request, start)
     form = RegisterForm(initial=request.POST.dict())
     return _form_page(request, form, start=start, draft=draft)
 
 
-def _tested(request: HttpRequest, form: RegisterForm) -> HttpResponse:
+def _test(request: HttpRequest, form: RegisterForm) -> HttpResponse:
     test = _try_eks(request, form) if request.POST.get("way") == "eks" else _try(form)
     if request.headers.get("HX-Request"):
         return render(request, "register/_test.html", {"test": test})
@@ -84,20 +88,24 @@ def _tested(request: HttpRequest, form: RegisterForm) -> HttpResponse:
 
 def _try_eks(request: HttpRequest, form: RegisterForm) -> AccessAttempt:
     form.is_valid()  # as in `_try`
-    said = form.cleaned_data
-    if not said.get("draft") or not said.get("role_arn"):
+    values = form.cleaned_data
+    if not values.get("draft") or not values.get("role_arn"):
         return AccessAttempt(refused=_("The external id comes first, then the ARN of the role that was made with it."))
     try:
-        return access_attempt(eks_registration.try_eks(said["draft"], role_arn=said["role_arn"], by=user_name(request)))
+        return access_attempt(
+            eks_registration.try_eks(values["draft"], role_arn=values["role_arn"], by=user_name(request))
+        )
     except InvalidInput as refused:
         return AccessAttempt(refused=refused.message)
 
 
 def _try(form: RegisterForm) -> AccessAttempt:
     form.is_valid()  # the name may still be missing: a test needs only the credentials
-    wrong = [str(problem) for name in ("kubeconfig", "kubeconfig_file", "way") for problem in form.errors.get(name, ())]
-    if wrong:
-        return AccessAttempt(refused=" ".join(wrong))
+    problems = [
+        str(problem) for name in ("kubeconfig", "kubeconfig_file", "way") for problem in form.errors.get(name, ())
+    ]
+    if problems:
+        return AccessAttempt(refused=" ".join(problems))
     if form.cleaned_data["way"] == "agent":
         return AccessAttempt(refused=_("The agent is installed after the registration; its page tells if it dialled."))
     if form.cleaned_data["way"] == "bundle":
@@ -118,15 +126,17 @@ def _with_agent(request: HttpRequest, form: RegisterForm) -> AgentSecret | None:
 
 
 def _details(request: HttpRequest, form: RegisterForm) -> Details:
-    said = form.cleaned_data
-    return Details(name=said["name"], environment=said["environment"], target=said["target"], by=user_name(request))
+    values = form.cleaned_data
+    return Details(
+        name=values["name"], environment=values["environment"], target=values["target"], by=user_name(request)
+    )
 
 
-def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
+def _register(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
     """Registers the cluster and returns its id; None if it was refused, with the error in the form."""
     details = _details(request, form)
     try:
-        cluster = _stored(form, details)
+        cluster = _store(form, details)
     except connection.REFUSALS as refused:
         explain(form, refused)
         return None
@@ -135,13 +145,13 @@ def _registered(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
     return cluster
 
 
-def _stored(form: RegisterForm, details: Details) -> uuid.UUID:
-    said = form.cleaned_data
-    if said["way"] == "eks":
-        return eks_registration.register_eks(said["draft"], details, role_arn=said["role_arn"])
-    if said["way"] == "bundle":
+def _store(form: RegisterForm, details: Details) -> uuid.UUID:
+    values = form.cleaned_data
+    if values["way"] == "eks":
+        return eks_registration.register_eks(values["draft"], details, role_arn=values["role_arn"])
+    if values["way"] == "bundle":
         return clusters.register_bundle(form.secret(), details)
-    return clusters.register_kubeconfig(form.secret(), details, context=said["context"])
+    return clusters.register_kubeconfig(form.secret(), details, context=values["context"])
 
 
 def explain(form: RegisterForm, refused: KarpdashError) -> None:
@@ -164,6 +174,6 @@ def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False, only_chec
     With `only_check` only what that check reads is read, while it is open. Raises Conflict while the disk is full,
     unless the scan `waits` for space.
     """
-    asked = request_scan(cluster_id, by=by, waits=waits, only_check=only_check)
-    transaction.on_commit(partial(wake, asked.scan_id))
-    return asked.created
+    scan = request_scan(cluster_id, by=by, waits=waits, only_check=only_check)
+    transaction.on_commit(partial(wake, scan.scan_id))
+    return scan.created

@@ -51,7 +51,7 @@ class SharedRemedies:
     remedies: tuple[Remedy, ...]
 
 
-def told_of(group: FindingGroup) -> SharedRemedies:
+def remedies_of(group: FindingGroup) -> SharedRemedies:
     return SharedRemedies(f"group-{group.first.id}", group.summary, group.remedies)
 
 
@@ -71,7 +71,7 @@ class Section:
 
     @property
     def rows(self) -> tuple[tuple[FindingGroup, SharedRemedies], ...]:
-        return tuple((group, told_of(group)) for group in group_findings(self.findings, cluster=self.cluster))
+        return tuple((group, remedies_of(group)) for group in group_findings(self.findings, cluster=self.cluster))
 
 
 def section_of(finding: Finding) -> str:
@@ -105,5 +105,9 @@ def by_phase(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section
     rows = tuple(findings)
     live = sorted((f for f in rows if section_of(f) not in SETTLED), key=order)
     cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)
-    phases = tuple(Section(f"phase-{phase}", phase_look(phase), held, cluster=cluster) for phase, held in cut if held)
+    phases = tuple(
+        Section(f"phase-{phase}", phase_look(phase), phase_findings, cluster=cluster)
+        for phase, phase_findings in cut
+        if phase_findings
+    )
     return phases + tuple(section for section in by_urgency(rows, cluster=cluster) if section.id in SETTLED)

@@ -55,14 +55,14 @@ class WaiveForm(forms.Form):
 @require_http_methods(["GET", "HEAD"])
 def all_waivers(request: HttpRequest) -> HttpResponse:
     """Every waiver, newest first."""
-    return _listed(request, None)
+    return _list_page(request, None)
 
 
 @require_right()
 @require_http_methods(["GET", "HEAD"])
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The active and past waivers of one cluster."""
-    return _listed(request, cluster_head(cluster_id, now=timezone.now()))
+    return _list_page(request, cluster_head(cluster_id, now=timezone.now()))
 
 
 @require_right("change_cluster")
@@ -72,7 +72,7 @@ def waive(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     head = cluster_head(cluster_id, now=timezone.now())
     form = WaiveForm(request.POST or None, initial=usual_waiver(request))
     _offer_groups(form, cluster_id)
-    if request.method == "POST" and form.is_valid() and _waived(request, head, form=form):
+    if request.method == "POST" and form.is_valid() and _waive(request, head, form=form):
         messages.success(request, _("The check is waived. It stays in sight, and fails again when the waiver ends."))
         return redirect("cluster", cluster_id)
     context = {"section": "fleet", "head": head, "form": form}
@@ -101,7 +101,7 @@ def _offer_groups(form: WaiveForm, cluster_id: uuid.UUID) -> None:
         field.choices = [("", _("This cluster alone")), *choices]
 
 
-def _listed(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
+def _list_page(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
     after = request.GET.get("after", "")
     try:
         page = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now(), after=after)
@@ -121,21 +121,21 @@ def usual_waiver(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _waived(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool:
-    said = form.cleaned_data
+def _waive(request: HttpRequest, head: ClusterHead, *, form: WaiveForm) -> bool:
+    values = form.cleaned_data
     waiver = WaiverRequest(
-        check=said["check"],
-        hop=said["hop"],
-        cluster=None if said["everywhere"] or said["group"] else head.id,
-        group=uuid_in(said["group"]) if not said["everywhere"] else None,
-        reason=said["reason"],
-        owner=said["owner"],
-        ends_at=datetime.combine(said["ends_on"], time(23, 59, 59), tzinfo=UTC),
+        check=values["check"],
+        hop=values["hop"],
+        cluster=None if values["everywhere"] or values["group"] else head.id,
+        group=uuid_in(values["group"]) if not values["everywhere"] else None,
+        reason=values["reason"],
+        owner=values["owner"],
+        ends_at=datetime.combine(values["ends_on"], time(23, 59, 59), tzinfo=UTC),
     )
     try:
         waiving.waive(waiver, person_of(request), now=timezone.now())
-    except (InvalidInput, Conflict, PermissionDenied) as wrong:
-        where = {"ends_at": "ends_on"}.get(getattr(wrong, "where", ""), getattr(wrong, "where", ""))
-        form.add_error(where if where in form.fields else None, wrong.message[:1].upper() + wrong.message[1:] + ".")
+    except (InvalidInput, Conflict, PermissionDenied) as error:
+        where = {"ends_at": "ends_on"}.get(getattr(error, "where", ""), getattr(error, "where", ""))
+        form.add_error(where if where in form.fields else None, error.message[:1].upper() + error.message[1:] + ".")
         return False
     return True

@@ -82,7 +82,7 @@ FILES: dict[str, tuple[str, Render]] = {
     "news.rss": ("news", partial(_news, form="rss")),
 }
 """The kind of link that opens each file, and what writes it."""
-FILES_OF = {kind: tuple(name for name, told in FILES.items() if told[0] == kind) for kind, _ in FILES.values()}
+FILES_OF = {kind: tuple(name for name, row in FILES.items() if row[0] == kind) for kind, _ in FILES.values()}
 
 
 @require_safe

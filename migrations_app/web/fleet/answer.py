@@ -226,10 +226,10 @@ def _by_id() -> Mapping[str, Check]:
 def path_of(row: FleetRow) -> ReleasePath | None:
     """The path by today's tables; None where the release is not known or the scan judged another next upgrade."""
     minor = kubernetes_minor(row.kubernetes_version) or ""
-    found = _path(row.karpenter_version, kubernetes=minor, target=row.target)
-    if found is None:
+    hops_and_releases = _path(row.karpenter_version, kubernetes=minor, target=row.target)
+    if hops_and_releases is None:
         return None
-    hops, releases = found
+    hops, releases = hops_and_releases
     if hops and hops[0] != row.next_hop:
         return None
     return ReleasePath(row.karpenter_version, releases)

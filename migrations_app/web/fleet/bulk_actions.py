@@ -33,14 +33,16 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
     key, value = request.POST.get("key", ""), request.POST.get("value", "")
     try:
         done, refused = label_all(chosen_clusters(request), {key: value})
-    except InvalidInput as wrong:
-        messages.error(request, _("Nothing was labelled: {message}.").format(message=wrong.message))
+    except InvalidInput as error:
+        messages.error(request, _("Nothing was labelled: {message}.").format(message=error.message))
         return back_to_fleet(request)
     if value.strip():
-        said = ngettext("{done} cluster labelled {key}:{value}.", "{done} clusters labelled {key}:{value}.", done)
+        sentence = ngettext("{done} cluster labelled {key}:{value}.", "{done} clusters labelled {key}:{value}.", done)
     else:
-        said = ngettext("{done} cluster freed of the label {key}.", "{done} clusters freed of the label {key}.", done)
-    messages.success(request, said.format(done=done, key=key.strip(), value=value.strip()))
+        sentence = ngettext(
+            "{done} cluster freed of the label {key}.", "{done} clusters freed of the label {key}.", done
+        )
+    messages.success(request, sentence.format(done=done, key=key.strip(), value=value.strip()))
     if refused:
         more = _(" and {count} more").format(count=len(refused) - NAMED) if len(refused) > NAMED else ""
         messages.warning(
@@ -65,10 +67,12 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Choose a group. Nothing was changed."))
     else:
         if out:
-            said = ngettext("{number} cluster removed from {group}.", "{number} clusters removed from {group}.", number)
+            sentence = ngettext(
+                "{number} cluster removed from {group}.", "{number} clusters removed from {group}.", number
+            )
         else:
-            said = ngettext("{number} cluster added to {group}.", "{number} clusters added to {group}.", number)
-        messages.success(request, said.format(number=number, group=row.name))
+            sentence = ngettext("{number} cluster added to {group}.", "{number} clusters added to {group}.", number)
+        messages.success(request, sentence.format(number=number, group=row.name))
     return back_to_fleet(request)
 
 
@@ -78,12 +82,12 @@ def scan_chosen(request: HttpRequest) -> HttpResponse:
     """Requests a scan of each chosen cluster, at most MOST_SCANS of them."""
     chosen = permitted_ids(chosen_clusters(request), right="scan")
     try:
-        asked = [start_scan(one, by=request.user.get_username()) for one in chosen[:MOST_SCANS]]
+        results = [start_scan(cluster_id, by=request.user.get_username()) for cluster_id in chosen[:MOST_SCANS]]
     except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return back_to_fleet(request)
-    said = ngettext("{count} cluster queued for a scan.", "{count} clusters queued for a scan.", sum(asked))
-    messages.success(request, said.format(count=sum(asked)))
+    sentence = ngettext("{count} cluster queued for a scan.", "{count} clusters queued for a scan.", sum(results))
+    messages.success(request, sentence.format(count=sum(results)))
     if len(chosen) > MOST_SCANS:
         others = len(chosen) - MOST_SCANS
         messages.warning(request, _("The other {others} were left out: use “Scan all now”.").format(others=others))
@@ -109,8 +113,8 @@ def keep(request: HttpRequest) -> HttpResponse:
         name = request.POST.get("name", "")
         keep_view(_me(request), name=name, query=fleet_query(request), shared=request.POST.get("shared") == "on")
         messages.success(request, _("View {name} saved.").format(name=name.strip()))
-    except InvalidInput as wrong:
-        messages.error(request, _("The view was not saved: {message}.").format(message=wrong.message))
+    except InvalidInput as error:
+        messages.error(request, _("The view was not saved: {message}.").format(message=error.message))
     return back_to_fleet(request)
 
 

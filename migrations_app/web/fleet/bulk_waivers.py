@@ -33,15 +33,15 @@ def waive_chosen(request: HttpRequest) -> HttpResponse:
     """Asks which failing check is waived on the chosen clusters, why and until when; then creates the waivers."""
     chosen = chosen_clusters(request)
     if len(chosen) > MOST:
-        said = _("At most {most} clusters are waived at once: waive the check for a group. Nothing was waived.")
-        messages.error(request, said.format(most=MOST))
+        sentence = _("At most {most} clusters are waived at once: waive the check for a group. Nothing was waived.")
+        messages.error(request, sentence.format(most=MOST))
         return back_to_fleet(request)
     failing = failing_checks(chosen)
     if not failing:
         messages.error(request, _("No check fails on the chosen clusters. Nothing was waived."))
         return back_to_fleet(request)
     form = _form(request, failing, among=len(chosen))
-    if form.is_bound and form.is_valid() and _waived(request, form=form, failing=failing, chosen=chosen):
+    if form.is_bound and form.is_valid() and _waive(request, form=form, failing=failing, chosen=chosen):
         return back_to_fleet(request)
     context = {"section": "fleet", "form": form, "chosen": chosen, "here": fleet_query(request)}
     return render(request, "waivers/many.html", context, status=422 if form.errors else 200)
@@ -59,55 +59,55 @@ def _form(request: HttpRequest, failing: Sequence[FailingCheck], *, among: int) 
 
 def _words(failing_check: FailingCheck, among: int) -> str:
     check = next((all_check for all_check in all_checks() if all_check.id == failing_check.check), None)
-    said = (
+    summary = (
         check.says[failing_check.evidence != 1].format(count=failing_check.evidence)
         if check and failing_check.evidence
         else failing_check.check
     )
-    return _("{said} (on {number} of {among})").format(said=said, number=len(failing_check.clusters), among=among)
+    return _("{said} (on {number} of {among})").format(said=summary, number=len(failing_check.clusters), among=among)
 
 
-def _waived(
+def _waive(
     request: HttpRequest, *, form: WaiveForm, failing: Sequence[FailingCheck], chosen: Sequence[uuid.UUID]
 ) -> bool:
     """Creates the waivers where the check fails and tells what came of it; False if the form has to be corrected."""
-    said, refused, done = form.cleaned_data, Counter[str](), 0
-    fails = next(check.clusters for check in failing if check.check == said["check"])
+    values, refused, done = form.cleaned_data, Counter[str](), 0
+    fails = next(check.clusters for check in failing if check.check == values["check"])
     for cluster in fails:
         try:
-            waive(_request(said, cluster), person_of(request), now=timezone.now())
-        except InvalidInput as wrong:
-            where = {"ends_at": "ends_on"}.get(wrong.where, wrong.where)
-            form.add_error(where if where in form.fields else None, wrong.message)
+            waive(_request(values, cluster), person_of(request), now=timezone.now())
+        except InvalidInput as error:
+            where = {"ends_at": "ends_on"}.get(error.where, error.where)
+            form.add_error(where if where in form.fields else None, error.message)
             return False
-        except (Conflict, NotFound, PermissionDenied) as wrong:
-            refused[wrong.message] += 1
+        except (Conflict, NotFound, PermissionDenied) as error:
+            refused[error.message] += 1
         else:
             done += 1
-    _tell(request, said["check"], done=done, refused=refused, left_out=len(chosen) - len(fails))
+    _tell(request, values["check"], done=done, refused=refused, left_out=len(chosen) - len(fails))
     return True
 
 
-def _request(said: Mapping[str, Any], cluster: uuid.UUID) -> WaiverRequest:
+def _request(values: Mapping[str, Any], cluster: uuid.UUID) -> WaiverRequest:
     return WaiverRequest(
-        check=said["check"],
-        hop=said["hop"],
+        check=values["check"],
+        hop=values["hop"],
         cluster=cluster,
-        reason=said["reason"],
-        owner=said["owner"],
-        ends_at=datetime.combine(said["ends_on"], time(23, 59, 59), tzinfo=UTC),
+        reason=values["reason"],
+        owner=values["owner"],
+        ends_at=datetime.combine(values["ends_on"], time(23, 59, 59), tzinfo=UTC),
     )
 
 
 def _tell(request: HttpRequest, check: str, *, done: int, refused: Counter[str], left_out: int) -> None:
     if done:
-        said = ngettext("{check} is waived on {done} cluster.", "{check} is waived on {done} clusters.", done)
-        messages.success(request, said.format(check=check, done=done))
-    for why, number in refused.items():
-        said = ngettext("Not waived on {number} cluster: {why}.", "Not waived on {number} clusters: {why}.", number)
-        messages.error(request, said.format(number=number, why=why))
+        sentence = ngettext("{check} is waived on {done} cluster.", "{check} is waived on {done} clusters.", done)
+        messages.success(request, sentence.format(check=check, done=done))
+    for reason, number in refused.items():
+        sentence = ngettext("Not waived on {number} cluster: {why}.", "Not waived on {number} clusters: {why}.", number)
+        messages.error(request, sentence.format(number=number, why=reason))
     if left_out:
-        said = ngettext(
+        sentence = ngettext(
             "{number} chosen cluster does not fail it.", "{number} chosen clusters do not fail it.", left_out
         )
-        messages.info(request, said.format(number=left_out))
+        messages.info(request, sentence.format(number=left_out))

@@ -74,7 +74,7 @@ class GroupProgress:
 
     id: object
     name: str
-    told: Burndown
+    progress: Burndown
     done: DonePercent
     end: ProjectedEnd
 
@@ -83,10 +83,10 @@ class GroupProgress:
 @require_safe
 def of_fleet(request: HttpRequest) -> HttpResponse:
     """The progress of the fleet, a group, clusters with some labels, or one cluster."""
-    now, ask = timezone.now(), _asked(request)
+    now, ask = timezone.now(), _filters_of(request)
     by_group = not (ask.cluster or ask.group)
-    told, groups = burndown_by_group(ask, now=now) if by_group else (burndown(ask, now=now), ())
-    context = _drawn(ask, told, now=now) | {
+    progress, groups = burndown_by_group(ask, now=now) if by_group else (burndown(ask, now=now), ())
+    context = _chart_context(ask, progress, now=now) | {
         "section": "fleet",
         "head": cluster_head(ask.cluster, now=now) if ask.cluster else None,
         "group": group_of(ask.group) if ask.group else None,
@@ -107,8 +107,8 @@ def line(request: HttpRequest) -> HttpResponse:
 
     It is no part of that page, which would wait for the days of every cluster.
     """
-    told = told_of(burndown(_asked(request), now=timezone.now()))
-    context = {"told": told, "way": told.way.done, "end": told.way.end, "query": request.GET.urlencode()}
+    summary = told_of(burndown(_filters_of(request), now=timezone.now()))
+    context = {"told": summary, "way": summary.way.done, "end": summary.way.end, "query": request.GET.urlencode()}
     return render(request, "burndown/line.html", context)
 
 
@@ -116,14 +116,14 @@ def line(request: HttpRequest) -> HttpResponse:
 @require_safe
 def picture(request: HttpRequest) -> HttpResponse:
     """The chart as an SVG file."""
-    now, ask = timezone.now(), _asked(request)
+    now, ask = timezone.now(), _filters_of(request)
     name = _name(ask, now=now)
-    drawn = _drawn(ask, burndown(ask, now=now), now=now)
-    context = drawn | {"name": name} | _told_falls(drawn["chart"])
+    chart_values = _chart_context(ask, burndown(ask, now=now), now=now)
+    context = chart_values | {"name": name} | _fall_lines(chart_values["chart"])
     return render(request, "burndown/picture.svg", context, content_type="image/svg+xml")
 
 
-def _told_falls(chart: ProgressChart | None) -> dict[str, Any]:
+def _fall_lines(chart: ProgressChart | None) -> dict[str, Any]:
     """The lines of the picture that say why the progress fell, and how much higher they make it."""
     falls = chart.falls if chart else ()
     lines = [shorten(f"{fall.number}: {fall.word}", FALL_LINE, placeholder=" …") for fall in falls[:FALLS_TOLD]]
@@ -141,7 +141,7 @@ def _told_falls(chart: ProgressChart | None) -> dict[str, Any]:
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
     """The table as CSV: one line a day, the oldest first; an unknown number is empty."""
-    now, ask = timezone.now(), _asked(request)
+    now, ask = timezone.now(), _filters_of(request)
     answer = HttpResponse(as_csv(days_of(burndown(ask, now=now))), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="progress-{now:%Y-%m-%d}.csv"'
     return answer
@@ -172,51 +172,51 @@ def _cell(number: int | None) -> int | str:
     return "" if number is None else number
 
 
-def _asked(request: HttpRequest) -> BurndownAsk:
+def _filters_of(request: HttpRequest) -> BurndownAsk:
     cluster, group = uuid_in(request.GET.get("cluster", "")), uuid_in(request.GET.get("group", ""))
     return BurndownAsk(cluster=cluster, group=group, labels=labels_asked(request.GET))
 
 
-def _drawn(ask: BurndownAsk, told: Burndown, *, now: datetime) -> dict[str, Any]:
+def _chart_context(ask: BurndownAsk, progress: Burndown, *, now: datetime) -> dict[str, Any]:
     """What the page and the picture show of the curves."""
-    days, ends = days_of(told), ends_of(told)
+    days, ends = days_of(progress), ends_of(progress)
     first = days[0].day if days else now.date()
     rollouts = rollouts_between(ask, first=max(first, now.date() - timedelta(days=DAYS)))
-    drawn = chart(days, ends=ends, rollouts=rollouts)
+    progress_chart = chart(days, ends=ends, rollouts=rollouts)
     last = days[-1].done if days else {}
     return {
-        "told": told,
-        "halves": [_half(half, told=told, done=last.get(half), end=ends[half]) for half in HALVES],
+        "told": progress,
+        "halves": [_half(half, progress=progress, done=last.get(half), end=ends[half]) for half in HALVES],
         "way": last.get(WAY, UNKNOWN),
         "end": ends[WAY],
-        "chart": drawn,
-        "hover": _hover(days) if drawn else None,
+        "chart": progress_chart,
+        "hover": _hover(days) if progress_chart else None,
         "days": tuple(reversed(days)),
         "now": now,
     }
 
 
-def _half(half: str, *, told: Burndown, done: DonePercent | None, end: ProjectedEnd) -> HalfCard:
+def _half(half: str, *, progress: Burndown, done: DonePercent | None, end: ProjectedEnd) -> HalfCard:
     lines = (
-        MeasureLine(name=name, word=MEASURE_WORDS[name][0], note=MEASURE_WORDS[name][1], curve=told.curves[name])
+        MeasureLine(name=name, word=MEASURE_WORDS[name][0], note=MEASURE_WORDS[name][1], curve=progress.curves[name])
         for name in HALVES[half]
     )
     return HalfCard(name=half, word=WORDS[half], done=done or UNKNOWN, end=end, measures=tuple(lines))
 
 
-def _group(told: Burndown, *, key: object, name: str) -> GroupProgress:
-    days, ends = days_of(told), ends_of(told)
+def _group(progress: Burndown, *, key: object, name: str) -> GroupProgress:
+    days, ends = days_of(progress), ends_of(progress)
     done = days[-1].done[WAY] if days else UNKNOWN
-    return GroupProgress(id=key, name=name, told=told, done=done, end=ends[WAY])
+    return GroupProgress(id=key, name=name, progress=progress, done=done, end=ends[WAY])
 
 
 def _hover(days: Sequence[ProgressDay]) -> list[str]:
     """What the chart says of each day that it draws."""
     known = [day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())]
-    return [_said(day) for day in known]
+    return [_day_words(day) for day in known]
 
 
-def _said(day: ProgressDay) -> str:
+def _day_words(day: ProgressDay) -> str:
     shares = "; ".join(f"{WORDS[name]} {_percent(day.done[name])}" for name in WORDS)
     return f"{_date(day.day)}: {shares}{'; ' if day.why else ''}{day.why}"
 

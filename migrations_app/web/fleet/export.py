@@ -29,13 +29,13 @@ def as_csv(rows: Iterable[ShownRow]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(HEADINGS)
-    for shown in rows:
-        writer.writerow([harmless(text) for text in _cells(shown)])
+    for entry in rows:
+        writer.writerow([harmless(text) for text in _cells(entry)])
     return out.getvalue()
 
 
-def _cells(shown: ShownRow) -> tuple[object, ...]:
-    row, path = shown.row, shown.path
+def _cells(entry: ShownRow) -> tuple[object, ...]:
+    row, path = entry.row, entry.path
     return (
         row.name,
         row.environment,
@@ -45,9 +45,9 @@ def _cells(shown: ShownRow) -> tuple[object, ...]:
         path.last if path else row.target,
         row.kubernetes_version,
         row.blockers,
-        "; ".join(blocker.summary for blocker in shown.blockers),
+        "; ".join(blocker.summary for blocker in entry.blockers),
         "" if row.legacy_left is None else row.legacy_left,
-        "" if shown.done is None or shown.done.percent is None else shown.done.percent,
-        shown.done.bound if shown.done else "unknown",
+        "" if entry.done is None or entry.done.percent is None else entry.done.percent,
+        entry.done.bound if entry.done else "unknown",
         row.scanned_at.isoformat(timespec="seconds") if row.scanned_at else "",
     )

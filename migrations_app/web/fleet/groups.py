@@ -57,8 +57,8 @@ def make(request: HttpRequest) -> HttpResponse:
     form = GroupForm(request.POST)
     if form.is_valid():
         try:
-            made = arrange.make_group(form.cleaned_data["name"], interval=form.seconds())
-            return redirect("group", made)
+            group_id = arrange.make_group(form.cleaned_data["name"], interval=form.seconds())
+            return redirect("group", group_id)
         except (InvalidInput, Conflict) as refused:
             form.add_error("name", _sentence(refused))
     context = {"section": "fleet", "rows": group_page().rows, "next": "", "form": form}
@@ -72,7 +72,7 @@ def group(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     row = group_of(group_id)
     minutes = row.interval_seconds and row.interval_seconds // 60
     form = GroupForm(initial={"name": row.name, "interval": minutes, "version": row.version})
-    return _shown(request, group_id, form=form)
+    return _members_page(request, group_id, form=form)
 
 
 @require_right(RIGHT)
@@ -81,15 +81,15 @@ def change(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     """Changes name and interval. A concurrent change is not overwritten."""
     form = GroupForm(request.POST)
     if form.is_valid():
-        said = form.cleaned_data
-        version = said["version"] or group_of(group_id).version
+        values = form.cleaned_data
+        version = values["version"] or group_of(group_id).version
         try:
-            arrange.change_group(group_id, name=said["name"], interval=form.seconds(), version=version)
+            arrange.change_group(group_id, name=values["name"], interval=form.seconds(), version=version)
             messages.success(request, _("The change is saved."))
             return redirect("group", group_id)
         except (InvalidInput, Conflict) as refused:
             form.add_error("name", _sentence(refused))
-    return _shown(request, group_id, form=form, status=422)
+    return _members_page(request, group_id, form=form, status=422)
 
 
 @require_right(RIGHT)
@@ -101,10 +101,10 @@ def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     try:
         number = (arrange.take_out if out else arrange.put_in)(group_id, chosen)
         if out:
-            said = ngettext("{number} cluster removed.", "{number} clusters removed.", number)
+            sentence = ngettext("{number} cluster removed.", "{number} clusters removed.", number)
         else:
-            said = ngettext("{number} cluster put in.", "{number} clusters put in.", number)
-        messages.success(request, said.format(number=number))
+            sentence = ngettext("{number} cluster put in.", "{number} clusters put in.", number)
+        messages.success(request, sentence.format(number=number))
     except NotFound as missing:
         messages.error(request, _sentence(missing))
     return redirect("group", group_id)
@@ -123,7 +123,7 @@ def remove(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     return redirect("groups")
 
 
-def _shown(request: HttpRequest, group_id: uuid.UUID, *, form: GroupForm, status: int = 200) -> HttpResponse:
+def _members_page(request: HttpRequest, group_id: uuid.UUID, *, form: GroupForm, status: int = 200) -> HttpResponse:
     others = outside_of(group_id) if request.user.has_perm(f"migrations_app.{RIGHT}") else ()
     members = members_of(group_id)
     context = {"section": "fleet", "row": group_of(group_id), "members": members, "others": others, "form": form}

@@ -103,51 +103,53 @@ class Chip:
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every cluster, page by page. Search, sort order and filters are in the query string."""
     ask, now = fleet_filters(request.GET), timezone.now()
-    found = fleet_page(ask, now=now)
+    page = fleet_page(ask, now=now)
     held = held_everywhere(now)
-    told = causes(ask, held=held, now=now) if found.totals.buckets["blocked"] else ()
-    rows = _shown(found.rows, blockers_of(found.rows, held=held), today=now.date())
+    cause_list = causes(ask, held=held, now=now) if page.totals.buckets["blocked"] else ()
+    rows = _shown_rows(page.rows, blockers_of(page.rows, held=held), today=now.date())
     context = {
         "section": "fleet",
         "at": "fleet",
-        "page": found,
+        "page": page,
         "ask": ask,
         "page_size": PAGE,
-        "cause_count": len(told),
-        "answer": answer(found.totals.buckets, told),
+        "cause_count": len(cause_list),
+        "answer": answer(page.totals.buckets, cause_list),
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
-        "to_try": any(row.source == "twin" for row in found.rows),
+        "to_try": any(row.source == "twin" for row in page.rows),
         "here": request.GET.urlencode(),
         "tab": request.GET.get("tab", ""),
         "ignored": ignored(request.GET, ask),
-        "failing": _failing(ask, told, held=held, now=now),
+        "failing": _failing(ask, cause_list, held=held, now=now),
         "searched": bool(ask.q or ask.environment or ask.group or ask.labels or ask.check),
     }
-    return render(request, "fleet/page.html", context | _choices(ask, now=now) | _list(found, ask, rows=rows))
+    return render(request, "fleet/page.html", context | _choices(ask, now=now) | _list(page, ask, rows=rows))
 
 
 def _progress_query(ask: FleetAsk) -> str | None:
     """The query of the progress of the same clusters; None where its page cannot tell them apart."""
     labels = [*ask.labels, *([f"{ENVIRONMENT}:{ask.environment}"] if ask.environment else [])]
-    told = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
-    if ask.q or ask.check or ask.environment == SAMPLES or not told:
+    expressible = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
+    if ask.q or ask.check or ask.environment == SAMPLES or not expressible:
         return None
-    asked = {"group": str(ask.group or ""), "label": ",".join(labels)}
-    return urlencode({name: value for name, value in asked.items() if value})
+    parameters = {"group": str(ask.group or ""), "label": ",".join(labels)}
+    return urlencode({name: value for name, value in parameters.items() if value})
 
 
-def _failing(ask: FleetAsk, told: Sequence[Cause], *, held: Held, now: datetime) -> tuple[tuple[str, str, int], ...]:
+def _failing(
+    ask: FleetAsk, cause_list: Sequence[Cause], *, held: Held, now: datetime
+) -> tuple[tuple[str, str, int], ...]:
     """The checks that block, each with its words and the clusters that the filter leaves; one check can be chosen."""
     if (ask.check and ask.hop != BLOCKS) or "blocked" not in ((ask.bucket,) if ask.bucket else ask.buckets or BUCKETS):
         return ()
-    found = causes(replace(ask, check="", hop=""), held=held, now=now) if ask.check else told
-    listed = {cause.check: (words_of(cause), len(cause.clusters)) for cause in found}
+    candidates = causes(replace(ask, check="", hop=""), held=held, now=now) if ask.check else cause_list
+    check_words = {cause.check: (words_of(cause), len(cause.clusters)) for cause in candidates}
     chosen = {ask.check: (ask.check, 0)} if ask.check else {}
-    return tuple((check, *about) for check, about in (chosen | listed).items())
+    return tuple((check, *about) for check, about in (chosen | check_words).items())
 
 
-def _shown(
+def _shown_rows(
     rows: Sequence[FleetRow], blockers: Mapping[uuid.UUID, tuple[OpenBlocker, ...]], *, today: date
 ) -> tuple[ShownRow, ...]:
     keys = [row.id for row in rows]
@@ -155,18 +157,18 @@ def _shown(
     return tuple(shown_row(row, blockers, done=done, rollouts=rollouts) for row in rows)
 
 
-def _list(found: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
+def _list(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
     """Template context of the list, its tabs, and the line of progress above it."""
-    counts = found.totals.buckets
+    counts = page.totals.buckets
     return {
         "status_tabs": tabs_of(counts, chosen=(ask.bucket,) if ask.bucket else ask.buckets),
-        "stages": tuple((stage, count) for stage, count in found.totals.stages.items() if count or stage == ask.stage),
+        "stages": tuple((stage, count) for stage, count in page.totals.stages.items() if count or stage == ask.stage),
         "columns": tuple(_column(ask, word, sort=sort, css=css) for word, sort, css in COLUMNS),
-        "groups": _groups(found, ask, rows=rows),
-        "on_v1": on_v1(found.totals.stages),
+        "groups": _groups(page, ask, rows=rows),
+        "on_v1": on_v1(page.totals.stages),
         "progress_query": _progress_query(ask),
-        "shown_rows": len(found.rows),
-        "of_rows": sum(found.parts.values()),
+        "shown_rows": len(page.rows),
+        "of_rows": sum(page.parts.values()),
     }
 
 
@@ -174,13 +176,13 @@ def _list(found: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dic
 def shared_causes(request: HttpRequest) -> HttpResponse:
     """The causes that block clusters, those of most clusters first: what to fix once."""
     ask, now = fleet_filters(request.GET), timezone.now()
-    told = causes(ask, held=held_everywhere(now), now=now)
+    cause_list = causes(ask, held=held_everywhere(now), now=now)
     context = {
         "section": "fleet",
         "at": "causes",
-        "causes": tuple((cause, words_of(cause)) for cause in told),
-        "cause_count": len(told),
-        "blocked": len({cluster.id for cause in told for cluster in cause.clusters}),
+        "causes": tuple((cause, words_of(cause)) for cause in cause_list),
+        "cause_count": len(cause_list),
+        "blocked": len({cluster.id for cause in cause_list for cluster in cause.clusters}),
     }
     return render(request, "fleet/causes.html", context)
 
@@ -202,10 +204,10 @@ def csv_answer(ask: FleetAsk, *, only: frozenset[uuid.UUID] | None = None) -> Ht
             break
         page = fleet_page(replace(ask, cursor=page.next_cursor), now=now, limit=EXPORTED)
     blockers = blockers_of(rows, held=held_everywhere(now))
-    shown = _shown(rows, blockers, today=now.date())
-    answered = HttpResponse(as_csv(shown), content_type="text/csv; charset=utf-8")
-    answered["Content-Disposition"] = f'attachment; filename="fleet-{now:%Y-%m-%d}.csv"'
-    return answered
+    shown_rows = _shown_rows(rows, blockers, today=now.date())
+    response = HttpResponse(as_csv(shown_rows), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="fleet-{now:%Y-%m-%d}.csv"'
+    return response
 
 
 def fleet_filters(query: QueryDict) -> FleetAsk:
@@ -244,7 +246,7 @@ def ignored(query: QueryDict, ask: FleetAsk) -> tuple[str, ...]:
         "sort": query.get("sort", "") in SORTS,
         "label": len(ask.labels) == len(query.get("label", "").split(",")),
     }
-    return tuple(f"{name}={query[name][:60]}" for name, found in read.items() if query.get(name) and not found)
+    return tuple(f"{name}={query[name][:60]}" for name, value in read.items() if query.get(name) and not value)
 
 
 def labels_asked(query: QueryDict) -> tuple[str, ...]:
@@ -262,17 +264,17 @@ def _arranged_by(view: str) -> str:
 
 
 def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
-    whole = ",".join(ask.labels)
+    all_labels = ",".join(ask.labels)
     labels = (Chip(label, ",".join(text for text in ask.labels if text != label), ask.check) for label in ask.labels)
     blocks = _(", which blocks the next upgrade")
     at = {"": "", NEXT: _(" at the next upgrade"), BLOCKS: blocks}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
-    checks = (Chip(_("Failing: {check}{at}").format(check=ask.check, at=at), whole, ""),) if ask.check else ()
+    checks = (Chip(_("Failing: {check}{at}").format(check=ask.check, at=at), all_labels, ""),) if ask.check else ()
     return (*checks, *labels)
 
 
 def _choices(ask: FleetAsk, *, now: datetime) -> dict[str, Any]:
     """Template context of the filters and groupings with the clusters of each choice, and which are active."""
-    found = fleet_facets(ask, now=now)
+    facets = fleet_facets(ask, now=now)
     by_label = ask.by if ask.by != GROUP else ""
     return {
         "narrowed": bool(
@@ -280,10 +282,10 @@ def _choices(ask: FleetAsk, *, now: datetime) -> dict[str, Any]:
         ),
         "label": ",".join(ask.labels),
         "label_before": "".join(f"{label}," for label in ask.labels),
-        "environments": ({ask.environment: 0} if ask.environment else {}) | dict(found.environments),
-        "labels": found.labels,
-        "label_keys": tuple(dict.fromkeys([*found.labels, *([by_label] if by_label else [])])) or ("environment",),
-        "group_choices": found.groups,
+        "environments": ({ask.environment: 0} if ask.environment else {}) | dict(facets.environments),
+        "labels": facets.labels,
+        "label_keys": tuple(dict.fromkeys([*facets.labels, *([by_label] if by_label else [])])) or ("environment",),
+        "group_choices": facets.groups,
         "chips": _chips(ask),
         "by_label": by_label,
     }
@@ -300,11 +302,15 @@ def _column(ask: FleetAsk, word: str, *, sort: str, css: str) -> Column:
     return Column(word, sort, css, chosen, ("" if ask.descending else "1") if chosen else first)
 
 
-def _groups(found: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> tuple[ClusterSection, ...]:
+def _groups(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> tuple[ClusterSection, ...]:
     if ask.flat:
-        return (ClusterSection("", found.matching, rows),) if rows else ()
+        return (ClusterSection("", page.matching, rows),) if rows else ()
     if ask.by:
-        parts = groupby(rows, key=lambda one: one.row.part)
-        return tuple(ClusterSection("", found.parts.get(part, 0), tuple(held), part) for part, held in parts)
-    cut = groupby(rows, key=lambda one: one.row.bucket)
-    return tuple(ClusterSection(bucket, found.totals.buckets[bucket], tuple(held)) for bucket, held in cut)
+        parts = groupby(rows, key=lambda entry: entry.row.part)
+        return tuple(
+            ClusterSection("", page.parts.get(part, 0), tuple(section_rows), part) for part, section_rows in parts
+        )
+    sections = groupby(rows, key=lambda entry: entry.row.bucket)
+    return tuple(
+        ClusterSection(bucket, page.totals.buckets[bucket], tuple(section_rows)) for bucket, section_rows in sections
+    )

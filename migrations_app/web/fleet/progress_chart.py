@@ -138,20 +138,20 @@ class _Axis:
         return (day - self.first).days / (self.last - self.first).days * WIDTH
 
 
-def days_of(told: Burndown) -> tuple[ProgressDay, ...]:
+def days_of(progress: Burndown) -> tuple[ProgressDay, ...]:
     """Every day with a point, oldest first."""
-    found = points_by_day(told)
-    before = [{}, *(points for _, points in found)]
-    return tuple(_day(day, points, before=past) for (day, points), past in zip(found, before, strict=False))
+    by_day = points_by_day(progress)
+    before = [{}, *(points for _, points in by_day)]
+    return tuple(_day(day, points, before=past) for (day, points), past in zip(by_day, before, strict=False))
 
 
 def fall_words(fall: Fall) -> str:
     """The cause of a fall in words."""
-    one, many, legacy = FALLEN[fall.measure]
+    singular, plural, legacy = FALLEN[fall.measure]
     alone = fall.number == 1
     return FALL_WORDS[fall.cause].format(
         number=fall.number,
-        noun=one if alone else many,
+        noun=singular if alone else plural,
         legacy=legacy,
         cluster=_("cluster") if alone else _("clusters"),
     )
@@ -214,8 +214,8 @@ def _y(percent: float) -> float:
 def _dates(axis: _Axis) -> tuple[AxisTick, ...]:
     days = (axis.last - axis.first).days
     step = max(1, -(-days // TICKS))
-    found = (axis.first + timedelta(days=number) for number in range(0, days, step))
-    return tuple(AxisTick(at=axis.x(day) / WIDTH * 100, word=f"{day.day} {day:%b}") for day in found)
+    dates = (axis.first + timedelta(days=number) for number in range(0, days, step))
+    return tuple(AxisTick(at=axis.x(day) / WIDTH * 100, word=f"{day.day} {day:%b}") for day in dates)
 
 
 def _mark(rollout: MarkedRollout, number: int, *, axis: _Axis, today: date) -> RolloutMark | None:
@@ -227,10 +227,10 @@ def _mark(rollout: MarkedRollout, number: int, *, axis: _Axis, today: date) -> R
 
 
 def _line(name: str, days: Sequence[ProgressDay], *, axis: _Axis, end: ProjectedEnd) -> ProgressLine:
-    found = [(day, day.done[name]) for day in days]
+    shares = [(day, day.done[name]) for day in days]
     places = [
         (axis.x(day.day), _y(done_percent.percent), done_percent.bound == "exact" and _fresh(day, name))
-        for day, done_percent in found
+        for day, done_percent in shares
         if done_percent.percent is not None
     ]
     pairs = list(pairwise(places))
@@ -250,7 +250,7 @@ def _line(name: str, days: Sequence[ProgressDay], *, axis: _Axis, end: Projected
 def _fresh(day: ProgressDay, name: str) -> bool:
     """Whether no number of the series is of an earlier day."""
     names = HALVES.get(name, tuple(day.points))
-    return not any(day.points[one].carried for one in names if one in day.points)
+    return not any(day.points[measure].carried for measure in names if measure in day.points)
 
 
 def _ahead(start: tuple[float, float], end: date, *, axis: _Axis) -> str:
@@ -265,9 +265,9 @@ def _ahead(start: tuple[float, float], end: date, *, axis: _Axis) -> str:
 def _path(pieces: Sequence[tuple[tuple[float, float], tuple[float, float]]]) -> str:
     parts: list[str] = []
     before: tuple[float, float] | None = None
-    for one, other in pieces:
-        if one != before:
-            parts.append(f"M{one[0]:.1f} {one[1]:.1f}")
-        parts.append(f"L{other[0]:.1f} {other[1]:.1f}")
-        before = other
+    for start, end in pieces:
+        if start != before:
+            parts.append(f"M{start[0]:.1f} {start[1]:.1f}")
+        parts.append(f"L{end[0]:.1f} {end[1]:.1f}")
+        before = end
     return " ".join(parts)

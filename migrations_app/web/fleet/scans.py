@@ -23,12 +23,12 @@ from migrations_app.web.access import require_right
 def scan_all(request: HttpRequest) -> HttpResponse:
     """Requests a scan of every cluster unless one is already active."""
     try:
-        asked = request_fleet_scan(by=request.user.get_username())
+        fleet_scan = request_fleet_scan(by=request.user.get_username())
     except Conflict as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return redirect("fleet")
-    if asked.created:
-        transaction.on_commit(partial(wake_fleet_scan, asked.id))
+    if fleet_scan.created:
+        transaction.on_commit(partial(wake_fleet_scan, fleet_scan.id))
         messages.success(request, _("The scan of the fleet began; this page shows each result as it comes."))
     else:
         messages.info(request, _("A scan of the fleet was already under way."))

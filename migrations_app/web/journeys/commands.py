@@ -44,24 +44,24 @@ def refused_on_page(act: Act) -> Act:
 def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Drafts the journey of the cluster's next upgrade."""
     try:
-        return submit_once(_planned)(request, cluster_id)  # type: ignore[return-value]  # as above
+        return submit_once(_plan)(request, cluster_id)  # type: ignore[return-value]  # as above
     except (PermissionDenied, Conflict, InvalidInput) as refused:
         return planning_page(request, cluster_id, refused=refused, status=refusal_status(refused))
 
 
-def _planned(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    said = request.POST
-    source = said.get("source", "").strip()
-    wanted = JourneyRequest(
-        covers=said.get("covers", "high"),
+def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+    form = request.POST
+    source = form.get("source", "").strip()
+    journey_request = JourneyRequest(
+        covers=form.get("covers", "high"),
         parameters={"upgrade_crds": {"source": source}} if source else {},
-        soak_seconds=60 * _number(said.get("minutes", "10")),
-        ticket=said.get("ticket", "").strip(),
-        note=said.get("note", "").strip(),
+        soak_seconds=60 * _number(form.get("minutes", "10")),
+        ticket=form.get("ticket", "").strip(),
+        note=form.get("note", "").strip(),
     )
-    made = draft_journey(cluster_id, wanted, person=person_of(request), by=actor())
-    transaction.on_commit(partial(wake_journey, made))
-    return redirect("journey", made)
+    journey_id = draft_journey(cluster_id, journey_request, person=person_of(request), by=actor())
+    transaction.on_commit(partial(wake_journey, journey_id))
+    return redirect("journey", journey_id)
 
 
 @require_right(*OPERATE)
@@ -69,7 +69,7 @@ def _planned(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def ask(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Asks for approval of the preview."""
-    return _done(request, journey_id, change=approvals.ask_journey)
+    return _apply_change(request, journey_id, change=approvals.ask_journey)
 
 
 @require_right(*APPROVE)
@@ -77,14 +77,14 @@ def ask(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def approve(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
-    said = request.POST
-    yes = ApprovalRequest(
-        digest=said.get("digest", ""),
-        nonce=said.get("nonce", ""),
+    form = request.POST
+    approval = ApprovalRequest(
+        digest=form.get("digest", ""),
+        nonce=form.get("nonce", ""),
         reason=_text(request, "reason"),
-        typed=said.get("typed", ""),
+        typed=form.get("typed", ""),
     )
-    approvals.approve_journey(journey_id, person_of(request), yes=yes, by=actor())
+    approvals.approve_journey(journey_id, person_of(request), yes=approval, by=actor())
     return redirect("journey", journey_id)
 
 
@@ -93,7 +93,7 @@ def approve(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def reject(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Rejects the journey, or withdraws a preview."""
-    return _done(request, journey_id, change=partial(approvals.reject_journey, reason=_text(request, "reason")))
+    return _apply_change(request, journey_id, change=partial(approvals.reject_journey, reason=_text(request, "reason")))
 
 
 @require_right(*OPERATE)
@@ -103,7 +103,7 @@ def start(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Starts an approved journey, once it is confirmed."""
     require_confirmed(request)
     digest = request.POST.get("digest", "")
-    return _done(request, journey_id, change=partial(lifecycle.start_journey, digest=digest))
+    return _apply_change(request, journey_id, change=partial(lifecycle.start_journey, digest=digest))
 
 
 @require_right(*STOP)
@@ -112,7 +112,7 @@ def start(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 def pause(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Pauses the journey and its rollout."""
     hold = request.POST.get("hold_disruption") == "on"
-    return _done(request, journey_id, change=partial(lifecycle.pause_journey, hold_disruption=hold))
+    return _apply_change(request, journey_id, change=partial(lifecycle.pause_journey, hold_disruption=hold))
 
 
 @require_right(*OPERATE)
@@ -121,7 +121,7 @@ def pause(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 def disruption(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Holds Karpenter's own disruption for the pause, or restores the budgets."""
     asked_for = request.POST.get("asked_for", "")
-    return _done(request, journey_id, change=partial(holds.change_hold, asked_for=asked_for))
+    return _apply_change(request, journey_id, change=partial(holds.change_hold, asked_for=asked_for))
 
 
 @require_right(*OPERATE)
@@ -129,7 +129,7 @@ def disruption(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def resume(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Resumes the journey and its rollout."""
-    return _done(request, journey_id, change=lifecycle.resume_journey)
+    return _apply_change(request, journey_id, change=lifecycle.resume_journey)
 
 
 @require_right(*STOP)
@@ -137,7 +137,7 @@ def resume(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def abort(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Ends the journey where it is."""
-    return _done(request, journey_id, change=partial(lifecycle.abort_journey, reason=_text(request, "reason")))
+    return _apply_change(request, journey_id, change=partial(lifecycle.abort_journey, reason=_text(request, "reason")))
 
 
 @require_right(*OPERATE)
@@ -182,10 +182,10 @@ def accept(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 
 
 def _of_step(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
-    return _done(request, journey_id, change=partial(change, step=request.POST.get("step", "")))
+    return _apply_change(request, journey_id, change=partial(change, step=request.POST.get("step", "")))
 
 
-def _done(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
+def _apply_change(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
     """Makes the change at the version that the user saw, and wakes a worker after the commit."""
     change(journey_id, person_of(request), by=actor(), version=_version(request))
     transaction.on_commit(partial(wake_journey, journey_id))

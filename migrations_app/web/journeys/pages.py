@@ -36,8 +36,8 @@ from migrations_app.web.journeys import presenter
 @require_safe
 def journeys(request: HttpRequest) -> HttpResponse:
     """Every journey, newest first, with those that wait for the user's approval on top."""
-    asked = request.GET.get("state", "")
-    state = asked if asked in JOURNEY_GROUPS or asked in JOURNEY_STATES else ""
+    requested = request.GET.get("state", "")
+    state = requested if requested in JOURNEY_GROUPS or requested in JOURNEY_STATES else ""
     may_approve = request.user.has_perm("migrations_app.approve_rollout")
     context = {
         "section": "rollouts",

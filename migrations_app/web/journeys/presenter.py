@@ -26,26 +26,26 @@ Forms = dict[str, str | None]
 def forms_of(detail: JourneyDetail, person: Person) -> Forms:
     """The forms that concern the whole journey."""
     state = detail.row.state
-    shown: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
+    rules: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
         "ask": (("previewed",), may_prepare),
         "start": (("approved",), may_start),
         "pause": (("running", "paused") if _goes_on(detail) else ("running",), may_stop),
         "resume": (("paused",) if _resumable(detail) else (), may_start),
         "abort": (("running", "paused"), may_stop),
-        "take_back": (("running", "paused") if detail.reached and not _held(detail) else (), may_start),
+        "take_back": (("running", "paused") if detail.reached and not _holds_disruption(detail) else (), may_start),
         "pause_hold": (("running",), may_start),
-        "hold": (("paused",) if not _held(detail) else (), may_start),
-        "release": (tuple(JOURNEY_STATES) if _held(detail) and not _restoring(detail) else (), may_start),
+        "hold": (("paused",) if not _holds_disruption(detail) else (), may_start),
+        "release": (tuple(JOURNEY_STATES) if _holds_disruption(detail) and not _restoring(detail) else (), may_start),
         "reject": (("draft", "previewed", "awaiting_approval", "approved"), may_stop),
     }
-    found: Forms = {name: _why(may(person)) if state in states else None for name, (states, may) in shown.items()}
-    found["approve"] = _why(_approving(detail, person)) if state == "awaiting_approval" else None
-    return found
+    refusals: Forms = {name: _reason(may(person)) if state in states else None for name, (states, may) in rules.items()}
+    refusals["approve"] = _reason(_approving(detail, person)) if state == "awaiting_approval" else None
+    return refusals
 
 
 def is_polled(detail: JourneyDetail) -> bool:
     """Whether the page looks for news by itself: also while budgets are held or restored."""
-    return detail.row.state in POLLED or _held(detail)
+    return detail.row.state in POLLED or _holds_disruption(detail)
 
 
 def step_forms(detail: JourneyDetail, person: Person) -> Forms:
@@ -59,10 +59,10 @@ def step_forms(detail: JourneyDetail, person: Person) -> Forms:
         row.wait_code == BACK_NEEDED if undone else row.wait_code in CONFIRMABLE and step.state == "running"
     )
     return {
-        "tick": _why(may_resolve(person)) if ticks else None,
-        "accept": _why(may_start(person)) if asks else None,
-        "retry": _why(may_start(person)) if asks or step.state == "failed" else None,
-        "skip": None if step.definition.protects or undone else _why(may_start(person)),
+        "tick": _reason(may_resolve(person)) if ticks else None,
+        "accept": _reason(may_start(person)) if asks else None,
+        "retry": _reason(may_start(person)) if asks or step.state == "failed" else None,
+        "skip": None if step.definition.protects or undone else _reason(may_start(person)),
     }
 
 
@@ -84,7 +84,7 @@ def shown_step(detail: JourneyDetail) -> StepRow | None:
     return detail.current or left
 
 
-def _held(detail: JourneyDetail) -> bool:
+def _holds_disruption(detail: JourneyDetail) -> bool:
     return detail.disruption_hold is not None and detail.disruption_hold.open
 
 
@@ -113,5 +113,5 @@ def _approving(detail: JourneyDetail, person: Person) -> Refusal | None:
     return may_approve(person, author=author, makers=makers_of(author), risk=risk, now=timezone.now())
 
 
-def _why(refusal: Refusal | None) -> str:
+def _reason(refusal: Refusal | None) -> str:
     return refusal.why if refusal else ""

@@ -33,17 +33,17 @@ def make(request: HttpRequest) -> HttpResponse:
     form = OrganizationForm(request.POST)
     if not form.is_valid():
         return list_page(request, form=form)
-    said = form.cleaned_data
-    wanted = NewOrganization(
-        name=said["name"],
-        account=said["account"].strip(),
+    values = form.cleaned_data
+    organization = NewOrganization(
+        name=values["name"],
+        account=values["account"].strip(),
         regions=form.named_regions(),
-        hub_role=said["hub_role"],
-        member_role=said["member_role"],
+        hub_role=values["hub_role"],
+        member_role=values["member_role"],
         by=request.user.get_username(),
     )
     try:
-        return redirect("organization", register_organization(wanted))
+        return redirect("organization", register_organization(organization))
     except InvalidInput as refused:
         form.add_error(refused.where if refused.where in form.fields else None, refused.message)
     except (Conflict, ReadError) as refused:
@@ -70,21 +70,21 @@ def register(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
         refused = "" if names else _("Choose at least one cluster.")
         return organization_answer(request, organization_id, refused=refused, chosen=form)
     by = request.user.get_username()
-    said = form.cleaned_data
-    details = Details(name="", environment=said["environment"], target=said["target"], by=by)
+    values = form.cleaned_data
+    details = Details(name="", environment=values["environment"], target=values["target"], by=by)
     try:
         with transaction.atomic():
-            made = register_listed(organization_id, names, details=details)
-            scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in made.values()]
+            clusters = register_listed(organization_id, names, details=details)
+            scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in clusters.values()]
     except (InvalidInput, Conflict) as refused:
         return organization_answer(
             request, organization_id, refused=_("Nothing is registered: {why}.").format(why=refused), chosen=form
         )
     for scan_id in scans:
         transaction.on_commit(partial(wake, scan_id))
-    count = len(made)
-    many = _("{count} clusters are registered; the first scans are on the way.").format(count=count)
-    messages.success(request, many if count > 1 else _("1 cluster is registered; its first scan is on the way."))
+    count = len(clusters)
+    sentence = _("{count} clusters are registered; the first scans are on the way.").format(count=count)
+    messages.success(request, sentence if count > 1 else _("1 cluster is registered; its first scan is on the way."))
     return redirect("organization", organization_id)
 
 

@@ -36,7 +36,7 @@ REFUSED = (Conflict, InvalidInput, PermissionDenied, ReadError)
 @require_safe
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The newest requests of a cluster."""
-    return render(request, "pull_requests/list.html", _about(cluster_id) | {"rows": requests_of(cluster_id)})
+    return render(request, "pull_requests/list.html", _cluster_context(cluster_id) | {"rows": requests_of(cluster_id)})
 
 
 @require_right(RIGHT)
@@ -48,11 +48,16 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     form = PreviewForm(request.POST or None, initial=start).offer(rows)
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect("pull-request", _previewed(request, cluster_id, form=form))
+            return redirect("pull-request", _preview(request, cluster_id, form=form))
         except REFUSED as refused:
             form.add_error(refused.where if refused.where in form.fields else None, _sentence(refused.message))
     converts = form["check"].value() == CONVERSION
-    context = _about(cluster_id) | {"form": form, "places": places, "repositories": rows, "converts": converts}
+    context = _cluster_context(cluster_id) | {
+        "form": form,
+        "places": places,
+        "repositories": rows,
+        "converts": converts,
+    }
     return render(request, "pull_requests/new.html", context, status=422 if form.errors else 200)
 
 
@@ -65,7 +70,9 @@ def pull_request(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpRespon
     # What was previewed is sealed: without the key the rest of the page still says what came of it.
     with suppress(InvalidSetting):
         proposal = proposal_of(request_of(pull_request_id))
-    return render(request, "pull_requests/page.html", _about(row.cluster_id) | {"row": row, "proposal": proposal})
+    return render(
+        request, "pull_requests/page.html", _cluster_context(row.cluster_id) | {"row": row, "proposal": proposal}
+    )
 
 
 @require_right(RIGHT)
@@ -93,25 +100,25 @@ def refresh(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
     return redirect("pull-request", pull_request_id)
 
 
-def _about(cluster_id: uuid.UUID) -> dict[str, Any]:
+def _cluster_context(cluster_id: uuid.UUID) -> dict[str, Any]:
     head: ClusterHead = cluster_head(cluster_id, now=timezone.now())
     return {"section": "fleet", "head": head, "request_url": reverse("cluster-pull-request-new", args=[cluster_id])}
 
 
-def _previewed(request: HttpRequest, cluster_id: uuid.UUID, *, form: PreviewForm) -> uuid.UUID:
-    said = form.cleaned_data
-    repository = uuid_in(said["repository"])
+def _preview(request: HttpRequest, cluster_id: uuid.UUID, *, form: PreviewForm) -> uuid.UUID:
+    values = form.cleaned_data
+    repository = uuid_in(values["repository"])
     if repository is None:
         raise NotFound("no such repository")
-    asked = PreviewRequest(
+    preview = PreviewRequest(
         cluster=cluster_id,
-        check=said["check"],
-        hop=said["hop"],
+        check=values["check"],
+        hop=values["hop"],
         repository=repository,
-        path=said["path"],
-        branch=said["branch"],
+        path=values["path"],
+        branch=values["branch"],
     )
-    return preview_request(asked, person_of(request), now=timezone.now())
+    return preview_request(preview, person_of(request), now=timezone.now())
 
 
 def _likely(places: tuple[GitSource, ...], *, rows: tuple[Any, ...]) -> dict[str, str]:

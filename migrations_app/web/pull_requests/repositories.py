@@ -27,7 +27,7 @@ RIGHT = "administer_policy"
 def repositories(request: HttpRequest) -> HttpResponse:
     """Every repository, and the form for a new one."""
     form = RepositoryForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _registered(request, form):
+    if request.method == "POST" and form.is_valid() and _register(request, form):
         messages.success(request, _("The repository is registered; its host accepts the credential."))
         return redirect("repositories")
     context = {"section": "settings", "rows": repository_rows(), "form": form}
@@ -46,16 +46,16 @@ def forget(request: HttpRequest, repository_id: uuid.UUID) -> HttpResponse:
     return redirect("repositories")
 
 
-def _registered(request: HttpRequest, form: RepositoryForm) -> bool:
-    said = form.cleaned_data
+def _register(request: HttpRequest, form: RepositoryForm) -> bool:
+    values = form.cleaned_data
     try:
         register_repository(
             NewRepository(
-                kind="gitlab" if said["kind"] == "gitlab" else "github",
-                address=said["address"],
-                secret=said["secret"].strip(),
-                app=said["app"].strip(),
-                installation=said["installation"].strip(),
+                kind="gitlab" if values["kind"] == "gitlab" else "github",
+                address=values["address"],
+                secret=values["secret"].strip(),
+                app=values["app"].strip(),
+                installation=values["installation"].strip(),
                 by=request.user.get_username(),
             ),
             now=timezone.now(),

@@ -30,7 +30,7 @@ STOP = ("operate_rollout", "approve_rollout", "administer_policy")
 LONGEST = 2000
 
 
-def told(act: Act) -> Act:
+def refused_on_page(act: Act) -> Act:
     """Decorator: a refusal is shown on the rollout's page with the current state."""
 
     @wraps(act)
@@ -46,7 +46,7 @@ def told(act: Act) -> Act:
 
 @require_right(*OPERATE)
 @require_POST
-@told
+@refused_on_page
 def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview, which is frozen then."""
     typed = request.POST.get("typed", "")
@@ -58,10 +58,10 @@ def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*APPROVE)
 @require_POST
-@told
+@refused_on_page
 def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves the digest in the form."""
-    row = flow.approve(rollout_id, person_of(request), yes=_yes(request), by=actor())
+    row = flow.approve(rollout_id, person_of(request), yes=_approval(request), by=actor())
     done = row.state == "approved"
     messages.success(
         request, _("Approved; it may be started.") if done else _("Your approval is given; others are missing.")
@@ -71,30 +71,32 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right("break_glass")
 @require_POST
-@told
+@refused_on_page
 def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Approves alone, in an emergency."""
-    flow.break_glass(rollout_id, person_of(request), yes=_yes(request), by=actor())
+    flow.break_glass(rollout_id, person_of(request), yes=_approval(request), by=actor())
     messages.warning(request, _("Approved by you alone. Every approver is told, and it stays marked."))
     return redirect("rollout", rollout_id)
 
 
 @require_right(*OPERATE)
 @require_POST
-@told
+@refused_on_page
 def rehearse(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Asks for a rehearsal of the plan; a worker is woken after the commit. Nothing in the cluster is changed."""
     chosen = request.POST.getlist("failures")
     zone = request.POST.get("zone", "").strip()[:60]
-    failures = [Failure(one, zone if one == "full_zone" else "") for one in SCENARIOS if one in chosen]
-    made = request_rehearsal(rollout_id, person_of(request), failures=failures, by=actor())
-    transaction.on_commit(partial(wake_rehearsal, made))
+    failures = [
+        Failure(scenario, zone if scenario == "full_zone" else "") for scenario in SCENARIOS if scenario in chosen
+    ]
+    rehearsal_id = request_rehearsal(rollout_id, person_of(request), failures=failures, by=actor())
+    transaction.on_commit(partial(wake_rehearsal, rehearsal_id))
     return redirect("rollout", rollout_id)
 
 
 @require_right(*STOP)
 @require_POST
-@told
+@refused_on_page
 def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Rejects the plan, or withdraws a preview."""
     flow.reject(rollout_id, person_of(request), reason=_reason(request), by=actor(), version=_version(request))
@@ -103,7 +105,7 @@ def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@told
+@refused_on_page
 def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Starts the rollout, once it is confirmed; a worker is woken after the commit."""
     require_confirmed(request)
@@ -115,7 +117,7 @@ def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@told
+@refused_on_page
 def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Pauses after the current request."""
     return _stopped(request, rollout_id, stop=lifecycle.pause)
@@ -123,7 +125,7 @@ def pause(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*STOP)
 @require_POST
-@told
+@refused_on_page
 def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Aborts after the current request."""
     return _stopped(request, rollout_id, stop=lifecycle.abort)
@@ -131,7 +133,7 @@ def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@told
+@refused_on_page
 def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Resumes the rollout, with all checks of a start."""
     lifecycle.resume(rollout_id, person_of(request), by=actor(), version=_version(request))
@@ -141,7 +143,7 @@ def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@told
+@refused_on_page
 def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Resolves a rollout that needs attention."""
     then = request.POST.get("then", "")
@@ -153,7 +155,7 @@ def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@told
+@refused_on_page
 def skip_node(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Leaves out the node of a step that was not sent yet."""
     step, person = request.POST.get("step", ""), person_of(request)
@@ -164,12 +166,12 @@ def skip_node(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 
 @require_right(*OPERATE)
 @require_POST
-@told
+@refused_on_page
 def roll_back(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Creates a rollback rollout, which has its own preview and approval."""
-    made = drafts.roll_back(rollout_id, person_of(request), by=actor(), version=_version(request))
-    transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
-    return redirect("rollout", made)
+    rollback_id = drafts.roll_back(rollout_id, person_of(request), by=actor(), version=_version(request))
+    transaction.on_commit(partial(wake_rollout, rollback_id, prepare_rollout))
+    return redirect("rollout", rollback_id)
 
 
 def _stopped(request: HttpRequest, rollout_id: uuid.UUID, *, stop: Callable[..., None]) -> HttpResponse:
@@ -178,14 +180,14 @@ def _stopped(request: HttpRequest, rollout_id: uuid.UUID, *, stop: Callable[...,
     return redirect("rollout", rollout_id)
 
 
-def _yes(request: HttpRequest) -> ApprovalRequest:
-    said = request.POST
+def _approval(request: HttpRequest) -> ApprovalRequest:
+    form = request.POST
     return ApprovalRequest(
-        digest=said.get("digest", ""),
-        nonce=said.get("nonce", ""),
-        accepted=tuple(said.getlist("accepted"))[:LONGEST],
+        digest=form.get("digest", ""),
+        nonce=form.get("nonce", ""),
+        accepted=tuple(form.getlist("accepted"))[:LONGEST],
         reason=_reason(request),
-        typed=said.get("typed", ""),
+        typed=form.get("typed", ""),
     )
 
 

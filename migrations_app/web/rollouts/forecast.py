@@ -41,25 +41,27 @@ class ForecastRow:
     tone: str
 
 
-def forecast_rows(told: ForecastComparison) -> tuple[ForecastRow, ...]:
+def forecast_rows(comparison: ForecastComparison) -> tuple[ForecastRow, ...]:
     """The end, each measure, the budgets that held pods, and the order of the nodes."""
     ending = ForecastRow(
         word=_("End"),
-        foretold="reached" if told.finished else _("not reached"),
-        happened=told.ended.replace("_", " "),
-        agreement=AGREEMENTS["as_foretold" if told.finished == (told.ended == "succeeded") else "other"],
-        tone=TONES.get("as_foretold" if told.finished == (told.ended == "succeeded") else "other", "warning"),
+        foretold="reached" if comparison.finished else _("not reached"),
+        happened=comparison.ended.replace("_", " "),
+        agreement=AGREEMENTS["as_foretold" if comparison.finished == (comparison.ended == "succeeded") else "other"],
+        tone=TONES.get(
+            "as_foretold" if comparison.finished == (comparison.ended == "succeeded") else "other", "warning"
+        ),
     )
     order = ForecastRow(
         word=_("Order of nodes"),
-        foretold=_("{count} nodes drained").format(count=len(told.order_foretold)),
+        foretold=_("{count} nodes drained").format(count=len(comparison.order_foretold)),
         happened=UNKNOWN
-        if told.order == "unknown"
-        else _("{count} nodes drained").format(count=len(told.order_happened)),
-        agreement=AGREEMENTS[told.order],
-        tone=TONES.get(told.order, "warning"),
+        if comparison.order == "unknown"
+        else _("{count} nodes drained").format(count=len(comparison.order_happened)),
+        agreement=AGREEMENTS[comparison.order],
+        tone=TONES.get(comparison.order, "warning"),
     )
-    return (ending, *(_row(line) for line in told.lines), *_held(told), order)
+    return (ending, *(_row(line) for line in comparison.lines), *_budget_rows(comparison), order)
 
 
 def _row(line: ComparedMeasure) -> ForecastRow:
@@ -81,7 +83,7 @@ def _words(line: ComparedMeasure, count: int | None) -> str:
     return span_words(timedelta(seconds=count)) if line.measure == "seconds" else f"{count:,}"
 
 
-def _held(told: ForecastComparison) -> tuple[ForecastRow, ...]:
+def _budget_rows(forecast: ForecastComparison) -> tuple[ForecastRow, ...]:
     """The pods behind each budget: those that were not all tried in the run are no difference."""
     return tuple(
         ForecastRow(
@@ -95,7 +97,7 @@ def _held(told: ForecastComparison) -> tuple[ForecastRow, ...]:
             agreement=AGREEMENTS[_standing(comparison)],
             tone=TONES.get(_standing(comparison), "warning"),
         )
-        for comparison in told.held
+        for comparison in forecast.held
     )
 
 

@@ -88,5 +88,5 @@ def _page(request: HttpRequest, ask: RolloutAsk) -> Page[RolloutRow]:
 
 
 def _state(request: HttpRequest) -> str:
-    asked = request.GET.get("state", "")
-    return asked if asked in GROUPS or asked in STATES else ""
+    requested = request.GET.get("state", "")
+    return requested if requested in GROUPS or requested in STATES else ""

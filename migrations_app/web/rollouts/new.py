@@ -69,7 +69,7 @@ def choices(
     action: Action,
     *,
     known: Mapping[str, Sequence[Option]],
-    given: QueryDict | None,
+    form: QueryDict | None,
     problems: Mapping[str, str],
     limits: Mapping[str, int] | None = None,
 ) -> tuple[Choice, ...]:
@@ -77,11 +77,13 @@ def choices(
 
     `given` is the submitted form or an earlier choice; None for a new form.
     """
-    asked = (parameter for parameter in action.parameters if not (parameter.of == NODES and known.get(NODES)))
-    found = (_choice(parameter, known, given=given, problem=problems.get(parameter.name, "")) for parameter in asked)
+    parameters = (parameter for parameter in action.parameters if not (parameter.of == NODES and known.get(NODES)))
+    fields = (
+        _choice(parameter, known, form=form, problem=problems.get(parameter.name, "")) for parameter in parameters
+    )
     most = limits or {}
     return tuple(
-        replace(choice, kind="number", most=most[choice.name]) if choice.name in most else choice for choice in found
+        replace(choice, kind="number", most=most[choice.name]) if choice.name in most else choice for choice in fields
     )
 
 
@@ -95,12 +97,12 @@ def earlier_choices(rollout_id: uuid.UUID | None, *, cluster_id: uuid.UUID, acti
         return None
     if detail.row.cluster != cluster_id or detail.row.action != action:
         return None
-    given = QueryDict(mutable=True)
+    form = QueryDict(mutable=True)
     for name, value in detail.parameters.items():
-        texts = [str(one) for one in value] if isinstance(value, list) else ["on" if value is True else str(value)]
+        texts = [str(item) for item in value] if isinstance(value, list) else ["on" if value is True else str(value)]
         if value is not False:
-            given.setlist(name, texts)
-    return given
+            form.setlist(name, texts)
+    return form
 
 
 def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[str, tuple[Option, ...]]:
@@ -108,50 +110,50 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
     if snapshot_id is None:
         return {}
     nodes = nodes_of(snapshot_id)
-    held = kept_objects(cluster_id) or ()
+    objects = kept_objects(cluster_id) or ()
     sizes = Counter(("provisioners" if node.owner == ALPHA else "nodepools", node.pool) for node in nodes if node.pool)
-    found = {part: _named(held, PART_KINDS[part][0].kind, sizes=_of_part(sizes, part)) for part in PARTS}
+    options = {part: _options_of(objects, PART_KINDS[part][0].kind, sizes=_of_part(sizes, part)) for part in PARTS}
     owned = karpenters(nodes)
-    found[NODES] = tuple(Option(name=node.name, note=node.pool) for node in owned[:MOST_OPTIONS])
+    options[NODES] = tuple(Option(name=node.name, note=node.pool) for node in owned[:MOST_OPTIONS])
     pools = Counter(pool for node in owned if (pool := pool_of(node)))
-    found["pools"] = tuple(
+    options["pools"] = tuple(
         Option(name=pool, note=_nodes(pools[pool])) for pool in sorted(pools, key=natural)[:MOST_OPTIONS]
     )
-    return found
+    return options
 
 
-def read_choices(action: Action, given: QueryDict) -> dict[str, Any]:
+def read_choices(action: Action, form: QueryDict) -> dict[str, Any]:
     """The submitted values in the types that the action expects. The use case decides whether they are valid."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for parameter in action.parameters:
-        value = _value(parameter, given)
+        value = _value(parameter, form)
         if value not in (None, "", []):
-            found[parameter.name] = value
-    return found
+            values[parameter.name] = value
+    return values
 
 
-def _value(parameter: Parameter, given: QueryDict) -> Any:  # noqa: ANN401 - a text, number, switch or list of names
+def _value(parameter: Parameter, form: QueryDict) -> Any:  # noqa: ANN401 - a text, number, switch or list of names
     if isinstance(parameter.default, bool):
-        return given.get(parameter.name) in ("on", "true", "1")
+        return form.get(parameter.name) in ("on", "true", "1")
     if parameter.many:
-        texts = given.getlist(parameter.name)
+        texts = form.getlist(parameter.name)
         return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
-    text = given.get(parameter.name, "").strip()
+    text = form.get(parameter.name, "").strip()
     numeric = not parameter.of and not isinstance(parameter.default, str)
     return int(text) if numeric and text.isdecimal() and len(text) <= LONGEST_NUMBER else text
 
 
 def _choice(
-    parameter: Parameter, known: Mapping[str, Sequence[Option]], *, given: QueryDict | None, problem: str
+    parameter: Parameter, known: Mapping[str, Sequence[Option]], *, form: QueryDict | None, problem: str
 ) -> Choice:
-    values = given.getlist(parameter.name) if given is not None and parameter.name in given else None
+    values = form.getlist(parameter.name) if form is not None and parameter.name in form else None
     options = tuple(
         Option(name=option.name, note=option.note, chosen=bool(values) and option.name in (values or ()))
         for option in known.get(parameter.of or parameter.name, ())
     )
     kind = _kind(parameter, bool(options))
     default = "" if parameter.default is None or isinstance(parameter.default, bool) else str(parameter.default)
-    checked = bool(parameter.default) if given is None else bool(values)
+    checked = bool(parameter.default) if form is None else bool(values)
     return Choice(
         name=parameter.name,
         question=parameter.question,
@@ -179,8 +181,10 @@ def _of_part(sizes: Mapping[tuple[str, str], int], part: str) -> dict[str, int]:
     return {name: count for (owner, name), count in sizes.items() if owner == part}
 
 
-def _named(objects: Iterable[dict[str, Any]], kind: str, *, sizes: Mapping[str, int]) -> tuple[Option, ...]:
-    names = {str(one.get("metadata", {}).get("name", "")) for one in objects if one.get("kind") == kind} - {""}
+def _options_of(objects: Iterable[dict[str, Any]], kind: str, *, sizes: Mapping[str, int]) -> tuple[Option, ...]:
+    names = {
+        str(document.get("metadata", {}).get("name", "")) for document in objects if document.get("kind") == kind
+    } - {""}
     return tuple(
         Option(name=name, note=_nodes(count) if (count := sizes.get(name, 0)) else "")
         for name in sorted(names, key=natural)[:MOST_OPTIONS]
@@ -202,22 +206,22 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         return _form(request, head, action=action)
     try:
-        return submit_once(partial(_drafted, head=head, action=action))(request)  # type: ignore[return-value]  # a redirect
+        return submit_once(partial(_create_draft, head=head, action=action))(request)  # type: ignore[return-value]  # a redirect
     except (InvalidInput, Conflict, PermissionDenied) as refused:
         return _form(request, head, action=action, refused=refused)
 
 
-def _drafted(request: HttpRequest, /, *, head: ClusterHead, action: Action) -> HttpResponse:
-    wanted = RolloutRequest(
+def _create_draft(request: HttpRequest, /, *, head: ClusterHead, action: Action) -> HttpResponse:
+    rollout_request = RolloutRequest(
         action=action.id,
         parameters=read_choices(action, request.POST),
         ticket=request.POST.get("ticket", "").strip(),
         note=request.POST.get("note", "").strip(),
     )
-    _refuse_beyond(wanted.parameters, most=policy_row(head.id).batch)
-    made = draft(head.id, wanted, by=actor(), person=person_of(request))
-    transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
-    return redirect("rollout", made)
+    _refuse_beyond(rollout_request.parameters, most=policy_row(head.id).batch)
+    rollout_id = draft(head.id, rollout_request, by=actor(), person=person_of(request))
+    transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
+    return redirect("rollout", rollout_id)
 
 
 def _refuse_beyond(parameters: Mapping[str, Any], *, most: int) -> None:
@@ -234,15 +238,15 @@ def _form(
     named = {parameter.name for parameter in action.parameters}
     policy = policy_row(head.id)
     before = earlier_choices(uuid_in(request.GET.get("from", "")), cluster_id=head.id, action=action.id)
-    given = request.POST if request.method == "POST" else before
+    form = request.POST if request.method == "POST" else before
     snapshot = head.snapshot.id if head.snapshot else None
     known = known_objects(head.id, snapshot)
     context = {
         "section": "fleet",
         "head": head,
         "action": action,
-        "choices": choices(action, known=known, given=given, problems=problems, limits={"batch": policy.batch}),
-        "node_table": node_table(action, nodes_of(snapshot) if snapshot else (), given=given, problems=problems),
+        "choices": choices(action, known=known, form=form, problems=problems, limits={"batch": policy.batch}),
+        "node_table": node_table(action, nodes_of(snapshot) if snapshot else (), form=form, problems=problems),
         "refused": refused if refused and refused.where not in named else None,
         "said": request.POST,
         "policy": policy,

@@ -57,7 +57,7 @@ def pool_of(node: OwnedNode) -> str:
 
 
 def node_table(
-    action: Action, nodes: Sequence[OwnedNode], *, given: QueryDict | None, problems: Mapping[str, str]
+    action: Action, nodes: Sequence[OwnedNode], *, form: QueryDict | None, problems: Mapping[str, str]
 ) -> NodeTable | None:
     """The table; None where the action asks for no nodes, or there is none."""
     columns = tuple(
@@ -68,7 +68,7 @@ def node_table(
     owned_nodes = karpenters(nodes)
     if not columns or not owned_nodes:
         return None
-    ticked = {column.name: set(given.getlist(column.name) if given is not None else ()) for column in columns}
+    ticked = {column.name: set(form.getlist(column.name) if form is not None else ()) for column in columns}
     lines = tuple(
         NodeLine(
             name=node.name,

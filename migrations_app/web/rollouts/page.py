@@ -62,7 +62,7 @@ def rollout_page(
             "refused": refused,
             "said": request.POST,
         }
-        | _beside(detail)
+        | _state_context(detail)
         | _rehearsals(detail, person)
     )
     return render(request, "rollout/page.html", context, status=status)
@@ -80,7 +80,7 @@ def _facts(detail: RolloutDetail) -> dict[str, Any]:
     }
 
 
-def _beside(detail: RolloutDetail) -> dict[str, Any]:
+def _state_context(detail: RolloutDetail) -> dict[str, Any]:
     """What only some states show: who can approve, the upgrade of one that is paused, and the receipt of what ended."""
     row = detail.row
     waits = row.state in ("previewed", "awaiting_approval")
@@ -95,8 +95,8 @@ def _ending(detail: RolloutDetail) -> dict[str, Any]:
     """The receipt of what has ended, and its rehearsal beside what happened."""
     if detail.row.state not in ENDED:
         return {"receipt": None, "forecast_rows": ()}
-    kept = stored_difference(detail.row.id)
-    forecast = msgspec.convert(kept, type=ForecastComparison) if kept else None
+    stored_forecast = stored_difference(detail.row.id)
+    forecast = msgspec.convert(stored_forecast, type=ForecastComparison) if stored_forecast else None
     rollout_receipt = receipt(
         detail, worst=extremes_of(detail.row.id), audit=events_of(detail.row.id), forecast=forecast
     )
@@ -108,10 +108,10 @@ def _ending(detail: RolloutDetail) -> dict[str, Any]:
 @require_safe
 def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noqa: ARG001 - Django's signature
     """The receipt as Markdown. Raises NotFound before the end."""
-    found = _ending(rollout_detail(rollout_id))["receipt"]
-    if found is None:
+    rollout_receipt = _ending(rollout_detail(rollout_id))["receipt"]
+    if rollout_receipt is None:
         raise NotFound(_("the rollout has not ended"))
-    answer = HttpResponse(as_markdown(found), content_type="text/markdown; charset=utf-8")
+    answer = HttpResponse(as_markdown(rollout_receipt), content_type="text/markdown; charset=utf-8")
     name = f"rollout-{rollout_id}.md"
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
     return answer
@@ -144,11 +144,11 @@ def exports(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  # noq
     return answer
 
 
-def refusal_status(wrong: KarpdashError) -> int:
+def refusal_status(error: KarpdashError) -> int:
     """The HTTP status of a refusal: 403 for missing rights, 400 for invalid input, 409 for a changed state."""
-    if isinstance(wrong, PermissionDenied):
+    if isinstance(error, PermissionDenied):
         return 403
-    return 409 if isinstance(wrong, Conflict) else 400
+    return 409 if isinstance(error, Conflict) else 400
 
 
 def _live(detail: RolloutDetail) -> dict[str, Any]:
@@ -179,16 +179,16 @@ def _page_version(detail: RolloutDetail, mark: str) -> str:
 
 
 def _rehearsals(detail: RolloutDetail, person: Person) -> dict[str, Any]:
-    found = rehearsal_context(detail, person)
-    return found | {
-        "polled": detail.row.state in view.POLLED or found["rehearsing"],
-        "page_version": _page_version(detail, found["rehearsal_mark"]),
+    context = rehearsal_context(detail, person)
+    return context | {
+        "polled": detail.row.state in view.POLLED or context["rehearsing"],
+        "page_version": _page_version(detail, context["rehearsal_mark"]),
     }
 
 
 def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dict[str, Any]:
     """One page of the steps, and the positions of the neighbouring pages."""
-    first = _first(request, detail)
+    first = _first_step(request, detail)
     after = first + view.STEPS_SHOWN
     return {
         "first_step": first + 1,
@@ -198,7 +198,7 @@ def _steps(request: HttpRequest, detail: RolloutDetail, *, trusted: bool) -> dic
     }
 
 
-def _first(request: HttpRequest, detail: RolloutDetail) -> int:
+def _first_step(request: HttpRequest, detail: RolloutDetail) -> int:
     text = request.GET.get("from", "0")
-    asked = int(text) if text.isdecimal() and len(text) < 6 else 0
-    return asked if asked < len(detail.steps) else 0
+    number = int(text) if text.isdecimal() and len(text) < 6 else 0
+    return number if number < len(detail.steps) else 0

@@ -61,30 +61,30 @@ def _runs(days: Sequence[int]) -> str:
 def _window(line: str) -> dict[str, Any]:
     match = _LINE.fullmatch(line)
     if match is None:
-        raise _odd(line)
+        raise _bad_window(line)
     days = _days(match["days"] or "Mon-Sun", line)
     return {"days": days, "from": match["from"].zfill(5), "to": match["to"].zfill(5)}
 
 
 def _days(text: str, line: str) -> list[int]:
-    found: set[int] = set()
+    days: set[int] = set()
     for part in text.replace(" ", "").split(","):
         first, _, last = part.partition("-")
         begins, ends = _day(first, line), _day(last or first, line)
-        found |= {(begins + step) % 7 for step in range((ends - begins) % 7 + 1)}
-    return sorted(found)
+        days |= {(begins + step) % 7 for step in range((ends - begins) % 7 + 1)}
+    return sorted(days)
 
 
 def _day(word: str, line: str) -> int:
     names = {name.lower(): number for number, name in enumerate(DAYS)}
     if word[:3].lower() not in names:
-        raise _odd(line)
+        raise _bad_window(line)
     return names[word[:3].lower()]
 
 
-def _odd(line: str) -> InvalidInput:
-    said = _("{line!r} is no window; write one such as Mon-Fri 22:00-04:00").format(line=line[:60])
-    return InvalidInput(said, where="windows", code="bad_window")
+def _bad_window(line: str) -> InvalidInput:
+    message = _("{line!r} is no window; write one such as Mon-Fri 22:00-04:00").format(line=line[:60])
+    return InvalidInput(message, where="windows", code="bad_window")
 
 
 REFUSALS = (InvalidInput, Conflict, PermissionDenied)
@@ -123,8 +123,8 @@ def switch(request: HttpRequest) -> HttpResponse:
             if turn is not None:
                 turn(person_of(request), request)
                 return redirect("kill-switch")
-        except REFUSALS as wrong:
-            refused = wrong
+        except REFUSALS as error:
+            refused = error
     context = {
         "section": "rollouts",
         "switch": switch_now(),
@@ -140,9 +140,9 @@ def _policy(request: HttpRequest, cluster_id: uuid.UUID | None) -> HttpResponse:
     refused: KarpdashError | None = None
     if request.method == "POST":
         try:
-            _changed(request, cluster_id)
-        except REFUSALS as wrong:
-            refused = wrong
+            _change(request, cluster_id)
+        except REFUSALS as error:
+            refused = error
         else:
             messages.success(request, _("The policy is changed. Plans made before it are refused; make them anew."))
             return redirect("cluster-policy", cluster_id) if cluster_id else redirect("policy")
@@ -153,48 +153,48 @@ def _policy(request: HttpRequest, cluster_id: uuid.UUID | None) -> HttpResponse:
     return render(request, "policy/page.html", context, status=refusal_status(refused) if refused else 200)
 
 
-def _changed(request: HttpRequest, cluster_id: uuid.UUID | None) -> None:
-    version, person = _whole(request.POST, "version"), person_of(request)
+def _change(request: HttpRequest, cluster_id: uuid.UUID | None) -> None:
+    version, person = _whole_number(request.POST, "version"), person_of(request)
     if request.POST.get("do") == "drop" and cluster_id:
         drop_policy(cluster_id, person, version=version, by=actor())
         return
     change_policy(cluster_id, _rules(request.POST), person=person, version=version, by=actor())
 
 
-def _rules(said: QueryDict) -> Rules:
-    every = said.get("which", EVERY) == EVERY
+def _rules(form: QueryDict) -> Rules:
+    every_action = form.get("which", EVERY) == EVERY
     return Rules(
-        approvals={risk: _whole(said, f"approvals_{risk}") for risk in RISKS},
-        actions=(EVERY,) if every else tuple(said.getlist("actions")),
-        windows=read(said.get("windows", "")),
-        rehearsals=tuple(said.getlist("rehearsals")),
-        campaigns_destroy=said.get("campaigns_destroy") == "on",
-        frozen=said.get("frozen") == "on",
-        frozen_why=said.get("frozen_why", "").strip()[:500],
-        **{name: _whole(said, name) for name in NUMBERS},
+        approvals={risk: _whole_number(form, f"approvals_{risk}") for risk in RISKS},
+        actions=(EVERY,) if every_action else tuple(form.getlist("actions")),
+        windows=read(form.get("windows", "")),
+        rehearsals=tuple(form.getlist("rehearsals")),
+        campaigns_destroy=form.get("campaigns_destroy") == "on",
+        frozen=form.get("frozen") == "on",
+        frozen_why=form.get("frozen_why", "").strip()[:500],
+        **{name: _whole_number(form, name) for name in NUMBERS},
     )
 
 
-def _whole(said: QueryDict, name: str) -> int:
-    text = said.get(name, "").strip()
+def _whole_number(form: QueryDict, name: str) -> int:
+    text = form.get(name, "").strip()
     if not text.isdecimal() or len(text) > 6:
         raise InvalidInput(_("a whole number is needed"), where=name, code="out_of_range")
     return int(text)
 
 
-def _fields(row: PolicyRow, said: QueryDict | None) -> dict[str, Any]:
+def _fields(row: PolicyRow, form: QueryDict | None) -> dict[str, Any]:
     """The form's values: those submitted and refused, else the current policy."""
-    chosen = said.getlist("actions") if said else row.actions
-    every = said.get("which", EVERY) == EVERY if said else EVERY in row.actions
-    rehearsed = said.getlist("rehearsals") if said else row.rehearsals
+    chosen = form.getlist("actions") if form else row.actions
+    every_action = form.get("which", EVERY) == EVERY if form else EVERY in row.actions
+    rehearsed = form.getlist("rehearsals") if form else row.rehearsals
     return {
-        "risks": [(risk, said.get(f"approvals_{risk}", "") if said else row.approvals[risk]) for risk in RISKS],
+        "risks": [(risk, form.get(f"approvals_{risk}", "") if form else row.approvals[risk]) for risk in RISKS],
         "rehearsed": [(risk, risk in rehearsed) for risk in RISKS],
-        "every_action": every,
-        "known_actions": [(all_action, every or all_action.id in chosen) for all_action in all_actions()],
-        "windows": said.get("windows", "") if said else written(row.windows),
-        "numbers": {name: said.get(name, "") if said else getattr(row, name) for name in NUMBERS},
-        "campaigns_destroy": said.get("campaigns_destroy") == "on" if said else row.campaigns_destroy,
-        "frozen": said.get("frozen") == "on" if said else row.frozen,
-        "frozen_why": said.get("frozen_why", "") if said else row.frozen_why,
+        "every_action": every_action,
+        "known_actions": [(all_action, every_action or all_action.id in chosen) for all_action in all_actions()],
+        "windows": form.get("windows", "") if form else written(row.windows),
+        "numbers": {name: form.get(name, "") if form else getattr(row, name) for name in NUMBERS},
+        "campaigns_destroy": form.get("campaigns_destroy") == "on" if form else row.campaigns_destroy,
+        "frozen": form.get("frozen") == "on" if form else row.frozen,
+        "frozen_why": form.get("frozen_why", "") if form else row.frozen_why,
     }

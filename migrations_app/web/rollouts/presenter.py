@@ -109,8 +109,8 @@ def shown_steps(detail: RolloutDetail, *, first: int, with_diffs: bool) -> tuple
     sides = diffs_of(detail.row.id, steps=[line.step.id for line in page]) if with_diffs else {}
     point = point_of_no_return(detail)
     skipped = {skipped_node.step for skipped_node in detail.skipped_nodes} if detail.row.state in UNDER_WAY else None
-    shown = tuple(_step(line, sides, no_return=line.step.id == point, skipped=skipped) for line in page)
-    return shown if with_diffs else tuple(replace(shown_step, kubectl="") for shown_step in shown)
+    rows = tuple(_step(line, sides, no_return=line.step.id == point, skipped=skipped) for line in page)
+    return rows if with_diffs else tuple(replace(shown_step, kubectl="") for shown_step in rows)
 
 
 def point_of_no_return(detail: RolloutDetail) -> str:
@@ -171,7 +171,7 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
     if now is None:
         return ()
     more = _more(now.pending_pods, before.pending_pods)
-    held = None if now.legacy_nodes is None else len(now.blocked)
+    blocked_pods = None if now.legacy_nodes is None else len(now.blocked)
     return (
         Counter(word=_("legacy nodes"), value=now.legacy_nodes, was=before.legacy_nodes),
         Counter(word=_("legacy objects"), value=now.legacy_objects, was=before.legacy_objects),
@@ -179,7 +179,7 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
         Counter(word=_("Ready nodes"), value=now.ready_nodes, was=before.ready_nodes),
         Counter(word=_("Pending pods"), value=now.pending_pods, was=before.pending_pods, bad=more),
         Counter(word=_("claims without a Ready node"), value=now.unready_claims, was=before.unready_claims),
-        Counter(word=_("pods held back"), value=held, at_least=len(now.blocked) >= gates.MOST_BLOCKED),
+        Counter(word=_("pods held back"), value=blocked_pods, at_least=len(now.blocked) >= gates.MOST_BLOCKED),
     )
 
 

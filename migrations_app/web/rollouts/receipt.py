@@ -35,7 +35,7 @@ def receipt(
     """The receipt of a rollout that was started and has ended; None before. `audit` is its range of audit events."""
     if detail.row.state not in ENDED or detail.row.started_at is None:
         return None
-    facts = (*_people(detail), *_course(detail), *_counted(worst), *_foretold(forecast), *_records(detail, audit))
+    facts = (*_people(detail), *_course(detail), *_extremes(worst), *_foretold(forecast), *_records(detail, audit))
     result = _word(detail.row.state)
     return RolloutReceipt(title=detail.row.title, result=result, facts=facts, steps=detail.steps)
 
@@ -77,7 +77,7 @@ def _course(detail: RolloutDetail) -> Iterator[tuple[str, str]]:
         yield "Reason", row.cause or _word(row.cause_code)
 
 
-def _counted(worst: CounterExtremes) -> Iterator[tuple[str, str]]:
+def _extremes(worst: CounterExtremes) -> Iterator[tuple[str, str]]:
     for word, count in (
         ("Least Ready nodes", worst.least_ready),
         ("Most Pending pods", worst.most_pending),
@@ -100,14 +100,14 @@ def _records(detail: RolloutDetail, audit: tuple[int, int] | None) -> Iterator[t
         yield "Audit events", f"{audit[0]} to {audit[1]}"
 
 
-def as_markdown(told: RolloutReceipt) -> str:
+def as_markdown(rollout_receipt: RolloutReceipt) -> str:
     """The receipt as Markdown; untrusted text is escaped."""
-    facts = "\n".join(f"| {word} | {escaped(value)} |" for word, value in told.facts)
+    facts = "\n".join(f"| {word} | {escaped(value)} |" for word, value in rollout_receipt.facts)
     steps = "\n".join(
         f"| {line.step.id} | {escaped(one_line(line.step.title))} | {_word(line.standing)} | {_ended(line)} |"
-        for line in told.steps
+        for line in rollout_receipt.steps
     )
-    head = f"# {escaped(one_line(told.title))}: {told.result}"
+    head = f"# {escaped(one_line(rollout_receipt.title))}: {rollout_receipt.result}"
     table = f"| step | change | result | at |\n| --- | --- | --- | --- |\n{steps}"
     return f"{head}\n\n| | |\n| --- | --- |\n{facts}\n\n{table}\n"
 

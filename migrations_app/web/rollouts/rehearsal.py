@@ -94,17 +94,17 @@ class ShownRehearsal:
 
 def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
     """What the page shows of rehearsals: the newest that is of use, older ones as lines, and who may ask for one."""
-    rehearsal = newest_rehearsals(detail.row.id, digest=detail.row.digest)
-    newest = next((rehearsal for rehearsal in rehearsal if rehearsal.state == "finished"), None)
+    rehearsals = newest_rehearsals(detail.row.id, digest=detail.row.digest)
+    newest = next((rehearsal for rehearsal in rehearsals if rehearsal.state == "finished"), None)
     plan = detail.plan
     refusal = may_prepare(person)
-    shown = shown_rehearsal(newest) if newest else None
+    shown_newest = shown_rehearsal(newest) if newest else None
     return {
-        "rehearsal_mark": mark_of(rehearsal[0].id, rehearsal[0].state) if rehearsal else "",
-        "rehearsals": tuple((rehearsal, STATE_LOOKS[rehearsal.state]) for rehearsal in rehearsal),
-        "rehearsal": shown,
-        "rehearsal_tone": "pass" if shown and shown.ends_well else "warning",
-        "rehearsing": any(rehearsal.state in ("queued", "running") for rehearsal in rehearsal),
+        "rehearsal_mark": mark_of(rehearsals[0].id, rehearsals[0].state) if rehearsals else "",
+        "rehearsals": tuple((rehearsal, STATE_LOOKS[rehearsal.state]) for rehearsal in rehearsals),
+        "rehearsal": shown_newest,
+        "rehearsal_tone": "pass" if shown_newest and shown_newest.ends_well else "warning",
+        "rehearsing": any(rehearsal.state in ("queued", "running") for rehearsal in rehearsals),
         "may_rehearse": (refusal.why if refusal else "") if detail.row.state in REHEARSED else None,
         "unplayed": why_unplayed(plan) if plan else "",
         "failure_words": tuple((scenario, FAILURE_WORDS[scenario]) for scenario in SCENARIOS),
@@ -141,12 +141,12 @@ def timeline_lines(moments: Sequence[RehearsalMoment]) -> tuple[TimelineLine, ..
         return ()
     span = max(1, moments[-1].seconds)
     places = [moment.seconds / span * WIDTH for moment in moments]
-    found = []
+    lines = []
     for name, word, look in LINES:
         values = [int(getattr(moment, name)) for moment in moments]
         most = max(1, *values)
-        found.append(TimelineLine(word=word, look=look, path=step_path(places, values, most=most), most=max(values)))
-    return tuple(found)
+        lines.append(TimelineLine(word=word, look=look, path=step_path(places, values, most=most), most=max(values)))
+    return tuple(lines)
 
 
 def _moments(moments: Sequence[RehearsalMoment]) -> tuple[tuple[timedelta, RehearsalMoment], ...]:

@@ -81,41 +81,43 @@ def lanes(detail: RolloutDetail) -> tuple[ZoneLane, ...]:
         return ()
     started = detail.row.started_at
     squares = _squares(detail, detail.picture)
-    found = []
+    zone_lanes = []
     for zone, marks in groupby(detail.picture.nodes, key=lambda mark: mark.zone):
-        here = tuple(marks)
-        old = tuple(squares[mark.name] for mark in here if not _is_new(mark, started))
-        found.append(ZoneLane(zone=zone, old=old, new=tuple(squares[m.name] for m in here if _is_new(m, started))))
-    gone = _gone(detail, {mark.name for mark in detail.picture.nodes})
-    return (*found, *((ZoneLane(zone="gone", old=gone, new=()),) if gone else ()))
+        zone_marks = tuple(marks)
+        old = tuple(squares[mark.name] for mark in zone_marks if not _is_new(mark, started))
+        zone_lanes.append(
+            ZoneLane(zone=zone, old=old, new=tuple(squares[m.name] for m in zone_marks if _is_new(m, started)))
+        )
+    deleted = _deleted_nodes(detail, {mark.name for mark in detail.picture.nodes})
+    return (*zone_lanes, *((ZoneLane(zone="gone", old=deleted, new=()),) if deleted else ()))
 
 
 def _squares(detail: RolloutDetail, picture: ClusterCounters) -> Mapping[str, NodeSquare]:
-    held: dict[str, list[BlockedEviction]] = {}
+    evictions: dict[str, list[BlockedEviction]] = {}
     for eviction in picture.blocked:
-        held.setdefault(eviction.node, []).append(eviction)
+        evictions.setdefault(eviction.node, []).append(eviction)
     failed = {line.step.change.target.name for line in detail.steps if line.step.change and line.standing in FAILED}
-    return {mark.name: _square(mark, held=held.get(mark.name, ()), failed=failed) for mark in picture.nodes}
+    return {mark.name: _square(mark, evictions=evictions.get(mark.name, ()), failed=failed) for mark in picture.nodes}
 
 
-def _square(mark: NodeMark, *, held: Sequence[BlockedEviction], failed: set[str]) -> NodeSquare:
-    why = ", ".join(dict.fromkeys(eviction.by for eviction in held))
+def _square(mark: NodeMark, *, evictions: Sequence[BlockedEviction], failed: set[str]) -> NodeSquare:
+    reasons = ", ".join(dict.fromkeys(eviction.by for eviction in evictions))
     state: SquareState = "ready" if mark.ready else "not_ready"
     if mark.name in failed:
         state = "failed"
     elif mark.draining:
-        state = "held" if held else "draining"
+        state = "held" if evictions else "draining"
     elif mark.cordoned:
         state = "cordoned"
-    return NodeSquare(name=mark.name, state=state, why=why)
+    return NodeSquare(name=mark.name, state=state, why=reasons)
 
 
 def _is_new(mark: NodeMark, started: datetime | None) -> bool:
-    made = moment(mark.made_at)
-    return bool(started and made and made >= started)
+    created = moment(mark.made_at)
+    return bool(started and created and created >= started)
 
 
-def _gone(detail: RolloutDetail, there: set[str]) -> tuple[NodeSquare, ...]:
+def _deleted_nodes(detail: RolloutDetail, counted_names: set[str]) -> tuple[NodeSquare, ...]:
     """Nodes that the plan deletes, whose step is done, and that were not counted any more."""
     names = (
         line.step.change.target.name
@@ -123,7 +125,7 @@ def _gone(detail: RolloutDetail, there: set[str]) -> tuple[NodeSquare, ...]:
         if line.standing == "done" and line.step.change and line.step.change.verb == "delete"
         if line.step.change.target.kind == "Node"
     )
-    return tuple(NodeSquare(name=name, state="gone") for name in names if name not in there)
+    return tuple(NodeSquare(name=name, state="gone") for name in names if name not in counted_names)
 
 
 def pace(detail: RolloutDetail, *, now: datetime) -> RunPace | None:

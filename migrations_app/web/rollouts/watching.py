@@ -42,8 +42,8 @@ class Watchers:
                 self._before = self._now if at - self._began < 2 * WINDOW_SECONDS else set()
                 self._now, self._began = set(), at
             self._now.add(reader)
-            many = len(self._now | self._before)
-        return min(LONGEST, max(SHORTEST, -(-many // ANSWERS_A_SECOND)))
+            readers = len(self._now | self._before)
+        return min(LONGEST, max(SHORTEST, -(-readers // ANSWERS_A_SECOND)))
 
 
 _WATCHERS = Watchers()
@@ -59,28 +59,28 @@ def live_answer(request: HttpRequest, rollout_id: uuid.UUID, *, draw: Callable[[
     if known == mark.etag:
         answer = HttpResponse(status=304)
     else:
-        answer = _drawn(request, _drawn_once(_name(request, rollout_id, mark=mark), draw))
+        answer = _part_response(request, _cached_part(_name(request, rollout_id, mark=mark), draw))
     answer["ETag"] = mark.etag
     answer["X-Rollout-Version"] = mark.page_version
     answer[PAUSE] = str(_WATCHERS.pause_for(request.session.session_key or "", at=time.monotonic()))
     return answer
 
 
-def _drawn_once(name: str, draw: Callable[[], str]) -> tuple[bytes, bytes]:
+def _cached_part(name: str, draw: Callable[[], str]) -> tuple[bytes, bytes]:
     """The part plain and compressed. Who comes while it is being drawn waits for it."""
     with _LOCK:
-        found: tuple[bytes, bytes] | None = _DRAWN.get(name)
-        if found is None:
+        part: tuple[bytes, bytes] | None = _DRAWN.get(name)
+        if part is None:
             body = draw().encode()
-            found = body, gzip.compress(body, 6, mtime=0)
-            _DRAWN.set(name, found, DRAWN_SECONDS)
-    return found
+            part = body, gzip.compress(body, 6, mtime=0)
+            _DRAWN.set(name, part, DRAWN_SECONDS)
+    return part
 
 
-def _drawn(request: HttpRequest, drawn: tuple[bytes, bytes]) -> HttpResponse:
+def _part_response(request: HttpRequest, part: tuple[bytes, bytes]) -> HttpResponse:
     """The part, compressed already. It holds nothing of the reader's own, so that its length tells nothing (BREACH)."""
     packed = "gzip" in request.headers.get("Accept-Encoding", "")
-    answer = HttpResponse(drawn[packed])
+    answer = HttpResponse(part[packed])
     answer["Vary"] = "Accept-Encoding"
     if packed:
         answer["Content-Encoding"] = "gzip"

@@ -27,19 +27,19 @@ from migrations_app.web.double_submit import submit_once
 def do(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Does the next step: drafts its rollout and shows it, or upgrades the controller and scans."""
     try:
-        return submit_once(_done)(request, cluster_id)  # type: ignore[return-value]  # a redirect
+        return submit_once(_do_step)(request, cluster_id)  # type: ignore[return-value]  # a redirect
     except (Conflict, InvalidInput, PermissionDenied) as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return redirect("sample", cluster_id)
 
 
-def _done(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+def _do_step(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     step = request.POST.get("step", "")
     with transaction.atomic():
-        made = do_next(cluster_id, step, person=person_of(request), by=actor())
-    if made is not None:
-        transaction.on_commit(partial(wake_rollout, made, prepare_rollout))
-        return redirect("rollout", made)
+        rollout_id = do_next(cluster_id, step, person=person_of(request), by=actor())
+    if rollout_id is not None:
+        transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
+        return redirect("rollout", rollout_id)
     start_scan(cluster_id, by=request.user.get_username(), waits=True)
     messages.success(request, _("Done, as your helm upgrade would do it. A scan of the cluster is under way."))
     return redirect("sample", cluster_id)

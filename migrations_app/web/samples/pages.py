@@ -25,10 +25,10 @@ from migrations_app.web.samples.sign_in import people_for
 @require_safe
 def samples(request: HttpRequest) -> HttpResponse:
     """Every sample cluster that can be acted on and that the user may see, with what is next."""
-    found = [(one, name, SamplePath(one)) for one, name in visible_samples()]
+    paths = [(cluster_id, name, SamplePath(cluster_id)) for cluster_id, name in visible_samples()]
     context = {
         "section": "fleet",
-        "paths": found,
+        "paths": paths,
         "people": people_for(request),
         "speed": SPEED,
         "may_add": missing_samples() > 0 and request.user.has_perm("migrations_app.add_cluster"),
@@ -54,15 +54,15 @@ def next_thing(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     path = SamplePath(cluster_id)
     context = _next(request, path, cluster_id=cluster_id)
     here = urlsplit(request.headers.get("HX-Current-URL", "")).path
-    there = path.next.rollout and here == reverse("rollout", args=[path.next.rollout])
-    return render(request, "samples/_next.html", context | {"in_strip": True, "there": there})
+    on_rollout_page = path.next.rollout and here == reverse("rollout", args=[path.next.rollout])
+    return render(request, "samples/_next.html", context | {"in_strip": True, "there": on_rollout_page})
 
 
 def _next(request: HttpRequest, path: SamplePath, *, cluster_id: uuid.UUID) -> dict[str, Any]:
     """The sample approver could plan as well, but then nobody would be left to approve."""
     me = request.user.get_username()
     plans = not any(person.name == me and person.part == "approver" for person in PEOPLE)
-    may_operate = plans and any(request.user.has_perm(f"migrations_app.{one}") for one in OPERATE)
+    may_operate = plans and any(request.user.has_perm(f"migrations_app.{right}") for right in OPERATE)
     may_approve = request.user.has_perm("migrations_app.approve_rollout") and path.author != me
     mine = {"operator": may_operate, "approver": may_approve, "anybody": True}
     return {

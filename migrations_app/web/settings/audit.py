@@ -73,8 +73,8 @@ class Bars:
 def audit(request: HttpRequest) -> HttpResponse:
     """One page of events, newest first, filtered by the query string."""
     now = timezone.now()
-    chosen = _chosen(request)
-    ask, wrong = _ask(chosen)
+    filters = _filters(request)
+    ask, wrong_field = _ask(filters)
     try:
         page = audit_page(ask, after=request.GET.get("cursor", ""), limit=LIMIT)
     except InvalidInput:
@@ -82,11 +82,11 @@ def audit(request: HttpRequest) -> HttpResponse:
     names = cluster_names(page.rows)
     context = {
         "section": "audit",
-        "chosen": chosen,
-        "narrowed": any(chosen.values()),
-        "wrong": wrong,
+        "chosen": filters,
+        "narrowed": any(filters.values()),
+        "wrong": wrong_field,
         "families": FAMILIES,
-        "groups": grouped([_shown(line, names) for line in page.rows], fold=not request.GET.get("every")),
+        "groups": grouped([_event_row(line, names) for line in page.rows], fold=not request.GET.get("every")),
         "today": f"{now:%Y-%m-%d}",
         "yesterday": f"{now - timedelta(days=1):%Y-%m-%d}",
         "next_cursor": page.next_cursor,
@@ -100,7 +100,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 @require_right(RIGHT)
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """The matching events as a file. Only an export of the whole log can be verified later."""
-    ask, _ = _ask(_chosen(request))
+    ask, _ = _ask(_filters(request))
     if form == "csv":
         answer = StreamingHttpResponse(_as_csv(audit_lines(ask)), content_type="text/csv; charset=utf-8")
     else:
@@ -112,8 +112,8 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 def grouped(rows: Iterable[EventRow], *, fold: bool) -> tuple[EventGroup, ...]:
     """Neighbouring events of the steps of one plan as one group, if there are at least FOLDED of them."""
     cut = groupby(rows, key=lambda row: row.line.plan_digest if row.line.verb.startswith("step.") else "")
-    found = ((plan, tuple(held)) for plan, held in cut)
-    return tuple(EventGroup(held, fold and bool(plan) and len(held) >= FOLDED) for plan, held in found)
+    runs = ((plan, tuple(run)) for plan, run in cut)
+    return tuple(EventGroup(run, fold and bool(plan) and len(run) >= FOLDED) for plan, run in runs)
 
 
 def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:
@@ -127,27 +127,27 @@ def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:
     return Bars(path, days, most, sum(count for _, count in days))
 
 
-def _chosen(request: HttpRequest) -> dict[str, str]:
+def _filters(request: HttpRequest) -> dict[str, str]:
     """The filters of the query string, without NUL, which PostgreSQL does not accept."""
     return {name: request.GET.get(name, "").replace("\x00", "")[:200].strip() for name in FILTERS}
 
 
-def _ask(chosen: dict[str, str]) -> tuple[AuditAsk, str]:
+def _ask(filters: dict[str, str]) -> tuple[AuditAsk, str]:
     """The filters, and the name of the date field that is invalid, if any."""
-    since, until = _day(chosen["since"]), _day(chosen["until"])
-    wrong = next((name for name, day in (("since", since), ("until", until)) if chosen[name] and not day), "")
+    since, until = _day(filters["since"]), _day(filters["until"])
+    wrong_field = next((name for name, day in (("since", since), ("until", until)) if filters[name] and not day), "")
     ask = AuditAsk(
-        actor=chosen["actor"],
-        verb=chosen["verb"],
-        outcome=chosen["outcome"],
-        cluster=chosen["cluster"],
-        plan=chosen["plan"],
-        correlation=chosen["correlation"],
+        actor=filters["actor"],
+        verb=filters["verb"],
+        outcome=filters["outcome"],
+        cluster=filters["cluster"],
+        plan=filters["plan"],
+        correlation=filters["correlation"],
         since=since,
         until=until + timedelta(days=1) if until else None,
-        text=chosen["q"],
+        text=filters["q"],
     )
-    return ask, wrong
+    return ask, wrong_field
 
 
 def _day(text: str) -> datetime | None:
@@ -157,13 +157,13 @@ def _day(text: str) -> datetime | None:
         return None
 
 
-def _shown(line: AuditLine, names: dict[str, str]) -> EventRow:
+def _event_row(line: AuditLine, names: dict[str, str]) -> EventRow:
     detail = json.loads(line.detail)
-    pairs = tuple((str(name), _said(value)) for name, value in detail.items()) if isinstance(detail, dict) else ()
+    pairs = tuple((str(name), _text(value)) for name, value in detail.items()) if isinstance(detail, dict) else ()
     return EventRow(line, datetime.fromisoformat(line.at), names.get(line.cluster_id, ""), pairs)
 
 
-def _said(value: Any) -> str:  # noqa: ANN401 - any JSON
+def _text(value: Any) -> str:  # noqa: ANN401 - any JSON
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -21,15 +21,17 @@ SEVERITIES = ("blocker", "warning", "info")
 def catalogue(request: HttpRequest) -> HttpResponse:
     """The catalogue by phase, filtered by the query string."""
     q, severity, hop = (request.GET.get(name, "")[:100] for name in ("q", "severity", "hop"))
-    every = _every()
-    fitting = [told for told in every if _fits(told, q=q, severity=severity, hop=hop)]
-    phases = [(phase, [told for told in fitting if told.check.phase == phase]) for phase in PHASES]
+    descriptions = _descriptions()
+    matches = [description for description in descriptions if _matches(description, q=q, severity=severity, hop=hop)]
+    phases = [(phase, [description for description in matches if description.check.phase == phase]) for phase in PHASES]
     context = {
         "section": "catalogue",
-        "phases": [(phase, [_entry(told.check.id) for told in entries]) for phase, entries in phases if entries],
+        "phases": [
+            (phase, [_entry(description.check.id) for description in entries]) for phase, entries in phases if entries
+        ],
         "retired": RETIRED,
         "coverage": ((_("Changes of releases"), counted(CHANGES)), (_("Known pains"), counted(PAINS))),
-        "total": len(every),
+        "total": len(descriptions),
         "q": q,
         "severity": severity,
         "hop": hop,
@@ -42,21 +44,21 @@ def catalogue(request: HttpRequest) -> HttpResponse:
 @cache
 def _entry(check_id: str) -> SafeString:
     """The entry as HTML; it depends on nothing but the release, and there are more than a hundred of them."""
-    told = next(description for description in _every() if description.check.id == check_id)
-    return render_to_string("catalogue/_entry.html", {"entry": told, "check": told.check})
+    entry = next(description for description in _descriptions() if description.check.id == check_id)
+    return render_to_string("catalogue/_entry.html", {"entry": entry, "check": entry.check})
 
 
 @cache
-def _every() -> tuple[CheckDescription, ...]:
+def _descriptions() -> tuple[CheckDescription, ...]:
     return tuple(about(check) for check in all_checks())
 
 
-def _fits(told: CheckDescription, *, q: str, severity: str, hop: str) -> bool:
-    check = told.check
+def _matches(description: CheckDescription, *, q: str, severity: str, hop: str) -> bool:
+    check = description.check
     if severity in SEVERITIES and severity not in (check.severity, *check.severity_at.values()):
         return False
     if hop in HOPS and not check.applies(hop):
         return False
-    covers = " ".join(f"{cover.id} {cover.subject}" for cover in told.covers)
+    covers = " ".join(f"{cover.id} {cover.subject}" for cover in description.covers)
     text = f"{check.id} {check.title} {check.why} {check.how} {covers} {' '.join(check.formerly)}".lower()
     return all(word in text for word in q.lower().split())

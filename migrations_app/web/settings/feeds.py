@@ -27,16 +27,16 @@ KIND_WORDS = {
 
 @require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
-@sensitive_variables("made", "addresses")
+@sensitive_variables("addresses")
 def feeds(request: HttpRequest) -> HttpResponse:
     """The list; a POST creates a link and shows its addresses once."""
     refused: InvalidInput | Conflict | None = None
     addresses: tuple[str, ...] = ()
     if request.method == "POST":
         try:
-            addresses = _addresses(request, _made(request))
-        except (InvalidInput, Conflict) as wrong:
-            refused = wrong
+            addresses = _addresses(request, _make_link(request))
+        except (InvalidInput, Conflict) as error:
+            refused = error
     context = {
         "section": "feeds",
         "rows": feed_links_of(int(request.user.pk or 0)),
@@ -57,16 +57,18 @@ def end(request: HttpRequest, link_id: uuid.UUID) -> HttpResponse:
     return redirect("feeds")
 
 
-def _made(request: HttpRequest) -> NewFeedLink:
-    said, owner = request.POST, request.user
+def _make_link(request: HttpRequest) -> NewFeedLink:
+    form, owner = request.POST, request.user
     if not isinstance(owner, User):
         raise InvalidInput("a feed link belongs to a person", where="name")
-    named = said.get("cluster", "").strip()
-    cluster = visible_clusters().filter(name=named).values_list("pk", flat=True).first() if named else None
-    if named and cluster is None:
+    cluster_name = form.get("cluster", "").strip()
+    cluster = (
+        visible_clusters().filter(name=cluster_name).values_list("pk", flat=True).first() if cluster_name else None
+    )
+    if cluster_name and cluster is None:
         raise InvalidInput("no such cluster", where="cluster")
-    return make_feed_link(owner, kind=said.get("kind", ""), name=said.get("name", "")[:80], cluster=cluster)
+    return make_feed_link(owner, kind=form.get("kind", ""), name=form.get("name", "")[:80], cluster=cluster)
 
 
-def _addresses(request: HttpRequest, made: NewFeedLink) -> tuple[str, ...]:
-    return tuple(request.build_absolute_uri(reverse("feed", args=[made.secret, name])) for name in FILES_OF[made.kind])
+def _addresses(request: HttpRequest, link: NewFeedLink) -> tuple[str, ...]:
+    return tuple(request.build_absolute_uri(reverse("feed", args=[link.secret, name])) for name in FILES_OF[link.kind])

@@ -69,10 +69,10 @@ class ChannelForm(forms.Form):
         chosen = self.fields["groups"]
         chosen.choices = [(str(group.id), group.name) for group in group_names()]  # type: ignore[attr-defined]  # a field of choices
 
-    def listed(self) -> dict[str, Any]:
+    def list_values(self) -> dict[str, Any]:
         """Events and groups as the use cases expect them."""
-        said = self.cleaned_data
-        return {"events": tuple(said["events"]), "groups": tuple(map(uuid.UUID, said["groups"]))}
+        values = self.cleaned_data
+        return {"events": tuple(values["events"]), "groups": tuple(map(uuid.UUID, values["groups"]))}
 
 
 class EditForm(ChannelForm):
@@ -100,11 +100,11 @@ class EditForm(ChannelForm):
 def notifications(request: HttpRequest) -> HttpResponse:
     """Channels, a form for a new one, and the newest deliveries."""
     form = ChannelForm(request.POST or None)
-    secret = _added(request, form) if request.method == "POST" and form.is_valid() else None
+    secret = _add(request, form) if request.method == "POST" and form.is_valid() else None
     if secret == "":
         messages.success(request, _("The channel is made."))
         return redirect("notifications")
-    return _shown(request, ChannelForm() if secret else form, secret=secret or "")
+    return _channels_page(request, ChannelForm() if secret else form, secret=secret or "")
 
 
 @require_right("administer_policy")
@@ -113,7 +113,7 @@ def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Changes name, address, events and groups of a channel, and enables or disables it."""
     row = channel_row(channel_id)
     form = EditForm(request.POST or None, initial=_as_it_is(row))
-    if request.method == "POST" and form.is_valid() and _changed(row, form):
+    if request.method == "POST" and form.is_valid() and _change(row, form):
         messages.success(request, _("The channel is changed."))
         return redirect("notifications")
     context = {"section": "settings", "form": form, "row": row}
@@ -134,9 +134,9 @@ def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 def rotate(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Creates a new signing secret for a webhook, and shows it once."""
     try:
-        return _shown(request, ChannelForm(), secret=channels.rotate(channel_id).reveal())
-    except InvalidInput as wrong:
-        messages.error(request, wrong.message)
+        return _channels_page(request, ChannelForm(), secret=channels.rotate(channel_id).reveal())
+    except InvalidInput as error:
+        messages.error(request, error.message)
         return redirect("notifications")
 
 
@@ -148,8 +148,8 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
         channels.send_test(channel_id, by=request.user.get_username(), now=timezone.now())
         transaction.on_commit(partial(wake_channel, channel_id))
         messages.success(request, _("A test message is on its way; what comes of it stands in the deliveries."))
-    except InvalidInput as wrong:
-        messages.error(request, wrong.message)
+    except InvalidInput as error:
+        messages.error(request, error.message)
     return redirect("notifications")
 
 
@@ -162,8 +162,8 @@ def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
     return redirect("notifications")
 
 
-def _shown(request: HttpRequest, form: ChannelForm, *, secret: str = "") -> HttpResponse:
-    ask, after = _asked(request), request.GET.get("after", "")
+def _channels_page(request: HttpRequest, form: ChannelForm, *, secret: str = "") -> HttpResponse:
+    ask, after = _delivery_filters(request), request.GET.get("after", "")
     try:
         page = delivery_page(ask, after=after, limit=SHOWN)
     except InvalidInput:
@@ -186,7 +186,7 @@ def _shown(request: HttpRequest, form: ChannelForm, *, secret: str = "") -> Http
     return answer
 
 
-def _asked(request: HttpRequest) -> DeliveryAsk:
+def _delivery_filters(request: HttpRequest) -> DeliveryAsk:
     state, channel = request.GET.get("state", ""), request.GET.get("channel", "")
     try:
         return DeliveryAsk(channel=uuid.UUID(channel) if channel else None, state=state)
@@ -201,35 +201,37 @@ def _as_it_is(row: ChannelRow) -> dict[str, Any]:
     }
 
 
-def _added(request: HttpRequest, form: ChannelForm) -> str | None:
+def _add(request: HttpRequest, form: ChannelForm) -> str | None:
     """Creates the channel. Returns its secret, empty for kinds that are not signed; None if it was refused."""
-    said = form.cleaned_data
-    where = {"kind": said["kind"], "target": said["target"].strip(), "key": said["key"].strip()}
-    wanted = ChannelSettings(name=said["name"], **where, **form.listed())
+    values = form.cleaned_data
+    where = {"kind": values["kind"], "target": values["target"].strip(), "key": values["key"].strip()}
+    channel_settings = ChannelSettings(name=values["name"], **where, **form.list_values())
     try:
-        return channels.add_channel(wanted, by=request.user.get_username(), now=timezone.now()).secret.reveal()
-    except (InvalidInput, Conflict) as wrong:
-        _told(form, wrong)
+        return channels.add_channel(
+            channel_settings, by=request.user.get_username(), now=timezone.now()
+        ).secret.reveal()
+    except (InvalidInput, Conflict) as error:
+        _add_error(form, error)
         return None
 
 
-def _changed(row: ChannelRow, form: EditForm) -> bool:
-    said = form.cleaned_data
+def _change(row: ChannelRow, form: EditForm) -> bool:
+    values = form.cleaned_data
     change = ChannelUpdate(
-        name=said["name"],
-        target=said["target"].strip() or None,
-        key=said["key"].strip() or None,
-        enabled=said["enabled"],
-        **form.listed(),
+        name=values["name"],
+        target=values["target"].strip() or None,
+        key=values["key"].strip() or None,
+        enabled=values["enabled"],
+        **form.list_values(),
     )
     try:
-        channels.change_channel(row.id, change, version=said["version"])
-    except (InvalidInput, Conflict) as wrong:
-        _told(form, wrong)
+        channels.change_channel(row.id, change, version=values["version"])
+    except (InvalidInput, Conflict) as error:
+        _add_error(form, error)
         return False
     return True
 
 
-def _told(form: ChannelForm, wrong: InvalidInput | Conflict) -> None:
-    where = wrong.where if wrong.where in form.fields else None
-    form.add_error(where, wrong.message[:1].upper() + wrong.message[1:] + ".")
+def _add_error(form: ChannelForm, error: InvalidInput | Conflict) -> None:
+    where = error.where if error.where in form.fields else None
+    form.add_error(where, error.message[:1].upper() + error.message[1:] + ".")

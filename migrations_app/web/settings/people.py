@@ -38,13 +38,13 @@ def change(request: HttpRequest) -> HttpResponse:
     try:
         if act is None:
             raise InvalidInput(_("says nothing that can be done here"), where="do")
-        said = act(request.POST, person_of(request))
-    except (InvalidInput, Conflict, PermissionDenied, NotFound) as wrong:
-        return _page(request, refused=wrong, status=404 if isinstance(wrong, NotFound) else refusal_status(wrong))
+        result = act(request.POST, person_of(request))
+    except (InvalidInput, Conflict, PermissionDenied, NotFound) as error:
+        return _page(request, refused=error, status=404 if isinstance(error, NotFound) else refusal_status(error))
     if request.POST.get("do") in SECRETS:
         # The password is shown in this response only and not stored.
-        return _page(request, password=said)
-    messages.success(request, said)
+        return _page(request, password=result)
+    messages.success(request, result)
     return redirect("people")
 
 
@@ -66,56 +66,56 @@ def _page(
     return render(request, "settings/people.html", context, status=status)
 
 
-def _account(said: QueryDict, person: Person) -> str:
-    return management.make_account(said.get("name", "").strip(), person=person)
+def _account(form: QueryDict, person: Person) -> str:
+    return management.make_account(form.get("name", "").strip(), person=person)
 
 
-def _password(said: QueryDict, person: Person) -> str:
-    return management.first_password(said.get("name", ""), person=person)
+def _password(form: QueryDict, person: Person) -> str:
+    return management.first_password(form.get("name", ""), person=person)
 
 
-def _drop_team(said: QueryDict, person: Person) -> str:
-    management.drop_team(said.get("team", ""), person=person)
+def _drop_team(form: QueryDict, person: Person) -> str:
+    management.drop_team(form.get("team", ""), person=person)
     return "The team is removed, with its roles."
 
 
-def _close(said: QueryDict, person: Person) -> str:
-    management.set_active(said.get("name", ""), active=False, person=person)
+def _close(form: QueryDict, person: Person) -> str:
+    management.set_active(form.get("name", ""), active=False, person=person)
     return _("The account is closed; its sessions and tokens have ended.")
 
 
-def _open(said: QueryDict, person: Person) -> str:
-    management.set_active(said.get("name", ""), active=True, person=person)
+def _open(form: QueryDict, person: Person) -> str:
+    management.set_active(form.get("name", ""), active=True, person=person)
     return _("The account is open again.")
 
 
-def _join(said: QueryDict, person: Person) -> str:
-    management.add_to_team(said.get("team", ""), member=said.get("name", ""), person=person)
+def _join(form: QueryDict, person: Person) -> str:
+    management.add_to_team(form.get("team", ""), member=form.get("name", ""), person=person)
     return _("The team has a member more.")
 
 
-def _leave(said: QueryDict, person: Person) -> str:
-    management.remove_from_team(said.get("team", ""), member=said.get("name", ""), person=person)
+def _leave(form: QueryDict, person: Person) -> str:
+    management.remove_from_team(form.get("team", ""), member=form.get("name", ""), person=person)
     return _("The team has a member less.")
 
 
-def _give(said: QueryDict, person: Person) -> str:
-    kind, _colon, name = said.get("to", "").partition(":")
+def _give(form: QueryDict, person: Person) -> str:
+    kind, _colon, name = form.get("to", "").partition(":")
     receiver = {"person": name} if kind == "person" else {"team": name} if kind == "team" else {}
-    management.grant_role(RoleGrant(role=said.get("role", ""), over=_id(said, "over"), **receiver), person=person)
+    management.grant_role(RoleGrant(role=form.get("role", ""), over=_id(form, "over"), **receiver), person=person)
     return _("The role is given.")
 
 
-def _take_back(said: QueryDict, person: Person) -> str:
-    grant = _id(said, "grant")
+def _take_back(form: QueryDict, person: Person) -> str:
+    grant = _id(form, "grant")
     if grant is None:
         raise NotFound("no such grant")
     management.revoke_role(grant, person=person)
     return _("The role is taken back.")
 
 
-def _id(said: QueryDict, name: str) -> uuid.UUID | None:
-    text = said.get(name, "")
+def _id(form: QueryDict, name: str) -> uuid.UUID | None:
+    text = form.get(name, "")
     try:
         return uuid.UUID(text) if text else None
     except ValueError:

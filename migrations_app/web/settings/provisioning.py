@@ -27,20 +27,20 @@ RIGHT = "change_grant"
 def provisioning(request: HttpRequest) -> HttpResponse:
     """The tokens; a POST creates one and shows its secret once."""
     refused: KarpdashError | None = None
-    made: ProvisioningSecret | None = None
+    secret: ProvisioningSecret | None = None
     if request.method == "POST":
         days = request.POST.get("days", "")
         number = int(days) if days.isdecimal() and len(days) < 5 else 0
         try:
-            made = issue_provisioning_token(request.POST.get("name", ""), days=number, person=person_of(request))
-        except (InvalidInput, Conflict) as wrong:
-            refused = wrong
+            secret = issue_provisioning_token(request.POST.get("name", ""), days=number, person=person_of(request))
+        except (InvalidInput, Conflict) as error:
+            refused = error
     context = {
         "section": "provisioning",
         "rows": provisioning_tokens(),
         "longest": LONGEST_PROVISIONING_DAYS,
         "address": request.build_absolute_uri("/scim/v2"),
-        "made": made,
+        "made": secret,
         "refused": refused,
         "said": request.POST if refused else {},
     }

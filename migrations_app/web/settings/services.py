@@ -40,12 +40,12 @@ def all_services(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             name = request.POST.get("name", "").strip()
-            made = services.make_service(name, _rules(request.POST), person=person_of(request))
-        except (*REFUSALS, NotFound) as wrong:
-            refused = wrong
+            service_id = services.make_service(name, _rules(request.POST), person=person_of(request))
+        except (*REFUSALS, NotFound) as error:
+            refused = error
         else:
             messages.success(request, _("The service account is created. It needs a token next."))
-            return redirect("service", made)
+            return redirect("service", service_id)
     context = {"section": "services", "rows": service_page(after="", limit=SHOWN).rows, "refused": refused}
     context |= _choices(request.POST if refused else None, None)
     return render(request, "settings/services.html", context, status=_status(refused))
@@ -60,12 +60,12 @@ def service(request: HttpRequest, service_id: uuid.UUID) -> HttpResponse:
     if request.method == "POST" and act is not None:
         try:
             done = act(row, request.POST, person=person_of(request))
-        except (*REFUSALS, NotFound) as wrong:
-            refused = wrong
+        except (*REFUSALS, NotFound) as error:
+            refused = error
         else:
             if isinstance(done, ServiceSecret):
                 # The secret is shown in this response only and not stored.
-                return _page(request, service_id, made=done)
+                return _page(request, service_id, secret=done)
             messages.success(request, done)
             return redirect("service", service_id)
     return _page(request, service_id, refused=refused)
@@ -86,7 +86,7 @@ def _page(
     service_id: uuid.UUID,
     *,
     refused: KarpdashError | None = None,
-    made: ServiceSecret | None = None,
+    secret: ServiceSecret | None = None,
 ) -> HttpResponse:
     row = service_of(service_id)
     context = {
@@ -96,7 +96,7 @@ def _page(
         "longest": LONGEST_SERVICE_DAYS,
         "endless": ENDLESS_SCOPES,
         "refused": refused,
-        "made": made,
+        "made": secret,
     }
     context |= _choices(request.POST if refused and request.POST.get("do") == "change" else None, row)
     return render(request, "settings/service.html", context, status=_status(refused))
@@ -108,58 +108,58 @@ def _status(refused: KarpdashError | None) -> int:
     return 404 if isinstance(refused, NotFound) else refusal_status(refused)
 
 
-def _choices(said: QueryDict | None, row: ServiceRow | None) -> dict[str, Any]:
+def _choices(form: QueryDict | None, row: ServiceRow | None) -> dict[str, Any]:
     """The values of the form: those that were refused, else those that hold, else those of a new account."""
-    groups = set(said.getlist("groups")) if said else set(map(str, row.groups)) if row else set()
-    scopes = set(said.getlist("scopes")) if said else set(row.scopes) if row else {"read"}
-    role = said.get("role", "") if said else row.role if row else "viewer"
-    everywhere = said.get("over") == "everywhere" if said else row is not None and row.everywhere
+    groups = set(form.getlist("groups")) if form else set(map(str, row.groups)) if row else set()
+    scopes = set(form.getlist("scopes")) if form else set(row.scopes) if row else {"read"}
+    role = form.get("role", "") if form else row.role if row else "viewer"
+    everywhere = form.get("over") == "everywhere" if form else row is not None and row.everywhere
     return {
         "everywhere": everywhere,
-        "roles": [(one, one == role) for one in PROGRAM_ROLES],
-        "scope_choices": [(one, one in scopes) for one in SCOPES],
+        "roles": [(option, option == role) for option in PROGRAM_ROLES],
+        "scope_choices": [(option, option in scopes) for option in SCOPES],
         "group_choices": [(str(key), name, str(key) in groups) for key, name in group_choices()],
-        "networks": said.get("networks", "") if said else "\n".join(row.networks) if row else "",
-        "purpose": said.get("purpose", "") if said else row.purpose if row else "",
-        "name": said.get("name", "") if said else "",
+        "networks": form.get("networks", "") if form else "\n".join(row.networks) if row else "",
+        "purpose": form.get("purpose", "") if form else row.purpose if row else "",
+        "name": form.get("name", "") if form else "",
     }
 
 
-def _rules(said: QueryDict) -> ServiceRules:
+def _rules(form: QueryDict) -> ServiceRules:
     """The rules of the form: without a group the role is over every cluster only where that is chosen."""
-    everywhere = said.get("over") == "everywhere"
+    everywhere = form.get("over") == "everywhere"
     return ServiceRules(
-        purpose=said.get("purpose", ""),
-        role=said.get("role", ""),  # type: ignore[arg-type]  # the use case refuses what is no role
+        purpose=form.get("purpose", ""),
+        role=form.get("role", ""),  # type: ignore[arg-type]  # the use case refuses what is no role
         everywhere=everywhere,
-        groups=() if everywhere else uuids_in(said.getlist("groups")),
-        scopes=tuple(said.getlist("scopes")),
-        networks=tuple(said.get("networks", "").replace(",", " ").split()),
+        groups=() if everywhere else uuids_in(form.getlist("groups")),
+        scopes=tuple(form.getlist("scopes")),
+        networks=tuple(form.get("networks", "").replace(",", " ").split()),
     )
 
 
-def _change(row: ServiceRow, said: QueryDict, *, person: Person) -> str:
-    version = said.get("version", "")
+def _change(row: ServiceRow, form: QueryDict, *, person: Person) -> str:
+    version = form.get("version", "")
     number = int(version) if version.isdecimal() and len(version) < 9 else 0
-    services.change_service(row.id, _rules(said), version=number, person=person)
+    services.change_service(row.id, _rules(form), version=number, person=person)
     return "The service account is changed; its tokens obey from their next request on."
 
 
-def _end(row: ServiceRow, said: QueryDict, *, person: Person) -> str:
-    if said.get("typed", "") != row.name:
+def _end(row: ServiceRow, form: QueryDict, *, person: Person) -> str:
+    if form.get("typed", "") != row.name:
         raise InvalidInput("type the name of the service account to end it", where="typed", code="name_not_typed")
     services.end_service(row.id, person=person)
     return "The service account and its tokens have ended."
 
 
-def _token(row: ServiceRow, said: QueryDict, *, person: Person) -> ServiceSecret:
-    text = said.get("days", "").strip()
+def _token(row: ServiceRow, form: QueryDict, *, person: Person) -> ServiceSecret:
+    text = form.get("days", "").strip()
     days = int(text) if text.isdecimal() and len(text) < 5 else 0
     return service_tokens.issue_service_token(
         row.id,
-        name=said.get("token_name", "")[:80],
-        scopes=said.getlist("token_scopes"),
-        days=None if said.get("endless") == "on" else days,
+        name=form.get("token_name", "")[:80],
+        scopes=form.getlist("token_scopes"),
+        days=None if form.get("endless") == "on" else days,
         person=person,
     )
 

@@ -20,18 +20,18 @@ from migrations_app.web.access import require_right
 def tokens(request: HttpRequest) -> HttpResponse:
     """The list; a POST creates a token and shows its secret once."""
     refused: InvalidInput | None = None
-    made: IssuedToken | None = None
+    token: IssuedToken | None = None
     if request.method == "POST":
         try:
-            made = _issued(request)
-        except InvalidInput as wrong:
-            refused = wrong
+            token = _issue(request)
+        except InvalidInput as error:
+            refused = error
     context = {
         "section": "tokens",
         "rows": tokens_of(int(request.user.pk or 0)),
         "scopes": SCOPES,
         "longest": LONGEST_DAYS,
-        "made": made,
+        "made": token,
         "example": _example(request),
         "refused": refused,
         "said": request.POST,
@@ -39,7 +39,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
     return render(request, "settings/tokens.html", context, status=422 if refused else 200)
 
 
-def _issued(request: HttpRequest) -> IssuedToken:
+def _issue(request: HttpRequest) -> IssuedToken:
     days = request.POST.get("days", "")
     return issue(
         request.user,  # type: ignore[arg-type]  # `require_right` needs a signed-in user

@@ -23,8 +23,8 @@ def tool(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             choose_tool(person, tool=request.POST.get("tool", "")[:20])
-        except InvalidInput as wrong:
-            refused = wrong
+        except InvalidInput as error:
+            refused = error
         else:
             if not request.POST.get("quiet"):
                 messages.success(request, _("Preferred tool saved."))

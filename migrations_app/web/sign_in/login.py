@@ -100,8 +100,8 @@ def _remember_browser(answer: HttpResponse, name: str) -> None:
 
 
 def _has_signed_in_here(request: HttpRequest, name: str) -> bool:
-    kept = request.get_signed_cookie(BROWSER, default="", salt=BROWSER, max_age=BROWSER_DAYS * 24 * 3600) or ""
-    return bool(kept) and constant_time_compare(kept, sign_in.throttled_name(None, {"username": name}))
+    cookie = request.get_signed_cookie(BROWSER, default="", salt=BROWSER, max_age=BROWSER_DAYS * 24 * 3600) or ""
+    return bool(cookie) and constant_time_compare(cookie, sign_in.throttled_name(None, {"username": name}))
 
 
 class CountedPasswordChangeForm(PasswordChangeForm):
@@ -110,8 +110,8 @@ class CountedPasswordChangeForm(PasswordChangeForm):
     end_tokens = forms.BooleanField(required=False, label=_("End my API tokens and feed links, too"))
     request: HttpRequest
 
-    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
+        super().__init__(*args, **kwargs)
         # Django's own text is a list in HTML, and help is shown as text.
         self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
 
@@ -128,17 +128,17 @@ class CountedPasswordChangeForm(PasswordChangeForm):
 
     def clean(self) -> dict[str, Any]:
         """Refuses the old password as the new one: a one-time password would otherwise stay."""
-        given = super().clean() or {}
-        if given.get("new_password1") and self.user.check_password(given["new_password1"]):
+        values = super().clean() or {}
+        if values.get("new_password1") and self.user.check_password(values["new_password1"]):
             self.add_error("new_password1", _("This is the old password: choose another."))
-        return given
+        return values
 
 
 class FirstPasswordForm(CountedPasswordChangeForm):
     """Right after the sign-in with a one-time password, which has just been given."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - Django's signature
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
+        super().__init__(*args, **kwargs)
         del self.fields["old_password"]
         self.fields["new_password1"].widget.attrs["autofocus"] = True
 
@@ -191,13 +191,13 @@ def sign_in_again(request: HttpRequest) -> HttpResponse:
         request.session.cycle_key()
         request.session[SESSION_KEY] = signed_in_again(actor())
         return redirect(next_page(request))
-    wrong = request.method == "POST"
-    if wrong:
+    failed = request.method == "POST"
+    if failed:
         refused_again(actor(), locked=bool(getattr(request, "axes_locked_out", False)))
     minutes = round(GOOD_FOR.total_seconds() / 60)
-    context = {"form": form, "next": next_page(request), "wrong": wrong, "minutes": minutes}
+    context = {"form": form, "next": next_page(request), "wrong": failed, "minutes": minutes}
     context["oidc"] = provider_of(int(request.user.pk or 0))
-    return render(request, "sign_in/again.html", context, status=422 if wrong else 200)
+    return render(request, "sign_in/again.html", context, status=422 if failed else 200)
 
 
 def _right(request: HttpRequest, password: str) -> bool:

@@ -25,10 +25,10 @@ from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, signed_in_aga
 from migrations_app.use_cases.audit.log import Actor, acting_as
 from migrations_app.web.access import OWN_SITE, actor_of, address_of, next_page, open_page, require_right
 
-KEPT = "oidc"
+STATE_KEY = "oidc"
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 """Sessions are loaded by Django's own backend, so that a closed account is signed out at once."""
-Kept = Mapping[str, Any]
+StoredState = Mapping[str, Any]
 """What the session stores until the callback: state, nonce, verifier, `next`; also `again` and `since` for step-up."""
 log = logging.getLogger(__name__)
 
@@ -43,27 +43,29 @@ def begin(request: HttpRequest) -> HttpResponse:
     """
     if request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
         return redirect("login")
-    return _sent_away(request, {"next": next_page(request)}, asking={})
+    return _redirect_to_provider(request, {"next": next_page(request)}, asking={})
 
 
 @require_right()
 @require_GET
 def begin_again(request: HttpRequest) -> HttpResponse:
     """Redirects a signed-in user for re-authentication: the provider must ask them again and report when it did."""
-    kept = {"next": next_page(request), "again": request.user.pk, "since": int(time.time())}
-    return _sent_away(request, kept, asking={"prompt": "login", "max_age": "0"})
+    stored_state = {"next": next_page(request), "again": request.user.pk, "since": int(time.time())}
+    return _redirect_to_provider(request, stored_state, asking={"prompt": "login", "max_age": "0"})
 
 
-def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -> HttpResponse:
+def _redirect_to_provider(
+    request: HttpRequest, stored_state: StoredState, *, asking: Mapping[str, str]
+) -> HttpResponse:
     """The redirect, with one-time state, nonce and PKCE challenge."""
     _refuse_off()
     try:
         client, provider = oidc.client(), oidc.provider()
-    except ReadError as wrong:
-        return _failed(request, wrong.message, kept=kept)
+    except ReadError as error:
+        return _failure(request, error.message, stored_state=stored_state)
     state, nonce, verifier = (secrets.token_urlsafe(48) for _ in range(3))
-    request.session[KEPT] = {"state": state, "nonce": nonce, "verifier": verifier, **kept}
-    asked = {
+    request.session[STATE_KEY] = {"state": state, "nonce": nonce, "verifier": verifier, **stored_state}
+    query = {
         "response_type": "code",
         "client_id": client.client_id,
         "redirect_uri": _back(request),
@@ -75,7 +77,7 @@ def _sent_away(request: HttpRequest, kept: Kept, *, asking: Mapping[str, str]) -
         **asking,
     }
     glue = "&" if "?" in provider.authorization else "?"
-    return redirect(f"{provider.authorization}{glue}{urlencode(asked)}")
+    return redirect(f"{provider.authorization}{glue}{urlencode(query)}")
 
 
 @open_page
@@ -84,48 +86,52 @@ def back(request: HttpRequest) -> HttpResponse:
     """The callback: receives the code and ends the sign-in. On any error it redirects to where the sign-in began."""
     _refuse_off()
     # Removed before the comparison, so that a repeated callback is refused.
-    kept = request.session.pop(KEPT, None)
+    stored_state = request.session.pop(STATE_KEY, None)
     state, code = request.GET.get("state", ""), request.GET.get("code", "")
-    if not isinstance(kept, dict) or not secrets.compare_digest(str(kept.get("state")).encode(), state.encode()):
-        return _failed(request, _("the answer belongs to no question of this browser"), kept={})
+    if not isinstance(stored_state, dict) or not secrets.compare_digest(
+        str(stored_state.get("state")).encode(), state.encode()
+    ):
+        return _failure(request, _("the answer belongs to no question of this browser"), stored_state={})
     # RFC 9207: a provider that names itself in its answer has to be the one that was asked.
     if request.GET.get("iss", oidc.client().issuer) != oidc.client().issuer:
-        return _failed(request, _("the answer is of another identity provider"), kept=kept)
+        return _failure(request, _("the answer is of another identity provider"), stored_state=stored_state)
     if not code or len(code) > 4096:
-        return _failed(request, _("the provider gave no code"), kept=kept)
-    ticket = oidc.OidcState(code=code, nonce=kept["nonce"], verifier=kept["verifier"], back=_back(request))
+        return _failure(request, _("the provider gave no code"), stored_state=stored_state)
+    ticket = oidc.OidcState(
+        code=code, nonce=stored_state["nonce"], verifier=stored_state["verifier"], back=_back(request)
+    )
     try:
-        end = _proven_again if "again" in kept else _signed_in
-        return end(request, ticket, kept=kept)
-    except (PermissionDenied, ReadError) as wrong:
-        return _failed(request, wrong.message, kept=kept)
+        end = _confirm_again if "again" in stored_state else _sign_in
+        return end(request, ticket, stored_state=stored_state)
+    except (PermissionDenied, ReadError) as error:
+        return _failure(request, error.message, stored_state=stored_state)
 
 
-def _signed_in(request: HttpRequest, ticket: oidc.OidcState, *, kept: Kept) -> HttpResponse:
+def _sign_in(request: HttpRequest, ticket: oidc.OidcState, *, stored_state: StoredState) -> HttpResponse:
     claims = oidc.claims_for(ticket)
     with acting_as(Actor(name="identity provider", method="system", address=address_of(request))), transaction.atomic():
         user = oidc.account_of(claims)
         login(request, user, backend=MODEL_BACKEND)
         sign_in.signed_in(user.pk, user.get_username(), address=address_of(request))
-    return redirect(kept["next"])
+    return redirect(stored_state["next"])
 
 
-def _proven_again(request: HttpRequest, ticket: oidc.OidcState, *, kept: Kept) -> HttpResponse:
+def _confirm_again(request: HttpRequest, ticket: oidc.OidcState, *, stored_state: StoredState) -> HttpResponse:
     """Marks the session as re-authenticated if the provider asked the same user again since the redirect (A44)."""
-    if request.user.pk != kept["again"]:
+    if request.user.pk != stored_state["again"]:
         raise PermissionDenied(_("somebody else is signed in by now"), code="sign_in_refused")
-    oidc.proven_since(oidc.claims_for(ticket), user_id=kept["again"], since=kept["since"])
+    oidc.proven_since(oidc.claims_for(ticket), user_id=stored_state["again"], since=stored_state["since"])
     request.session.cycle_key()
     request.session[SESSION_KEY] = signed_in_again(actor_of(request))
-    return redirect(kept["next"])
+    return redirect(stored_state["next"])
 
 
-def _failed(request: HttpRequest, why: str, *, kept: Kept) -> HttpResponse:
-    log.warning("sign-in at the identity provider refused", extra={"why": why})
-    again = "again" in kept and request.user.is_authenticated
+def _failure(request: HttpRequest, reason: str, *, stored_state: StoredState) -> HttpResponse:
+    log.warning("sign-in at the identity provider refused", extra={"why": reason})
+    again = "again" in stored_state and request.user.is_authenticated
     sign_in.refused(request.user.get_username() if again else "", address=address_of(request), locked=False)
     messages.error(request, _("The sign-in at the identity provider did not succeed. Try again, or ask your admin."))
-    return redirect(f"{reverse('sign-in-again')}?{urlencode({'next': kept['next']})}" if again else "login")
+    return redirect(f"{reverse('sign-in-again')}?{urlencode({'next': stored_state['next']})}" if again else "login")
 
 
 def _back(request: HttpRequest) -> str:

@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda one: one.name)
 def test_every_object_has_a_uid_of_its_own_and_every_owner_is_there(sample):
-    docs = sample.made(NOW)
+    docs = sample.build(NOW)
     uids = [one["metadata"]["uid"] for one in docs]
     assert len(uids) == len(set(uids))
     owners = {owner["uid"] for one in docs for owner in one["metadata"].get("ownerReferences") or ()}
@@ -25,7 +25,7 @@ def test_every_object_has_a_uid_of_its_own_and_every_owner_is_there(sample):
 
 def test_the_three_samples_begin_where_they_say():
     kinds = {
-        sample.name: {kind: sum(one["kind"] == kind for one in sample.made(NOW)) for kind in ("Machine", "NodeClaim")}
+        sample.name: {kind: sum(one["kind"] == kind for one in sample.build(NOW)) for kind in ("Machine", "NodeClaim")}
         for sample in SAMPLES
     }
     assert kinds == {

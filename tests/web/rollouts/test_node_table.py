@@ -19,7 +19,7 @@ ROLL = find("roll_nodes")
 
 
 def table(*nodes, given="", problems=None):
-    return node_table(ROLL, nodes, given=QueryDict(given), problems=problems or {})
+    return node_table(ROLL, nodes, form=QueryDict(given), problems=problems or {})
 
 
 def test_a_row_for_each_node_of_karpenter_by_its_pool():
@@ -42,7 +42,7 @@ def test_what_was_chosen_is_ticked_and_what_is_wrong_is_said():
 
 def test_no_table_without_nodes_or_questions():
     assert table(OTHER) is None
-    assert node_table(find("upgrade_crds"), (ALPHA,), given=None, problems={}) is None
+    assert node_table(find("upgrade_crds"), (ALPHA,), form=None, problems={}) is None
 
 
 def test_what_is_not_listed_is_counted():
