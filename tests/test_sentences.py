@@ -12,7 +12,7 @@ ALLOWED = {
     "migrations_app/use_cases/rollouts/proof.py: 'dry run' in told.message.lower().replace('dryrun', 'dry run')"
     ".replace('-', ' ')": SERVERS,
     "migrations_app/use_cases/rollouts/journal.py: work.row.waits_for != told": "writes only a new one",
-    "karpdash/processes/up.py: str(wrong).strip().partition('\\n')": "shows the first line of what a database says",
+    "karpdash/processes/up.py: str(error).strip().partition('\\n')": "shows the first line of what a database says",
 }
 """Each place that may, with why; one that is gone has to go from here as well."""
 

@@ -10,6 +10,7 @@ them cannot be brought up: Django finds no way, and we say why.
 """
 
 import re
+from collections.abc import Collection
 from functools import cache
 from typing import Any, Literal
 
@@ -54,9 +55,11 @@ def no_way_up() -> str:
 
 
 @register(Tags.database)
-def way_up(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
-    """For `manage.py migrate`, which otherwise names a missing node of its graph and nothing else."""
-    return [Error(words, id="karpdash.E019")] if (words := no_way_up()) else []
+def way_up(databases: Collection[str] | None = None, **_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
+    """For `manage.py migrate`, which otherwise names a missing node of its graph and nothing else. Without `databases`,
+    as when a worker starts, no database is asked.
+    """
+    return [Error(words, id="karpdash.E019")] if databases and (words := no_way_up()) else []
 
 
 def _known() -> frozenset[tuple[str, str]]:

@@ -107,6 +107,7 @@ def test_ada_operates_cleo_approves(hand, clean_apiserver):  # A28, A40, A42, T1
     expect(ada.locator(".diff-line.is-added", has_text="karpenter.sh/legacy")).to_be_visible()
     ada.get_by_role("button", name="Ask for approval").click()
     expect(ada.get_by_role("heading", name="Waiting for approval")).to_be_visible()
+    ada.goto("about:blank")  # left open, it would load itself anew just when the test does
     cleo.goto("/rollouts/waiting")
     cleo.get_by_role("link", name="Taint Provisioners and let drift replace their nodes").click()
     expect(cleo.get_by_role("navigation", name="Where you are")).to_contain_text("shop")

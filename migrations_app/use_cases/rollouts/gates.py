@@ -83,17 +83,16 @@ class _WatchedNode:
 
 def _watched(raw: msgspec.Raw | bytes) -> _WatchedNode:
     node_object = _decode_node(raw)
+    metadata = node_object.metadata
     ready = any(
         condition.type == "Ready" and condition.status == "True" for condition in node_object.status.conditions or ()
     )
-    new, deleting = node_object.metadata.label(labels.NODEPOOL) is not None, bool(node_object.metadata.deleting)
-    legacy = node_object.metadata.label(labels.PROVISIONER_NAME) is not None and not node_object.metadata.label(
-        labels.NODEPOOL
-    )
+    new, deleting = metadata.label(labels.NODEPOOL) is not None, bool(metadata.deleting)
+    legacy = metadata.label(labels.PROVISIONER_NAME) is not None and not metadata.label(labels.NODEPOOL)
     mark = NodeMark(
         name=node_object.name,
-        zone=node_object.metadata.label(ZONE) or "",
-        made_at=node_object.metadata.creation_timestamp or "",
+        zone=metadata.label(ZONE) or "",
+        made_at=metadata.creation_timestamp or "",
         legacy=legacy,
         ready=ready,
         draining=deleting,

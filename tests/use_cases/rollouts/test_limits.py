@@ -36,10 +36,10 @@ def test_what_was_sent_is_settled_before_a_wish_is_heard(server, cluster, proxy,
     with pytest.MonkeyPatch.context() as patched:
         real = journal.record_outcome
 
-        def conclude(work, attempt_id, *, told):
-            if told.outcome == "unknown":
+        def conclude(work, attempt_id, *, outcome):
+            if outcome.outcome == "unknown":
                 Rollout.objects.filter(pk=row.pk).update(wish=wish)
-            real(work, attempt_id, told=told)
+            real(work, attempt_id, outcome=outcome)
 
         patched.setattr(journal, "record_outcome", conclude)
         row = advanced(row)
@@ -53,8 +53,8 @@ def test_the_kill_switch_stops_before_the_next_request(server, cluster, complain
     with pytest.MonkeyPatch.context() as patched:
         real = journal.record_outcome
 
-        def conclude(work, attempt_id, *, told):
-            real(work, attempt_id, told=told)
+        def conclude(work, attempt_id, *, outcome):
+            real(work, attempt_id, outcome=outcome)
             KillSwitch.objects.create(on=True, why="fire")
 
         patched.setattr(journal, "record_outcome", conclude)
@@ -78,8 +78,8 @@ def test_a_freeze_is_looked_at_before_each_batch(server, cluster):  # A33
     with pytest.MonkeyPatch.context() as patched:
         real = journal.record_outcome
 
-        def conclude(work, attempt_id, *, told):
-            real(work, attempt_id, told=told)
+        def conclude(work, attempt_id, *, outcome):
+            real(work, attempt_id, outcome=outcome)
             Policy.objects.create(cluster=None, frozen=True, frozen_why="sales")
 
         patched.setattr(journal, "record_outcome", conclude)
