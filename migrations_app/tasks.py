@@ -92,7 +92,7 @@ def scan_cluster(scan_id: str) -> None:
 
 @shared_task(name="probe_cluster", ignore_result=True)
 def probe_cluster(scan_id: str) -> None:
-    """Five-second reachability check; on success the scan is enqueued for the scan workers."""
+    """Short reachability check; on success the scan is enqueued for the scan workers."""
     with bound_contextvars(scan=scan_id):
         claim = _unless_full(queue.claim_probe, scan_id)
         if claim is not None and _guarded(claim, probe_claimed, rows=queue):

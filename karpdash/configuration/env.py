@@ -82,6 +82,7 @@ class Env:
     scan_interval: int = setting(
         3600, "Seconds between two scans of a cluster; 0: only on demand.", low=0, high=604_800
     )
+    probe_seconds: int = setting(5, "Seconds in which a cluster has to answer before its scan.", low=1, high=60)
     scan_deadline: int = setting(600, "Seconds after which a scan is given up.", low=10, high=3_600)
     scan_lease: int = setting(
         60, "Seconds without a heartbeat after which another worker takes a scan over.", low=5, high=600

@@ -28,7 +28,7 @@ class Installation:
         self._url = database_url
         self.data = datadir.prepare(folder / "d")
         settings = {"data_dir": str(self.data), "broker_url": broker_url, "scan_interval": "0", "allow_loopback": "1"}
-        settings |= {"scan_lease": str(LEASE), "sweep_interval": str(SWEEP), "worker_slots": "1"}
+        settings |= {"scan_lease": str(LEASE), "sweep_interval": str(SWEEP), "worker_slots": "1", "probe_seconds": "30"}
         settings |= {"database_url": database_url or f"sqlite:///{self.data}/karpdash.sqlite3"}
         self.env = bare_environment(**settings) | {"PYTHONPATH": str(ROOT)}
         self.children: list[Child] = []

@@ -21,6 +21,7 @@ ANSWERS = 8
 """How many answers each web process gives beside the other before one of them goes."""
 CAME_TO = "SELECT state, count(*) FROM migrations_app_scan GROUP BY state"
 UNDER_WAY = "SELECT count(*) FROM migrations_app_scan WHERE state IN ('queued', 'running')"
+FAILED = "SELECT id, error_code, error_detail, attempts FROM migrations_app_scan WHERE state <> 'done'"
 DOUBLED = (
     "SELECT count(*), count(DISTINCT snapshot_id) FROM migrations_app_scan WHERE state = 'done'",
     "SELECT count(*), count(DISTINCT id) FROM migrations_app_snapshot",
@@ -101,7 +102,8 @@ class Play:
         try:
             eventually(is_so, what=what, seconds=PATIENCE)
         except TimeoutError as late:
-            raise AssertionError(f"{late}: {self.load.wrong[:3]}\n{self.site.said()}") from None
+            scans = self.site.rows(FAILED)
+            raise AssertionError(f"{late}: {self.load.wrong[:3]}; scans: {scans}\n{self.site.said()}") from None
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class Site:
         self.settings = {
             "data_dir": str(data), "broker_url": self.broker_url, "allow_loopback": "1", "scan_interval": "0",
             "database_url": self.database_url or f"sqlite:///{data}/karpdash.sqlite3", "sweep_interval": "5",
-            "worker_slots": "4", "gate_poll": "0", "settle_seconds": "0", "cancel_seconds": "0",
+            "worker_slots": "4", "probe_seconds": "60", "gate_poll": "0", "settle_seconds": "0", "cancel_seconds": "0",
         }  # fmt: skip
 
     def environment(self, release: Release) -> dict[str, str]:

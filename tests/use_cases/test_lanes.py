@@ -189,9 +189,9 @@ def test_a_cluster_that_answers_goes_on_to_its_scan(sent):
 
 
 @database
-def test_a_cluster_that_hangs_costs_five_seconds_and_no_scan(sent, monkeypatch):  # R11, R20
-    short = dataclasses.replace(probe.SHORT, connect_seconds=0.5, read_seconds=0.5, call_seconds=0.5, scan_seconds=0.5)
-    monkeypatch.setattr(probe, "SHORT", short)
+def test_a_cluster_that_hangs_costs_five_seconds_and_no_scan(sent, settings):  # R11, R20
+    assert (settings.ENV.probe_seconds, probe.probe_limits().scan_seconds) == (5, 5.0)
+    settings.ENV = dataclasses.replace(settings.ENV, probe_seconds=0.5)
     with EvilServer(lambda _request, wire: wire.hang()) as server:
         scan = schedule.request_scan(registered(server.url)).scan_id
         began = time.monotonic()
@@ -199,7 +199,6 @@ def test_a_cluster_that_hangs_costs_five_seconds_and_no_scan(sent, monkeypatch):
         took = time.monotonic() - began
     row = Scan.objects.select_related("cluster").get(pk=scan)
     assert (row.state, row.error_code, row.cluster.failures, sent, took < AT_ONCE) == ("failed", "timeout", 1, [], True)
-    assert (probe.SHORT.scan_seconds, probe.SECONDS) == (0.5, 5.0)
 
 
 @database

@@ -21,7 +21,7 @@ from migrations_app.use_cases.clusters.registration import found_cluster
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
 from migrations_app.use_cases.runtime.connections import FIELD, connect_writer, keys, network_policy
-from migrations_app.use_cases.scans.probe import SHORT
+from migrations_app.use_cases.scans.probe import probe_limits
 
 SameCluster = Literal["same", "other", "unknown"]
 OTHER = "it leads to another cluster: the namespace kube-system there is not the one that was known; register it anew"
@@ -92,7 +92,7 @@ def _compared(cluster: Cluster, connection: Connection) -> SameCluster:
 def _uid_behind(connection: Connection) -> str:
     """The uid of the namespace kube-system there; empty if it cannot be read."""
     try:
-        with closing(open_writer(connection, reach=network_policy(), limits=SHORT)) as writer:
+        with closing(open_writer(connection, reach=network_policy(), limits=probe_limits())) as writer:
             return writer.identity().kube_system_uid
     except ReadError:
         return ""
@@ -107,7 +107,7 @@ def _known_uids(cluster: Cluster) -> set[str]:
     if row is not None:
         uids.add(msgspec.json.decode(bytes(row.plan), type=Plan).identity.kube_system_uid)
     try:
-        with connect_writer(cluster, within=SHORT) as writer:
+        with connect_writer(cluster, within=probe_limits()) as writer:
             uids.add(writer.identity().kube_system_uid)
     except (ReadError, InvalidInput, InvalidSetting):
         pass

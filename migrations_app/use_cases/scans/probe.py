@@ -1,4 +1,6 @@
-"""Five-second reachability check before a scan, so that an unresponsive cluster does not occupy a scan worker."""
+"""Short reachability check before a scan, so that an unresponsive cluster does not occupy a scan worker."""
+
+from django.conf import settings
 
 from migrations_app.clients.kubernetes.limits import ClientLimits
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
@@ -7,15 +9,20 @@ from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans import queue, store
 from migrations_app.use_cases.scans.queue import ScanClaim
 
-SECONDS = 5.0
-SHORT = ClientLimits(connect_seconds=SECONDS, read_seconds=SECONDS, call_seconds=SECONDS, scan_seconds=SECONDS, tries=2)
+
+def probe_limits() -> ClientLimits:
+    """KARPDASH_PROBE_SECONDS for each part and for the whole, and one retry."""
+    seconds = float(settings.ENV.probe_seconds)
+    return ClientLimits(
+        connect_seconds=seconds, read_seconds=seconds, call_seconds=seconds, scan_seconds=seconds, tries=2
+    )
 
 
 def probe_claimed(claim: ScanClaim) -> bool:
     """True when the cluster answered and its scan was passed on; False when the scan was ended with the error."""
     cluster = Cluster.objects.get(pk=claim.cluster_id)
     try:
-        with connect(cluster, within=SHORT) as api:
+        with connect(cluster, within=probe_limits()) as api:
             api.get("/version")
     except (ReadError, InvalidInput, InvalidSetting) as reason:
         store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message)
