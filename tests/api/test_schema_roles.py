@@ -18,6 +18,7 @@ from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tokens import SCOPES
 from tests.access.stage import ROLES, SUBJECTS, Stage, set_up
 
+pytestmark = pytest.mark.one_database
 # What a role may not is refused before anything is looked at, so these three say nothing here.
 EXCLUDED = [missing_required_header, negative_data_rejection, positive_data_acceptance]
 THINGS = {

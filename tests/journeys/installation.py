@@ -30,7 +30,8 @@ class Installation:
         settings = {"data_dir": str(self.data), "broker_url": broker_url, "scan_interval": "0", "allow_loopback": "1"}
         settings |= {"scan_lease": str(LEASE), "sweep_interval": str(SWEEP), "worker_slots": "1", "probe_seconds": "30"}
         settings |= {"database_url": database_url or f"sqlite:///{self.data}/karpdash.sqlite3"}
-        self.env = bare_environment(**settings) | {"PYTHONPATH": str(ROOT)}
+        # As `karpdash worker` sets it: Celery would run Django's checks, which load every page, and ignore the result.
+        self.env = bare_environment(**settings) | {"PYTHONPATH": str(ROOT), "CELERY_SKIP_CHECKS": "1"}
         self.children: list[Child] = []
         file = self.data / "karpdash.sqlite3"
         if not database_url:

@@ -1,7 +1,7 @@
 """Runs the tests that touch the database once more, on PostgreSQL: `python -m tests.servers.on_postgres [pytest args]`.
 
 SQLite takes one writer at a time and hides lost updates; PostgreSQL shows them. Tests of these folders that use no
-database, or one of their own, have said everything in the first run and are left out.
+database, or one of their own, are left out, because the first run covers them; so are those marked `one_database`.
 Browsers stay out: the threads that serve them keep their connections, and a database in use cannot be dropped.
 """
 
@@ -28,7 +28,12 @@ def folders() -> list[str]:
 
 
 def uses_database(item: pytest.Item) -> bool:
-    """Whether the test uses the database of the run: without one of these, pytest-django refuses every query."""
+    """Whether the test uses the database of the run and is to be repeated on the other one.
+
+    Without one of these marks or fixtures, pytest-django refuses every query.
+    """
+    if item.get_closest_marker("one_database"):
+        return False
     if any(item.get_closest_marker(name) for name in MARKS):
         return True
     return not FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))

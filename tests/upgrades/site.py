@@ -60,7 +60,8 @@ class Site:
         }  # fmt: skip
 
     def environment(self, release: Release) -> dict[str, str]:
-        python = {"PYTHONPATH": release.path, "PYTHONDONTWRITEBYTECODE": ""}  # compiled once, not by each process
+        # Compiled once, not by each process; without Django's checks, as `karpdash worker` and `karpdash up` have it.
+        python = {"PYTHONPATH": release.path, "PYTHONDONTWRITEBYTECODE": "", "CELERY_SKIP_CHECKS": "1"}
         return bare_environment(**self.settings) | python | {"DJANGO_SETTINGS_MODULE": "karpdash.settings"}
 
     def schema(self, release: Release) -> None:
