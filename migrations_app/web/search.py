@@ -1,4 +1,4 @@
-"""Search over everything, as a page and for the command palette: clusters, checks, actions, pages and words."""
+"""Search over clusters, checks, actions, pages and glossary words, as a page and for the command palette."""
 
 from dataclasses import dataclass
 
@@ -58,7 +58,7 @@ class Hit:
 @require_right()
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """What matches the words; without words the pages. The palette asks for the list alone."""
+    """The matches of the query; without a query the pages. The palette requests the list alone."""
     q = request.GET.get("q", "").strip()[:100]
     results = {
         "Clusters": _clusters(q) if q else (),

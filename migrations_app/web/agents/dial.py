@@ -1,4 +1,6 @@
-"""Where agents dial in. The token of the agent is the only way in: no session, no cookie, no right of a person."""
+"""The endpoints that agents connect to. They accept only the agent's token: no session, no cookie, no right of a
+person.
+"""
 
 from collections.abc import Callable
 
@@ -17,11 +19,11 @@ STATUSES: tuple[tuple[type[KarpdashError], int], ...] = ((InvalidInput, 400), (C
 
 
 def _receiver(name: str) -> Dial:
-    """The view for messages of that name."""
+    """Returns the view for messages of that name."""
     serve = MESSAGES[name]
 
     def receive(request: HttpRequest) -> HttpResponse:
-        """401 for a token that is unknown or revoked; refusals have the code of the error."""
+        """Answers 401 for a token that is unknown or revoked; other refusals have the code of the error."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_MESSAGE:
             return _refused(413, "agent_message", words="the message is larger than any of an agent")
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")

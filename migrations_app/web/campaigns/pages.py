@@ -1,4 +1,6 @@
-"""The list of campaigns, the form of a new one, the board of one with its live part, the calendar and the receipt."""
+"""The pages of campaigns: the list, the form for a new one, the board with its live part, the calendar and the
+receipt.
+"""
 
 import hashlib
 import uuid
@@ -61,7 +63,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, status: int = 200) -> HttpResponse:
-    """The form; with `refused`, what was said and why it is refused."""
+    """The form for a new campaign; with `refused`, the submitted values and why they were refused."""
     plain = Recipe(selection=Selection())
     context = {
         "section": "rollouts",
@@ -93,7 +95,7 @@ def campaign(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 def page_of_campaign(
     request: HttpRequest, campaign_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
-    """The page. With `refused`, the refusal is shown above the current state (R33)."""
+    """The page of a campaign. With `refused`, the refusal is shown above the current state (R33)."""
     board = _board(request, campaign_id)
     person = over_every(person_of(request), board.clusters)
     forms = presenter.campaign_forms(board, person)
@@ -148,7 +150,7 @@ def receipt(_request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_right()
 @require_safe
 def calendar(request: HttpRequest) -> HttpResponse:
-    """When campaigns that did not end may begin something, for the next two weeks."""
+    """The change windows of the next two weeks of all campaigns that have not ended."""
     now = timezone.now()
     lines = [(row, window_days(recipe.windows, now=now)) for row, recipe in windows_of_campaigns()]
     days = window_days((), now=now)

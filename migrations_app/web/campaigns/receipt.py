@@ -8,7 +8,7 @@ from migrations_app.web.rollouts.receipt import escaped
 
 
 def campaign_receipt(board: CampaignBoard, members: tuple[MemberRow, ...]) -> str:
-    """What was done on which cluster, by whom and when; untrusted text is escaped."""
+    """Returns what was done on each cluster, by whom and when; untrusted text is escaped."""
     facts = "\n".join(f"| {word} | {escaped(value)} |" for word, value in _facts(board))
     waves = "\n".join(
         f"| {one.number} | {one.total} | {_utc(one.opened_at)} | {escaped(one.agreed_by)} | {one.stops} |"

@@ -1,4 +1,4 @@
-"""The form of a new campaign: words of people read as a recipe."""
+"""Parses the form of a new campaign into a request."""
 
 from django.http import QueryDict
 
@@ -15,7 +15,7 @@ CHOSEN = ((UPGRADE_CRDS, "source"), ("convert_and_apply", "node_role"))
 
 
 def request_of(form: QueryDict) -> CampaignRequest:
-    """The request in the form. Raises InvalidInput that names the field."""
+    """Returns the request in the form. Raises InvalidInput that names the field."""
     return CampaignRequest(
         name=form.get("name", ""),
         selection=Selection(
@@ -51,12 +51,12 @@ def request_of(form: QueryDict) -> CampaignRequest:
 
 
 def _parameters(form: QueryDict) -> dict[str, dict[str, str]]:
-    """What the author chose for actions; an empty field chooses nothing."""
+    """Returns the action parameters that the author chose; an empty field chooses nothing."""
     return {action: {name: text} for action, name in CHOSEN if (text := form.get(name, "").strip())}
 
 
 def sizes_text(waves: tuple[int, ...]) -> str:
-    """The sizes as they are written in the form: `1, 5, rest`."""
+    """Returns the wave sizes as the form shows them: `1, 5, rest`."""
     return ", ".join("rest" if size == REST else str(size) for size in waves)
 
 

@@ -37,7 +37,9 @@ _FIELDS = {"region": "eks_region"}
 
 @dataclass(frozen=True, slots=True)
 class AccessAttempt:
-    """The result of a test. `refused` says why the input could not be used; `note` is an additional remark."""
+    """The result of a connection test. `refused` says why the input could not be used; `note` is an additional
+    remark.
+    """
 
     result: ConnectionTest | None = None
     refused: str = ""
@@ -75,7 +77,7 @@ def new_draft(request: HttpRequest, start: EksForm) -> AccessDraft | None:
 
 
 def explain(form: forms.Form, refused: KarpdashError) -> None:
-    """Adds the error to the field of the second step that it concerns."""
+    """Adds the error to the field of the second step that it is about."""
     known = {"name", "environment", "target", "role_arn"}
     if refused.code == "name_taken":
         form.add_error("name", refused.message)
@@ -255,7 +257,7 @@ AGENT_REFUSALS = {
 
 
 def agent_page(request: HttpRequest, cluster_id: uuid.UUID, *, secret: AgentSecret | None = None) -> HttpResponse:
-    """The page of the agent, with the token if it was made just now."""
+    """The page of the agent, with the token if it was created by this request."""
     context = about(request, cluster_id, tab="cluster")
     agent = agent_detail(cluster_id, now=timezone.now())
     here = request.build_absolute_uri("/").rstrip("/")

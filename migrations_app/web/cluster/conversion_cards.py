@@ -166,7 +166,7 @@ def _plain(text: str) -> ChangedText:
 
 
 def _compared(old: str, new: str) -> tuple[ChangedText, ChangedText]:
-    """Both lines split into common start, change and common end; not split if they have little in common."""
+    """Splits both lines into common start, changed middle and common end; lines with little in common are not split."""
     words, others = _WORDS.findall(old), _WORDS.findall(new)
     start = _common_words(words, others)
     end = _common_words(words[start:][::-1], others[start:][::-1])
@@ -177,7 +177,7 @@ def _compared(old: str, new: str) -> tuple[ChangedText, ChangedText]:
 
 
 def _common_words(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many words both start with."""
+    """Returns with how many equal words both lines start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
@@ -187,7 +187,7 @@ def _cut(words: Sequence[str], start: int, *, end: int) -> ChangedText:
 
 
 def _free_id(item: Item, ids: set[str]) -> str:
-    """`provisioner-default`, followed by a number if that id is already taken."""
+    """Returns an id such as `provisioner-default`, with a number behind it if that id is already taken."""
     slug = _NOT_IN_IDS.sub("-", f"{item.kind}-{item.name}").strip("-").lower()[:80] or "object"
     name, number = slug, 1
     while name in ids:

@@ -1,4 +1,4 @@
-"""Changes to one cluster: scan it, edit it, remove it, label it."""
+"""Form views that change one cluster: scan it, edit it, remove it, label it."""
 
 import uuid
 
@@ -24,7 +24,7 @@ from migrations_app.web.forms import ChangeForm, RemoveForm
 @require_right("add_scan")
 @require_POST
 def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Enqueues a scan unless one is already active; with a `check` in the form, of what that check reads."""
+    """Enqueues a scan unless one is already active; with a `check` in the form, only of what that check reads."""
     check = request.POST.get("check", "")
     try:
         # A page may be older than this release, which does not ask that check any more: then all is read.

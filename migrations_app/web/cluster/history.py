@@ -22,7 +22,7 @@ WIDE, HIGH = 600, 60
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """A snapshot and the previous one of the same cluster; `same` if their contents are equal."""
+    """A snapshot and the previous snapshot of the same cluster; `same` if their contents are equal."""
 
     row: SnapshotRow
     before: uuid.UUID | None
@@ -89,7 +89,7 @@ def _line(new: SnapshotRow, old: SnapshotRow) -> HistoryLine:
 
 
 def spark(trend: Sequence[tuple[datetime, int | None]]) -> Spark | None:
-    """The sparkline of legacy objects; None if fewer than two scans counted them, or there never were any."""
+    """Returns the sparkline of legacy objects; None if fewer than two scans counted them, or all counts are 0."""
     known = [(moment, count) for moment, count in trend if count is not None]
     highest = max((count for _, count in known), default=0)
     if len(known) < 2 or not highest:

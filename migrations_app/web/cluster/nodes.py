@@ -17,7 +17,7 @@ THINNEST = 6
 
 @dataclass(frozen=True, slots=True)
 class OwnerSegment:
-    """One owner in the bar; `x` and `width` are thousandths of it."""
+    """One owner in the bar; `x` and `width` are in thousandths of the bar."""
 
     owner: str
     count: int
@@ -44,7 +44,7 @@ class NodePage(NamedTuple):
 
 
 def segments(counts: NodeCounts) -> tuple[OwnerSegment, ...]:
-    """The owners that have nodes; their widths add up to the bar."""
+    """Returns the owners that have nodes; their widths add up to the width of the bar."""
     present = [(owner, counts.by_owner.get(owner, 0)) for owner in OWNERS if counts.by_owner.get(owner, 0)]
     total = sum(count for _, count in present)
     widths = _widths([count for _, count in present], total)
@@ -81,7 +81,7 @@ def node_filters(query: QueryDict) -> NodeAsk:
 
 
 def page_of(nodes: Sequence[OwnedNode], ask: NodeAsk) -> NodePage:
-    """One page of the matching nodes; a page beyond the end gives the last one."""
+    """Returns one page of the matching nodes; a page number beyond the end gives the last page."""
     owned_nodes = sorted((node for node in nodes if _fits(node, ask)), key=lambda node: natural(node.name))
     last_page = max(1, -(-len(owned_nodes) // PAGE))
     number = min(max(1, ask.page), last_page)

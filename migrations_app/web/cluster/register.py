@@ -34,9 +34,10 @@ DEFAULT_WAY = "eks"
 @require_right("add_cluster")
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The form. A POST makes an external id, tests the connection or registers the cluster, depending on the button.
+    """The form. A POST creates an external id, tests the connection or registers the cluster, depending on the
+    button.
 
-    Enter in a field presses the form's first button, that of the external id, whatever way was chosen.
+    Enter in a field presses the form's first button, the one that creates an external id, whatever source was chosen.
     """
     if request.method == "POST" and request.POST.get("do") == "draft" and request.POST.get("way") == "eks":
         return _draft(request)
@@ -117,7 +118,7 @@ def _try(form: RegisterForm) -> AccessAttempt:
 
 
 def _with_agent(request: HttpRequest, form: RegisterForm) -> AgentSecret | None:
-    """Registers a cluster that an agent is to be installed in; None if it was refused, with the error in the form."""
+    """Registers a cluster in which an agent is to be installed; None if it was refused, with the error in the form."""
     try:
         return register_agent(_details(request, form))
     except connection.REFUSALS as refused:
@@ -155,7 +156,7 @@ def _store(form: RegisterForm, details: Details) -> uuid.UUID:
 
 
 def explain(form: RegisterForm, refused: KarpdashError) -> None:
-    """Adds the error to the field that it concerns."""
+    """Adds the error to the field that it is about."""
     if form.cleaned_data["way"] in ("eks", "agent"):
         connection.explain(form, refused)
         return
@@ -169,10 +170,10 @@ def explain(form: RegisterForm, refused: KarpdashError) -> None:
 
 
 def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False, only_check: str = "") -> bool:
-    """Enqueues a scan and wakes a worker after the commit. False if one was already active.
+    """Enqueues a scan after the commit. Returns False if one was already active.
 
-    With `only_check` only what that check reads is read, while it is open. Raises Conflict while the disk is full,
-    unless the scan `waits` for space.
+    With `only_check` the scan reads only what that check reads, while the check is open. Raises Conflict while the disk
+    is full, unless the scan `waits` for space.
     """
     scan = request_scan(cluster_id, by=by, waits=waits, only_check=only_check)
     transaction.on_commit(partial(wake, scan.scan_id))

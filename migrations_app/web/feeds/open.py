@@ -1,4 +1,4 @@
-"""The addresses of feeds. Whoever has the secret reads; nobody signs in, and nothing can be changed."""
+"""The public URLs of feeds. The secret in the URL gives read access without a sign-in; nothing can be changed."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -68,7 +68,7 @@ def _name(opened: OpenedFeed, *, now: datetime) -> str:
 
 
 class Render(Protocol):
-    """Writes a feed: its body and media type. `address` makes the whole address of a path."""
+    """Writes a feed: its body and media type. `address` makes the full URL of a path."""
 
     def __call__(
         self, opened: OpenedFeed, /, *, address: Callable[[str], str], now: datetime
@@ -87,7 +87,9 @@ FILES_OF = {kind: tuple(name for name, row in FILES.items() if row[0] == kind) f
 
 @require_safe
 def _feed(request: HttpRequest, *, secret: str, name: str) -> HttpResponse:
-    """The feed. 404 for a secret that is unknown, revoked, of another kind, or whose owner no longer sees the thing."""
+    """Returns the feed. 404 for a secret that is unknown, revoked, of another kind, or whose owner no longer sees the
+    object.
+    """
     if name not in FILES:
         raise Http404
     kind, render = FILES[name]

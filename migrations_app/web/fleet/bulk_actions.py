@@ -146,6 +146,6 @@ def chosen_clusters(request: HttpRequest) -> tuple[uuid.UUID, ...]:
 
 
 def back_to_fleet(request: HttpRequest) -> HttpResponse:
-    """To the page that sent the form, with its filters."""
+    """Redirects to the fleet page that sent the form, with its filters."""
     query = fleet_query(request)
     return HttpResponseRedirect(reverse("fleet") + (f"?{query}" if query else ""))

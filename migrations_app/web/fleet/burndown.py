@@ -1,4 +1,4 @@
-"""The page of progress: both halves of the way in numbers, as a chart rendered by the server, as a table, as CSV."""
+"""The progress page: both conversions as numbers, as a chart drawn by the server, as a table and as CSV."""
 
 import csv
 import io
@@ -103,9 +103,9 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_safe
 def line(request: HttpRequest) -> HttpResponse:
-    """How far these clusters are and when they are through, in one line, which the fleet's page loads into itself.
+    """The progress and the projected end of these clusters in one line, which the fleet page loads separately.
 
-    It is no part of that page, which would wait for the days of every cluster.
+    Computing it reads the days of every cluster, and the fleet page does not wait for that.
     """
     summary = told_of(burndown(_filters_of(request), now=timezone.now()))
     context = {"told": summary, "way": summary.way.done, "end": summary.way.end, "query": request.GET.urlencode()}
@@ -124,7 +124,7 @@ def picture(request: HttpRequest) -> HttpResponse:
 
 
 def _fall_lines(chart: ProgressChart | None) -> dict[str, Any]:
-    """The lines of the picture that say why the progress fell, and how much higher they make it."""
+    """Returns the lines of the picture that say why the progress fell, and by how much they make the picture higher."""
     falls = chart.falls if chart else ()
     lines = [shorten(f"{fall.number}: {fall.word}", FALL_LINE, placeholder=" …") for fall in falls[:FALLS_TOLD]]
     more = len(falls) - len(lines)
@@ -140,7 +140,7 @@ def _fall_lines(chart: ProgressChart | None) -> dict[str, Any]:
 @require_right()
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
-    """The table as CSV: one line a day, the oldest first; an unknown number is empty."""
+    """The table as CSV: one line for each day, the oldest first; an unknown number is empty."""
     now, ask = timezone.now(), _filters_of(request)
     answer = HttpResponse(as_csv(days_of(burndown(ask, now=now))), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="progress-{now:%Y-%m-%d}.csv"'
@@ -148,8 +148,8 @@ def export(request: HttpRequest) -> HttpResponse:
 
 
 def as_csv(days: Sequence[ProgressDay]) -> str:
-    """The days as CSV. `bound` says whether the percents are exact, or at most because something was never read;
-    `fell because` is empty on days on which no percent is lower than the day before.
+    """Returns the days as CSV. `bound` says whether the percents are exact, or an upper bound because something was
+    never read; `fell because` is empty on days on which no percent is lower than the day before.
     """
     out = io.StringIO()
     writer = csv.writer(out)
@@ -178,7 +178,7 @@ def _filters_of(request: HttpRequest) -> BurndownAsk:
 
 
 def _chart_context(ask: BurndownAsk, progress: Burndown, *, now: datetime) -> dict[str, Any]:
-    """What the page and the picture show of the curves."""
+    """Returns the template context of the curves, for the page and the picture."""
     days, ends = days_of(progress), ends_of(progress)
     first = days[0].day if days else now.date()
     rollouts = rollouts_between(ask, first=max(first, now.date() - timedelta(days=DAYS)))
@@ -211,7 +211,7 @@ def _group(progress: Burndown, *, key: object, name: str) -> GroupProgress:
 
 
 def _hover(days: Sequence[ProgressDay]) -> list[str]:
-    """What the chart says of each day that it draws."""
+    """Returns the text that the chart shows for each day that it draws."""
     known = [day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())]
     return [_day_words(day) for day in known]
 

@@ -25,7 +25,7 @@ HEADINGS = (
 
 
 def as_csv(rows: Iterable[ShownRow]) -> str:
-    """One line a cluster; an unknown number is empty."""
+    """Returns one line for each cluster; an unknown number is empty."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(HEADINGS)

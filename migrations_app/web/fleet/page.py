@@ -92,7 +92,7 @@ class ClusterSection:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An active filter, with the values of `label` and `check` in the link that removes it."""
+    """An active filter; `label` and `check` are the values that remain in the link that removes it."""
 
     word: str
     label: str
@@ -128,7 +128,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
 
 
 def _progress_query(ask: FleetAsk) -> str | None:
-    """The query of the progress of the same clusters; None where its page cannot tell them apart."""
+    """Returns the query of the progress page for the same clusters; None if that page has no such filter."""
     labels = [*ask.labels, *([f"{ENVIRONMENT}:{ask.environment}"] if ask.environment else [])]
     expressible = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
     if ask.q or ask.check or ask.environment == SAMPLES or not expressible:
@@ -140,7 +140,9 @@ def _progress_query(ask: FleetAsk) -> str | None:
 def _failing(
     ask: FleetAsk, cause_list: Sequence[Cause], *, held: Held, now: datetime
 ) -> tuple[tuple[str, str, int], ...]:
-    """The checks that block, each with its words and the clusters that the filter leaves; one check can be chosen."""
+    """Returns the checks that block, each with its title and the number of filtered clusters; one check can be
+    chosen.
+    """
     if (ask.check and ask.hop != BLOCKS) or "blocked" not in ((ask.bucket,) if ask.bucket else ask.buckets or BUCKETS):
         return ()
     candidates = causes(replace(ask, check="", hop=""), held=held, now=now) if ask.check else cause_list
@@ -158,7 +160,7 @@ def _shown_rows(
 
 
 def _list(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
-    """Template context of the list, its tabs, and the line of progress above it."""
+    """Returns the template context of the list, its tabs, and the line of progress above it."""
     counts = page.totals.buckets
     return {
         "status_tabs": tabs_of(counts, chosen=(ask.bucket,) if ask.bucket else ask.buckets),
@@ -174,7 +176,7 @@ def _list(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict
 
 @require_right()
 def shared_causes(request: HttpRequest) -> HttpResponse:
-    """The causes that block clusters, those of most clusters first: what to fix once."""
+    """The causes that block clusters, those of most clusters first, so that each is fixed once."""
     ask, now = fleet_filters(request.GET), timezone.now()
     cause_list = causes(ask, held=held_everywhere(now), now=now)
     context = {
@@ -189,12 +191,12 @@ def shared_causes(request: HttpRequest) -> HttpResponse:
 
 @require_right()
 def export(request: HttpRequest) -> HttpResponse:
-    """The clusters that the filters leave, as CSV in the order of the page."""
+    """The filtered clusters as CSV in the order of the page."""
     return csv_answer(fleet_filters(request.GET))
 
 
 def csv_answer(ask: FleetAsk, *, only: frozenset[uuid.UUID] | None = None) -> HttpResponse:
-    """The clusters that match, as CSV; with `only` no others than these."""
+    """Returns the matching clusters as CSV; with `only`, no clusters but these."""
     now = timezone.now()
     rows: list[FleetRow] = []
     page = fleet_page(replace(ask, cursor=""), now=now, limit=EXPORTED)
@@ -233,7 +235,7 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
 
 
 def ignored(query: QueryDict, ask: FleetAsk) -> tuple[str, ...]:
-    """The filters of an address that say nothing, so that nobody takes the whole fleet for the part that they name."""
+    """Returns the filters of the URL that have no effect, so that the page can say that they do not narrow the list."""
     read = {
         "bucket": ask.bucket,
         "tab": ask.buckets,
@@ -273,7 +275,9 @@ def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
 
 
 def _choices(ask: FleetAsk, *, now: datetime) -> dict[str, Any]:
-    """Template context of the filters and groupings with the clusters of each choice, and which are active."""
+    """Returns the template context of filters and groupings with the number of clusters of each, and which are
+    active.
+    """
     facets = fleet_facets(ask, now=now)
     by_label = ask.by if ask.by != GROUP else ""
     return {

@@ -1,4 +1,4 @@
-"""The page of one journey with its live part, the upgrade of a cluster, and the list of all journeys."""
+"""The pages of one journey with its live part, of a cluster's open journey, and of all journeys."""
 
 import hashlib
 import uuid
@@ -52,7 +52,7 @@ def journeys(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_safe
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The cluster's open journey; where there is none, the form that plans one."""
+    """The cluster's open journey; if there is none, the form that plans one."""
     open_one = current_journey(cluster_id)
     if open_one is not None:
         return redirect("journey", open_one.id)
@@ -62,7 +62,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def planning_page(
     request: HttpRequest, cluster_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
-    """The form that plans the next upgrade, and the earlier ones of the cluster."""
+    """The form that plans the next upgrade, and the earlier journeys of the cluster."""
     context = about(request, cluster_id, tab="cluster-rollouts")
     context |= {
         "page": _page(request, JourneyAsk(cluster=cluster_id)),

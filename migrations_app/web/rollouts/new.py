@@ -1,4 +1,6 @@
-"""The page to create a rollout: an action's parameters as form fields, with objects of the newest snapshot."""
+"""The page to create a rollout: an action's parameters as form fields, with objects of the newest snapshot as
+choices.
+"""
 
 import uuid
 from collections import Counter
@@ -73,9 +75,10 @@ def choices(
     problems: Mapping[str, str],
     limits: Mapping[str, int] | None = None,
 ) -> tuple[Choice, ...]:
-    """The form fields of the action, without nodes where some are known: they have a table.
+    """Returns the form fields of the action; parameters for nodes are left out if nodes are known, as they have a
+    table.
 
-    `given` is the submitted form or an earlier choice; None for a new form.
+    `form` is the submitted form or an earlier choice; None for a new form.
     """
     parameters = (parameter for parameter in action.parameters if not (parameter.of == NODES and known.get(NODES)))
     fields = (
@@ -88,7 +91,7 @@ def choices(
 
 
 def earlier_choices(rollout_id: uuid.UUID | None, *, cluster_id: uuid.UUID, action: str) -> QueryDict | None:
-    """The parameters of a rollout of that cluster and action as a form; None where there is none."""
+    """Returns the parameters of an earlier rollout of that cluster and action as a form; None if there is none."""
     if rollout_id is None:
         return None
     try:
@@ -106,7 +109,7 @@ def earlier_choices(rollout_id: uuid.UUID | None, *, cluster_id: uuid.UUID, acti
 
 
 def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[str, tuple[Option, ...]]:
-    """The objects to choose from, by part of the inventory; empty for a cluster that was never scanned."""
+    """Returns the objects to choose from, by data source; empty for a cluster that was never scanned."""
     if snapshot_id is None:
         return {}
     nodes = nodes_of(snapshot_id)
@@ -123,7 +126,9 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
 
 
 def read_choices(action: Action, form: QueryDict) -> dict[str, Any]:
-    """The submitted values in the types that the action expects. The use case decides whether they are valid."""
+    """Returns the submitted values in the types that the action expects. The use case decides whether they are
+    valid.
+    """
     values: dict[str, Any] = {}
     for parameter in action.parameters:
         value = _value(parameter, form)
@@ -177,7 +182,9 @@ def _kind(parameter: Parameter, has_options: bool) -> Kind:
 
 
 def _of_part(sizes: Mapping[tuple[str, str], int], part: str) -> dict[str, int]:
-    """Nodes by the name of their pool; a Provisioner and a NodePool of one name have nodes of their own."""
+    """Returns the number of nodes by the name of their pool; a Provisioner and a NodePool of one name are counted
+    apart.
+    """
     return {name: count for (owner, name), count in sizes.items() if owner == part}
 
 
@@ -225,7 +232,7 @@ def _create_draft(request: HttpRequest, /, *, head: ClusterHead, action: Action)
 
 
 def _refuse_beyond(parameters: Mapping[str, Any], *, most: int) -> None:
-    """Raises InvalidInput for a batch beyond the policy: the preview would refuse it a minute later."""
+    """Raises InvalidInput for a batch size above the policy's limit, which the preview would refuse a minute later."""
     batch = parameters.get("batch")
     if batch is not None and not (isinstance(batch, int) and 1 <= batch <= most):
         raise InvalidInput(_("a whole number from 1 to {most}").format(most=most), where="batch", code="bad_parameter")

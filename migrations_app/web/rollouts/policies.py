@@ -1,6 +1,6 @@
-"""Policies of all clusters and of one, and the kill switch.
+"""The pages of the general policy and of one cluster's policy, and the kill switch.
 
-Change windows are entered as text: `Mon-Fri 22:00-04:00`, one a line.
+Change windows are entered as text: `Mon-Fri 22:00-04:00`, one on each line.
 """
 
 import re
@@ -33,12 +33,12 @@ _LINE = re.compile(r"(?P<days>[A-Za-z, -]+?)?\s*(?P<from>\d{1,2}:\d{2})\s*-\s*(?
 
 
 def written(windows: Sequence[Mapping[str, Any]]) -> str:
-    """The windows as text, one a line."""
+    """Returns the change windows as text, one on each line."""
     return "\n".join(_line(window) for window in windows)
 
 
 def read(text: str) -> tuple[dict[str, Any], ...]:
-    """The windows in the text. Raises InvalidInput that names the invalid line."""
+    """Returns the change windows in the text. Raises InvalidInput that names the invalid line."""
     return tuple(_window(line.strip()) for line in text.splitlines() if line.strip())
 
 
@@ -48,7 +48,7 @@ def _line(window: Mapping[str, Any]) -> str:
 
 
 def _runs(days: Sequence[int]) -> str:
-    """`Mon-Fri`, `Mon,Wed`: consecutive days become a range."""
+    """Returns the days as `Mon-Fri` or `Mon,Wed`: consecutive days become a range."""
     runs: list[list[int]] = []
     for day in days:
         if runs and runs[-1][-1] == day - 1:
@@ -115,7 +115,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right(*STOP)
 @require_http_methods(["GET", "HEAD", "POST"])
 def switch(request: HttpRequest) -> HttpResponse:
-    """Turns the kill switch on, or off with two people."""
+    """Turns the kill switch on; turning it off needs two people."""
     refused: KarpdashError | None = None
     if request.method == "POST":
         turn = TURNS.get(request.POST.get("do", ""))
@@ -183,7 +183,7 @@ def _whole_number(form: QueryDict, name: str) -> int:
 
 
 def _fields(row: PolicyRow, form: QueryDict | None) -> dict[str, Any]:
-    """The form's values: those submitted and refused, else the current policy."""
+    """Returns the form's values: those submitted and refused, else those of the current policy."""
     chosen = form.getlist("actions") if form else row.actions
     every_action = form.get("which", EVERY) == EVERY if form else EVERY in row.actions
     rehearsed = form.getlist("rehearsals") if form else row.rehearsals

@@ -49,7 +49,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class EventGroup:
-    """Events that stand together, newest first; `folded` if they are steps of one rollout in one row."""
+    """Neighbouring events, newest first; `folded` if they are steps of one rollout shown in one row."""
 
     rows: tuple[EventRow, ...]
     folded: bool = False
@@ -110,14 +110,16 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 
 def grouped(rows: Iterable[EventRow], *, fold: bool) -> tuple[EventGroup, ...]:
-    """Neighbouring events of the steps of one plan as one group, if there are at least FOLDED of them."""
+    """Returns the events in groups: neighbouring events of the steps of one plan are one group if there are at least
+    FOLDED.
+    """
     cut = groupby(rows, key=lambda row: row.line.plan_digest if row.line.verb.startswith("step.") else "")
     runs = ((plan, tuple(run)) for plan, run in cut)
     return tuple(EventGroup(run, fold and bool(plan) and len(run) >= FOLDED) for plan, run in runs)
 
 
 def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:
-    """One bar a day; None without events."""
+    """Returns one bar for each day; None without events."""
     most = max((count for _, count in days), default=0)
     if not most:
         return None
@@ -133,7 +135,7 @@ def _filters(request: HttpRequest) -> dict[str, str]:
 
 
 def _ask(filters: dict[str, str]) -> tuple[AuditAsk, str]:
-    """The filters, and the name of the date field that is invalid, if any."""
+    """Returns the filters, and the name of the date field that is invalid, if any."""
     since, until = _day(filters["since"]), _day(filters["until"])
     wrong_field = next((name for name, day in (("since", since), ("until", until)) if filters[name] and not day), "")
     ask = AuditAsk(
