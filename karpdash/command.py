@@ -1,4 +1,4 @@
-"""The `karpdash` program. Commands that need the wiring run here; all others are in migrations_app.cli."""
+"""The `karpdash` program. Commands that need the Django project run here; all others are in migrations_app.cli."""
 
 import importlib
 import sys
@@ -21,7 +21,7 @@ SERVES = ("up", "worker")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code of the command."""
+    """Returns the exit code of the command."""
     collect_seldom()
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] and words[0] in WIRED:
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _missing_packages_message(command: str) -> str:
-    """One line that says which packages are not installed; empty if they are."""
+    """Returns one line that names the packages that are not installed; empty if all are."""
     from migrations_app.cli.django_setup import require_server
     from migrations_app.errors import InvalidSetting
 

@@ -24,7 +24,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str]) -> int:
-    """0 after printing the script."""
+    """Returns 0 after printing the script."""
     shell = make_parser().parse_args(argv).shell
     import shtab  # no other command needs it
 
@@ -33,7 +33,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def every_parser() -> argparse.ArgumentParser:
-    """One parser with every command as a subcommand, and `--server` before them; it is for completion only."""
+    """Returns one parser with every command as a subcommand and `--server` before them; used for completion only."""
     from migrations_app.cli import COMMANDS
 
     root = argparse.ArgumentParser(prog="karpdash")

@@ -1,4 +1,5 @@
-"""Files that come with the program: templates, static files, docs, ClusterRoles and the Helm chart.
+"""Finds files that are installed with the program: templates, static files, docs, ClusterRoles and the Helm
+chart.
 
 In a wheel they are inside this package, in a checkout beside it.
 """
@@ -24,13 +25,13 @@ SHOWN = {
 
 
 def folder(name: str) -> Path:
-    """The path of a folder or file that comes with the program, such as `templates` or `deploy/rbac`."""
+    """Returns the path of a folder or file of the program, such as `templates` or `deploy/rbac`."""
     return (SHIPPED if SHIPPED.is_dir() else CHECKOUT) / name
 
 
 def data_folder(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
-    """Where data is kept if it is not configured: `var` of a checkout, otherwise the platform's data folder. Relative
-    to the working directory only if the environment names no home.
+    """Returns where data is stored if no folder is set: `var` of a checkout, otherwise the platform's data folder. The
+    path is relative to the working directory only if the environment names no home.
     """
     if not SHIPPED.is_dir():
         return CHECKOUT / "var"
@@ -38,7 +39,7 @@ def data_folder(environ: Mapping[str, str], *, platform: str = sys.platform) -> 
 
 
 def platform_folder(environ: Mapping[str, str], *, platform: str) -> Path:
-    """The folder for data of applications of this user, by the convention of Linux, macOS or Windows."""
+    """Returns the folder for data of applications of this user, by the convention of Linux, macOS or Windows."""
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "")
     if platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "karpdash"
@@ -59,7 +60,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str]) -> int:
-    """`karpdash files`: 0 after printing the path of one of them, or of all with their names."""
+    """`karpdash files`: returns 0 after printing one path, or all paths with their names."""
     name = make_parser().parse_args(argv).name
     if name:
         print(folder(SHOWN[name]))

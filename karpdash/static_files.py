@@ -1,6 +1,6 @@
-"""Static files by the hash of their content, and compressed pages.
+"""Serves static files under URLs with a hash of their content, and compresses pages.
 
-Files are served from their source folder, so a hash in the address is all that a browser needs to keep one.
+Files are served from their source folder; the hash in the URL is all that a browser needs to cache a file.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ EXACT = ("/api/", "/metrics")
 
 
 class HashedAddresses(StaticFilesStorage):
-    """Adds the hash of a file's content to its address."""
+    """Adds the hash of a file's content to its URL."""
 
     def url(self, name: str | None) -> str:
         address: str = super().url(name)
@@ -31,14 +31,14 @@ class HashedAddresses(StaticFilesStorage):
 
 @cache
 def _digest(name: str) -> str:
-    """The first 12 digits of the file's SHA-256; empty for a file that is not there."""
+    """Returns the first 12 digits of the file's SHA-256; empty if there is no such file."""
     path = finders.find(name) if name else None
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] if isinstance(path, str) else ""
 
 
 class OtherReleases:
-    """While two releases run side by side, one may be asked for a file as a page of the other named it: its own content
-    is answered, and no browser keeps it under that address.
+    """Serves files under the hash of another release. While two releases run side by side, a process may be asked for a
+    file with the other release's hash: it answers with its own content and forbids caching.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -28,7 +28,7 @@ Problems = Iterator[tuple[str, str]]
 
 @register(deploy=False)
 def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
-    """The errors that prevent this installation from serving safely."""
+    """Returns the errors that prevent this installation from serving safely."""
     env: Env = settings.ENV
     problems = [*_secrets(env), *_doors(env), *_surroundings(env), *(("E017", row) for row in missing_rows())]
     if settings.DEBUG:
@@ -37,7 +37,7 @@ def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own
 
 
 def refuse_unsafe() -> None:
-    """Raises InvalidSetting with every reason; for processes that Django's own checks do not stop."""
+    """Raises InvalidSetting with every error; for processes that Django's own checks do not stop."""
     if errors := configuration():
         raise InvalidSetting("; ".join(str(error.msg) for error in errors))
 
@@ -119,7 +119,7 @@ def _surroundings(env: Env) -> Problems:
 
 
 def _is_far(database: dict[str, Any]) -> bool:
-    """Whether the database is a PostgreSQL server that is asked over a network."""
+    """Whether the database is a PostgreSQL server that is reached over a network."""
     host = database.get("HOST", "")
     return host[:1] not in ("", "/") and not _is_here(host)
 

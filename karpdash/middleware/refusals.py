@@ -1,4 +1,6 @@
-"""Requests that are refused: TRACE, programs that ask in clear where TLS is set, and methods that no view has."""
+"""Refuses TRACE, programs that send requests without TLS where TLS is required, and methods that a view does
+not have.
+"""
 
 from collections.abc import Callable
 
@@ -15,7 +17,7 @@ TEXT = "text/plain; charset=utf-8"
 
 
 class Refusals:
-    """405 for TRACE, which the API answers by itself; 403 for programs in clear."""
+    """Answers 405 to TRACE, except on the API, which does so itself; 403 to programs without TLS."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -29,7 +31,9 @@ class Refusals:
 
 
 class WrongMethod:
-    """Gives an empty 405 the page of errors unless a program asked: a bare 405 shows nothing. Its headers stay."""
+    """Adds the error page to an empty 405 unless a program sent the request: browsers show nothing for an empty answer.
+    The headers stay.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

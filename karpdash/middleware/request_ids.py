@@ -1,4 +1,4 @@
-"""Every request has an id: the caller's own or a new one. It is sent in the response and added to each log line."""
+"""Gives every request an id, the caller's own or a new one, and sends it in the response and in each log line."""
 
 import logging
 import re
@@ -21,7 +21,7 @@ _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
 class RequestIds:
-    """Binds the id for the duration of the request and logs one line about it, without query and body."""
+    """Binds the id for the duration of the request and logs one line about the request, without query and body."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -49,6 +49,6 @@ def _log_request(request: HttpRequest, response: HttpResponse, *, seconds: float
 
 
 def _account(request: HttpRequest) -> int | None:
-    """The number of the account whose session or token the request carries; None for strangers."""
+    """Returns the number of the account whose session or token the request carries; None without an account."""
     user = getattr(request, "user", None)
     return user.pk if user is not None else None

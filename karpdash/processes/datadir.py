@@ -1,4 +1,4 @@
-"""The data folder of `karpdash up`: created once, keys generated with mode 0600 and reused at the next start."""
+"""The data folder of `karpdash up`: created once, with keys of mode 0600 that are reused at the next start."""
 
 import base64
 import fcntl
@@ -15,7 +15,7 @@ SHORTEST_SOCKET_LIMIT = 100
 
 
 def prepare(path: Path) -> Path:
-    """The absolute folder, ready to use. Raises InvalidSetting if it cannot be written."""
+    """Returns the absolute folder, ready to use. Raises InvalidSetting if it cannot be written."""
     folder = path.absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -36,8 +36,8 @@ def prepare(path: Path) -> Path:
 
 
 def hold(folder: Path) -> TextIO:
-    """The open lock file: while it is open, no other process may use the folder. Raises InvalidSetting if another one
-    does.
+    """Returns the open lock file: while it is open, no other process may use the folder. Raises InvalidSetting if
+    another process uses it.
 
     Two instances would start two brokers on one socket, and two workers on one SQLite file (R34).
     """
@@ -80,7 +80,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def fresh_log(folder: Path, name: str) -> Path:
-    """An empty log file; the log of the previous start is kept next to it."""
+    """Returns an empty log file; the log of the previous start is kept next to it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     log = folder / f"{name}.log"
     if log.exists():

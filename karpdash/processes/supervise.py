@@ -1,6 +1,6 @@
 """Runs child processes: each in its own session, restarted with growing pauses, stopped in reverse order.
 
-A child is killed with its parent even after kill -9, because the kernel is asked to do so (PR_SET_PDEATHSIG).
+A child is killed with its parent even after kill -9, because the kernel is told to do so (PR_SET_PDEATHSIG).
 """
 
 import http.client
@@ -83,7 +83,9 @@ class Child:
             self.process.send_signal(self.stop_by)
 
     def stop(self) -> None:
-        """Asks it to stop; kills it and its children if it has not ended by the end of the grace period."""
+        """Sends the stop signal; kills the process and its children if it has not ended by the end of the grace
+        period.
+        """
         self.ask_to_stop()
         left = self._asked_at + GRACE - time.monotonic()
         if self.running and self.process is not None and not _ends(self.process, seconds=left):
@@ -92,7 +94,8 @@ class Child:
 
 
 def _has_ended(process: subprocess.Popen[bytes] | Forked) -> bool:
-    """Whether it has ended. It is not reaped here: until then the kernel does not reuse its session id.
+    """Whether the process has ended. It is not reaped here: until then the kernel does not reuse its session
+    id.
 
     Some systems cannot tell without reaping.
     """
@@ -114,7 +117,7 @@ def _ends(process: subprocess.Popen[bytes] | Forked, *, seconds: float) -> bool:
 
 @dataclass(slots=True)
 class Supervisor:
-    """`children` in start order."""
+    """Starts, restarts and stops `children`, which are in start order."""
 
     children: list[Child]
     stopping: bool = False
@@ -130,7 +133,7 @@ class Supervisor:
         self.stopping = True
 
     def start_first(self, children: Sequence[Child]) -> None:
-        """Starts what the others need."""
+        """Starts the children that the others need."""
         self._first += children
         self._start_each(children)
 
@@ -148,7 +151,7 @@ class Supervisor:
             self._started.append(child)
 
     def wait_until_serving(self, url: str, *, seconds: float = 60.0) -> bool:
-        """True once the URL answers 200; False if stopped, or after the timeout."""
+        """Returns True once the URL answers 200; False if stopped, or after the timeout."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self.stopping:
             if _answers(url):
@@ -158,7 +161,7 @@ class Supervisor:
         return False
 
     def watch(self) -> int:
-        """Restarts ended children until asked to stop; then returns 0."""
+        """Restarts ended children until told to stop; then returns 0."""
         while not self.stopping:
             self._restart_fallen()
             time.sleep(0.2)
@@ -183,7 +186,7 @@ class Supervisor:
         return pause
 
     def stop(self) -> None:
-        """Stops the children: those that were started first after all others, which end side by side.
+        """Stops the children: all in parallel, then those that were started first.
 
         A child that exceeds the grace period is killed with its children.
         """

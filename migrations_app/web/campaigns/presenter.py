@@ -49,7 +49,7 @@ def approval_count(board: CampaignBoard) -> int:
 
 
 def waits_for_person(board: CampaignBoard) -> WaveRow | None:
-    """Returns the number of the wave that a person may open now; None if there is none."""
+    """Returns the wave that a person may open now; None if there is none."""
     if board.row.state != "running" or board.row.wait_code not in ("person", "stops"):
         return None
     return next((wave for wave in board.waves if wave.opened_at is None and wave.agreed_at is None), None)
