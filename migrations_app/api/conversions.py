@@ -1,4 +1,6 @@
-"""conversions: manifests in, their next generation and what was lost on the way out. Nothing changes anywhere."""
+"""Resource conversions: converts manifests to their next generation, with what could not be carried over. Nothing is
+stored or changed.
+"""
 
 from collections.abc import Iterable
 from typing import Any, get_args
@@ -26,7 +28,7 @@ MEANINGS = {
 
 
 class StrictBoolean(serializers.BooleanField):
-    """true or false; texts and numbers that look like it are none."""
+    """Only true or false; texts and numbers that look like a boolean are refused."""
 
     def to_internal_value(self, data: Any) -> bool:  # noqa: ANN401 - whatever the client sent
         if not isinstance(data, bool):
@@ -119,7 +121,7 @@ def _body(report: ConversionReport) -> dict[str, Any]:
 
 
 def _errors_of(findings: Iterable[LocatedFinding]) -> Iterable[ErrorDetail]:
-    """The errors, each with object, document, line and field in its text and the finding's own code."""
+    """Returns the errors, each with object, document, line and field in its text and the finding's own code."""
     for finding in findings:
         loss = finding.loss
         if loss.severity == "error":

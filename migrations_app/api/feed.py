@@ -1,9 +1,10 @@
-"""events: what happens to scans, plans, rollouts, journeys and campaigns, to follow by a cursor or as an event stream.
+"""Resource events: what happens to scans, plans, rollouts, journeys and campaigns, to follow by a cursor or as an event
+stream.
 
-A question ends after `wait` seconds at most, also as an event stream: the client asks again with the last id, as
-browsers do by themselves. A stream that stays open would hold one of the few threads of a web process for as long as
-somebody listens; here at most WAITERS of them wait at a time, and whoever finds no place is answered at once and told
-when to ask again.
+A request ends after `wait` seconds at most, also as an event stream: the client sends the next request with the last
+id, as browsers do by themselves. A stream that stays open would hold one of the few threads of a web process as long as
+its client listens; here at most WAITERS requests wait at a time. A request that finds no free place is answered at
+once, with the time of the next try.
 """
 
 import threading
@@ -113,7 +114,7 @@ class FeedView(Endpoint):
 
 
 def _waited(position: FeedPosition, ask: FeedAsk, *, seconds: int) -> tuple[FeedPage, bool]:
-    """The page, and whether the request had a place to wait in."""
+    """Returns the page, and whether the request had a place to wait in."""
     placed = seconds > 0 and places.acquire(blocking=False)
     try:
         here = seconds if placed else 0
@@ -124,7 +125,7 @@ def _waited(position: FeedPosition, ask: FeedAsk, *, seconds: int) -> tuple[Feed
 
 
 def _refuse_unreachable(position: FeedPosition) -> None:
-    """Numbers that no database has are none that this list gave out."""
+    """Raises Problem `bad_cursor` for numbers that no database can reach, so that this list never gave them out."""
     if not all(0 <= number < 2**62 for number in (position.audit, position.scans, position.issued)):
         raise Problem("bad_cursor")
 
@@ -140,7 +141,7 @@ def _json(page: FeedPage, retry_seconds: int) -> Response:
 
 
 def _stream(page: FeedPage, again: int) -> HttpResponse:
-    """Server-sent events; the last line without data moves the client's last id on."""
+    """Returns server-sent events; the last line without data moves the client's last id on."""
     lines = [f"retry: {again * 1000}\n\n"]
     if page.gap:
         lines.append("event: gap\ndata: {}\n\n")

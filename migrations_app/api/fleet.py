@@ -1,10 +1,10 @@
-"""fleet/burndown: what is left of both conversions, day by day, and when it will be gone.
+"""Endpoint fleet/burndown: what is left of both conversions, day by day, and the projected end.
 
-fleet/summary: the numbers above the fleet page.
+Endpoint fleet/summary: the numbers above the fleet page.
 
-fleet/scans: scan every cluster, and follow how far that is.
+Endpoint fleet/scans: scans every cluster, and shows the progress.
 
-fleet/views: ways to look at the fleet that are kept under a name.
+Endpoint fleet/views: saved views of the fleet page.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""groups: clusters taken together, for roles, intervals and waivers."""
+"""Resource groups: groups of clusters, for roles, intervals and waivers."""
 
 import uuid
 from typing import Any

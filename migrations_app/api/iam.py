@@ -1,6 +1,6 @@
-"""The shapes of iam: what an evaluation is asked with, and how it is answered.
+"""Serializers of IAM evaluations, for requests and answers.
 
-iam: the sheet of permissions of a cluster, and documents judged for a release. Nothing of a request is kept.
+Resource iam: the IAM sheet of a cluster, and policy documents judged for a release. Nothing of a request is stored.
 """
 
 import io
@@ -69,7 +69,7 @@ _NAMED = {
 
 
 class WithoutDoubles(StrictJsonParser):
-    """Refuses a doubled element: IAM does, and a reader that kept the last one would judge another document."""
+    """Refuses a repeated element: IAM does so, and a parser that kept the last one would judge another document."""
 
     def parse(
         self,
@@ -77,7 +77,7 @@ class WithoutDoubles(StrictJsonParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - plain JSON
-        """Plain JSON. Raises ParseError naming the element."""
+        """Returns plain JSON. Raises ParseError naming the element."""
         body = stream.read()
         document = super().parse(io.BytesIO(body), media_type, parser_context)
         try:
@@ -100,7 +100,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @extend_schema_field({"anyOf": [_POLICY, _NAMED]})
 class PolicyDocumentField(serializers.Field[Any, Any, Any, Any]):
-    """A policy document, or one with a name; gives back its name, empty without one, and its text."""
+    """A policy document, or a policy document with a name; the value is the name, possibly empty, and the text."""
 
     default_error_messages = {
         "not_object": "Not an object.",
@@ -319,7 +319,7 @@ def _request_of(body: dict[str, Any]) -> EvaluationRequest:
 
 
 def _policy_of(text: str, name: str, *, field: str, place: int | None = None) -> IamPolicy:
-    """The document; what is wrong with it is said of its place in the body."""
+    """Returns the document; errors in it are raised for its place in the body."""
     own = field if place is None else f"{field}[{place}]"
     try:
         return parse_policy(text, name=name or own)
@@ -330,7 +330,7 @@ def _policy_of(text: str, name: str, *, field: str, place: int | None = None) ->
 
 @contextmanager
 def _at_field(field: str) -> Iterator[None]:
-    """What goes wrong inside is said of that field."""
+    """Raises errors of the block as errors of that field."""
     try:
         yield
     except InvalidInput as error:

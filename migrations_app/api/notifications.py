@@ -1,6 +1,6 @@
-"""channels: where news goes to.
+"""Resource channels: where notifications are sent.
 
-deliveries: the log of the news that was sent, and sending it again.
+Resource deliveries: the log of sent notifications, and sending one again.
 """
 
 import uuid

@@ -1,4 +1,4 @@
-"""aws-organizations: find and register the EKS clusters of a whole AWS organization."""
+"""Resource aws-organizations: find and register the EKS clusters of a whole AWS organization."""
 
 import uuid
 from functools import partial

@@ -1,6 +1,6 @@
-"""The shapes of plans, rollouts and policies, as the API answers them.
+"""Serializers of plans, rollouts and policies, for answers.
 
-plans: ask for one, read it, ask for its approval. Nobody approves over the API.
+Resource plans: request one, read it, ask for its approval. Plans cannot be approved over the API.
 """
 
 import uuid
@@ -128,14 +128,14 @@ class EventsSerializer(serializers.Serializer[Any]):
 
 
 def asking(request: Request) -> Person:
-    """Who asks, as those who decide want to know it; over the API nobody is freshly signed in."""
+    """Returns the caller as the approval rules take it; over the API no caller has a recent sign-in."""
     user = person(request)
     method = "token" if isinstance(request.auth, TokenUse) else "session"
     return Person(id=user.pk, name=user.username, rights=rights_of(user), method=method)  # type: ignore[arg-type]  # one of the two words
 
 
 def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
-    """The plan with its ETag."""
+    """Returns the plan with its ETag."""
     values = {
         **line_of(detail),
         "parameters": detail.parameters,
@@ -149,7 +149,7 @@ def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
 
 
 def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
-    """The rollout with its ETag."""
+    """Returns the rollout with its ETag."""
     values = {
         **line_of(detail),
         "needed": detail.needed,
@@ -166,7 +166,7 @@ def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
 
 
 def line_of(detail: RolloutDetail) -> dict[str, Any]:
-    """The columns of the list."""
+    """Returns the columns of the list."""
     names = [str(name) for name in RolloutLineSerializer().fields]
     return {name: getattr(detail.row, name) for name in names}
 

@@ -1,4 +1,6 @@
-"""policies and the kill switch: who has to agree, what is allowed, when; and stopping everything."""
+"""Resource policies and the kill switch: approvals, limits and change windows of rollouts; and stopping every
+change.
+"""
 
 import uuid
 from typing import Any
@@ -51,7 +53,7 @@ class WindowSerializer(serializers.Serializer[Any]):
     to = serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")
 
     def get_fields(self) -> dict[str, Any]:
-        """With `from`, which is no name that Python takes."""
+        """Returns the fields with `from`, which cannot be a name in Python."""
         return {**super().get_fields(), "from": serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")}
 
 

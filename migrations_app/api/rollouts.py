@@ -1,4 +1,4 @@
-"""rollouts: follow them, start and stop them, take them back; their journal, and what was kept of before."""
+"""Resource rollouts: follow, start, stop and roll back rollouts; read their journal and the objects from before."""
 
 import uuid
 from collections.abc import Callable
@@ -261,7 +261,7 @@ class RolloutExportsView(Endpoint):
 
 
 def _matched_version(request: Request, rollout_id: uuid.UUID) -> int:
-    """The version that the client has read. Raises Problem."""
+    """Returns the version that the client has read. Raises Problem."""
     version = rollout_row(rollout_id).version
     etags.require_match(request, etags.of_version(version))
     return version

@@ -1,8 +1,8 @@
-"""findings: the answers of checks across the fleet.
+"""Resource findings: the answers of checks on all clusters.
 
-scans: ask for one, follow it, list those of a cluster.
+Resource scans: request a scan, follow it, list those of a cluster.
 
-snapshots: what was seen and judged, whole or as lists.
+Resource snapshots: the stored results of scans, whole or as lists.
 """
 
 import uuid
@@ -375,7 +375,7 @@ class SnapshotNodesView(Endpoint):
 
 
 def _cached_answer(request: Request, body: bytes, *, kind: str) -> HttpResponse:
-    """The bytes with their ETag, or a 304."""
+    """Returns the bytes with their ETag, or a 304."""
     tag = etags.of_bytes(body)
     same = etags.unchanged(request, tag)
     answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=kind)

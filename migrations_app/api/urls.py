@@ -1,4 +1,6 @@
-"""Addresses below /api/v1/. Each also answers with a final slash; a route without a declared need stops the start."""
+"""Routes below /api/v1/. Each also answers with a final slash; the server does not start with a route without a
+declared permission.
+"""
 
 from django.urls import URLPattern, path, re_path
 

@@ -1,4 +1,4 @@
-"""waivers: failing checks that somebody accepted, with a reason and an end."""
+"""Resource waivers: failing checks that somebody accepted, with a reason and an end date."""
 
 import uuid
 

@@ -1,4 +1,6 @@
-"""people, teams: accounts and who is in which team, for those who may appoint; as the page People and roles has it."""
+"""Resources people and teams: accounts and the members of teams, for callers who may appoint; as on the page People and
+roles.
+"""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""provisioning-tokens: the tokens of directories, for those who may appoint. A person makes them, on the page."""
+"""Resource provisioning-tokens: SCIM tokens of directories, for callers who may appoint. A person creates them, on the
+page.
+"""
 
 import uuid
 
@@ -66,5 +68,5 @@ class ProvisioningTokenView(Endpoint):
 
 
 def _tag(row: ProvisioningTokenRow) -> str:
-    """A token changes once in its life: when it is revoked."""
+    """Returns the ETag. A token changes once in its life: when it is revoked."""
     return etags.of_version(2 if row.revoked_at else 1)

@@ -1,4 +1,4 @@
-"""service-accounts: programs with an identity of their own, for those who may appoint; service-tokens: their tokens."""
+"""Resources service-accounts (accounts of programs) and service-tokens (their tokens), for callers who may appoint."""
 
 import uuid
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ class NewServiceSerializer(StrictSerializer):
     name = Text(max_length=60, help_text="Small letters, digits and hyphens; used once for ever.")
 
     def get_fields(self) -> dict[str, Any]:
-        """The name, and what a change may say."""
+        """Returns the name, and the fields of a change."""
         return {**super().get_fields(), **_rules()}
 
 
@@ -88,7 +88,7 @@ class ServiceChangeSerializer(StrictSerializer):
     """What is left out stays as it is; `groups` and `everywhere` replace each other."""
 
     def get_fields(self) -> dict[str, Any]:
-        """What the account may do at most."""
+        """Returns the fields that limit what the account may do."""
         return {**super().get_fields(), **_rules(required=False)}
 
 
@@ -216,7 +216,7 @@ class ServiceTokenView(Endpoint):
 
 
 def _rules_of(body: Mapping[str, Any], before: Mapping[str, Any]) -> ServiceRules:
-    """The rules of a request over those that hold."""
+    """Returns the current rules with those of the request over them."""
     rules: dict[str, Any] = {"purpose": "", "everywhere": False, "groups": (), "networks": ()} | dict(before)
     if body.get("groups"):
         rules["everywhere"] = False
@@ -242,5 +242,5 @@ def _service_answer(service_id: uuid.UUID, *, status: int = 200) -> Response:
 
 
 def _tag(row: ServiceTokenRow) -> str:
-    """A token changes once in its life: when it is revoked."""
+    """Returns the ETag. A token changes once in its life: when it is revoked."""
     return etags.of_version(2 if row.revoked_at else 1)

@@ -1,6 +1,6 @@
-"""grants: which role was given to whom, over which clusters.
+"""Resource grants: which role was given to whom, over which clusters.
 
-tokens: one's own; another's do not exist.
+Resource tokens: the caller's own tokens; tokens of others are not found.
 """
 
 import uuid
@@ -171,12 +171,12 @@ class TokenView(Endpoint):
 
 
 def refuse_wider(request: Request, scopes: list[str]) -> None:
-    """Raises Problem `forbidden` where a token would make one with a scope that it lacks."""
+    """Raises Problem `forbidden` if a token would create a token with a scope that it lacks itself."""
     use = request.auth
     if isinstance(use, TokenUse) and not set(scopes) <= set(use.scopes):
         raise Problem("forbidden", "a token can issue no scope that it lacks itself")
 
 
 def _tag(row: Row) -> str:
-    """A token changes once in its life: when it is revoked."""
+    """Returns the ETag. A token changes once in its life: when it is revoked."""
     return etags.of_version(2 if row.revoked_at else 1)

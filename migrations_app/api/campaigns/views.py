@@ -1,4 +1,6 @@
-"""campaigns: preview a recipe over many clusters, follow its waves, start and stop it, and settle its clusters."""
+"""Resource campaigns: preview a recipe over many clusters, follow its waves, start and stop it, and leave out or retry
+its clusters.
+"""
 
 import uuid
 from collections.abc import Callable
@@ -42,7 +44,7 @@ from migrations_app.use_cases.campaigns.drafts import draft_campaign
 
 
 def _steering(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a serializer class
-    """The operation of an endpoint that changes a campaign."""
+    """Returns the operation of an endpoint that changes a campaign."""
     return {"POST": Operation(name, body=body, answer=CampaignWholeSerializer, status=202, guarded=True)}
 
 
@@ -239,7 +241,9 @@ class CampaignTryAgainView(Endpoint):
 
 
 def _apply_change(request: Request, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
-    """Makes the change at the version that the client has read, wakes a worker, and answers with the campaign."""
+    """Makes the change at the version that the client has read, enqueues work for a worker, and answers with the
+    campaign.
+    """
     version = campaign_row(campaign_id).version
     etags.require_match(request, etags.of_version(version))
     change(campaign_id, asking(request), by=actor(), version=version)

@@ -1,6 +1,6 @@
-"""clusters/{id}/kubeconfig: another one in the place of the one that is kept.
+"""Endpoint clusters/{id}/kubeconfig: replaces the stored kubeconfig.
 
-The way into an AWS account: drafts with an external id, and what a registered cluster keeps of them.
+Access to an AWS account: drafts with an external id, and the role that a registered cluster stores.
 """
 
 import uuid
@@ -57,7 +57,7 @@ class ClusterKubeconfigView(Endpoint):
 
 
 def _at_kubeconfig(error: InvalidInput) -> InvalidInput:
-    """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
+    """Puts errors inside the kubeconfig at that field of the body, with the place inside the kubeconfig in the text."""
     if error.where in ("kubeconfig", "context", "typed_name"):
         return error
     return type(error)(str(error), code=error.code, where="kubeconfig")

@@ -1,4 +1,4 @@
-"""clusters/{id}/agent: the agent of a cluster that is reached through one, and its token."""
+"""Endpoint clusters/{id}/agent: the agent through which a cluster is reached, and its token."""
 
 import uuid
 

@@ -1,4 +1,6 @@
-"""clusters/batch, clusters/batch-labels, clusters/batch-removal: several clusters at once, all of them or none."""
+"""Endpoints clusters/batch, clusters/batch-labels and clusters/batch-removal: change several clusters at once, all of
+them or none.
+"""
 
 import uuid
 from functools import partial

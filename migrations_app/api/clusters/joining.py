@@ -1,4 +1,4 @@
-"""clusters/joining: what joining two registrations of one cluster moves, and joining them."""
+"""Endpoint clusters/joining: shows what joining two registrations of one cluster moves, and joins them."""
 
 from django.utils import timezone
 from rest_framework import serializers

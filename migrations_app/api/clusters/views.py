@@ -1,4 +1,4 @@
-"""clusters: list, register, read, change, forget."""
+"""Resource clusters: list, register, read, change, remove."""
 
 import uuid
 from functools import partial
@@ -112,7 +112,7 @@ class ClusterDetailSerializer(StructSerializer):
 
 
 def labels_asked() -> serializers.RegexField:
-    """A filter by labels."""
+    """Returns the query field that filters by labels."""
     description = "Such as team:shop; several with commas between them must all fit."
     return serializers.RegexField(LABELS, required=False, max_length=1000, help_text=description)
 
@@ -263,13 +263,13 @@ class ClusterView(Endpoint):
 
 
 def narrowed(query: dict[str, Any]) -> dict[str, Any]:
-    """The fields of FleetAsk that a `Narrowed` query fills."""
+    """Returns the fields of FleetAsk that the query sets."""
     texts = {name: query.get(name, "") for name in ("environment", "check", "hop")}
     return texts | {"group": query.get("group"), "labels": tuple(filter(None, query.get("label", "").split(",")))}
 
 
 def detail(head: ClusterHead) -> Response:
-    """The cluster with its ETag."""
+    """Returns the cluster with its ETag."""
     answer = Response(ClusterDetailSerializer(head).data)
     answer["ETag"] = etags.of_version(head.version)
     return answer
@@ -311,7 +311,7 @@ def _details(request: Request, body: dict[str, Any]) -> Details:
 
 
 def _at_kubeconfig(error: InvalidInput, body: dict[str, Any]) -> InvalidInput:
-    """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
+    """Puts errors inside the kubeconfig at that field of the body, with the place inside the kubeconfig in the text."""
     if error.where in body:
         return error
     return type(error)(str(error), code=error.code, where="kubeconfig")

@@ -1,4 +1,6 @@
-"""What each operation asks of who calls it, declared beside the operation; without a declaration nothing starts."""
+"""Permissions of the operations, declared beside each operation; if a declaration is missing the server does
+not start.
+"""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -21,7 +23,7 @@ METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 
 @dataclass(frozen=True, slots=True)
 class EndpointPermission:
-    """A token must have the scope; its owner, or the person signed in, must have the right, if one is named."""
+    """The scope that a token needs, and the right that its owner or the signed-in person needs, if any."""
 
     scope: str
     right: str = ""
@@ -29,7 +31,7 @@ class EndpointPermission:
     """Rights that will do instead of it."""
 
     def met_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
-        """Whether the account has what is asked of it."""
+        """Whether the account has the right."""
         rights = (self.right, *self.others)
         return not self.right or any(user.has_perm(f"migrations_app.{right}") for right in rights)  # type: ignore[union-attr]  # every account of ours has permissions
 
@@ -51,7 +53,7 @@ SUBJECTS = {
 
 
 class DeclaredPermission(BasePermission):
-    """Allows what the endpoint's `needs` allow; a method that the endpoint does not serve goes on to its 405."""
+    """Allows what the endpoint's `needs` allow; a method that the endpoint does not have goes on to the 405."""
 
     def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ANN401 - DRF's signature
         method = (request.method or "").lower()
@@ -70,7 +72,9 @@ class DeclaredPermission(BasePermission):
 
 
 def _sight(request: Request, key: object) -> VisibilityScope:
-    """What whoever calls sees, and which cluster the address is about. Raises NotFound for what is out of sight."""
+    """Returns the caller's visibility scope and the cluster that the URL names. Raises NotFound for a cluster that is
+    not visible.
+    """
     standing = permissions_of(request.user)
     match = request.resolver_match
     first = match.route.removeprefix(ROOT).partition("/")[0] if match else ""
@@ -80,7 +84,7 @@ def _sight(request: Request, key: object) -> VisibilityScope:
 
 
 def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
-    """Routes and methods that nobody declared a need for, or with a need that cannot be met (T13)."""
+    """Returns routes and methods without a declared permission, or with one that no scope can meet (T13)."""
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             yield from undeclared(pattern.url_patterns)
@@ -93,7 +97,7 @@ def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
 
 
 def refuse_undeclared(patterns: Iterable[URLPattern | URLResolver]) -> None:
-    """Raises ImproperlyConfigured naming every such route, so that the server does not start."""
+    """Raises ImproperlyConfigured naming these routes, so that the server does not start."""
     routes = sorted(undeclared(patterns))
     if routes:
         raise ImproperlyConfigured(f"routes without a declared permission: {', '.join(routes)}")

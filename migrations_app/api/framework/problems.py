@@ -21,7 +21,9 @@ Tree = dict[str, Any]
 
 
 def exception_answer(error: Exception, context: Tree) -> Response:
-    """The answer to any exception of an endpoint; DRF calls it. A fault of ours is logged with its request id."""
+    """Returns the answer to any exception of an endpoint; DRF calls this function. Internal errors are logged with the
+    request id.
+    """
     set_rollback()
     request = context["request"]
     body = _body(error)
@@ -50,7 +52,7 @@ def _body(error: Exception) -> Tree:
 
 
 def _code_and_detail(error: Exception) -> tuple[str, str]:
-    """Code and detail."""
+    """Returns code and detail."""
     if isinstance(error, Problem):
         return error.code, str(error.detail)
     if isinstance(error, errors.KarpdashError):
@@ -131,5 +133,5 @@ def _pointed(detail: Any, path: tuple[str, ...]) -> Iterator[Tree]:  # noqa: ANN
 
 
 def _escaped(step: str) -> str:
-    """A step of a JSON pointer (RFC 6901)."""
+    """Returns a step of a JSON pointer (RFC 6901)."""
     return step.replace("~", "~0").replace("/", "~1")

@@ -1,4 +1,4 @@
-"""journeys: plan the next hop of a cluster, follow it, start and stop it, and do what its current step asks for."""
+"""Resource journeys: plan the next hop of a cluster, follow it, start and stop it, and act on its current step."""
 
 import uuid
 from collections.abc import Callable
@@ -47,7 +47,7 @@ from migrations_app.use_cases.journeys.taking_back import take_back
 
 
 def _acting(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a serializer class
-    """The operation of an endpoint that changes a journey."""
+    """Returns the operation of an endpoint that changes a journey."""
     return {"POST": Operation(name, body=body, answer=JourneyWholeSerializer, status=202, guarded=True)}
 
 
@@ -278,7 +278,9 @@ class JourneyTakeBackView(Endpoint):
 
 
 def _apply_change(request: Request, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
-    """Makes the change at the version that the client has read, wakes a worker, and answers with the journey."""
+    """Makes the change at the version that the client has read, enqueues work for a worker, and answers with the
+    journey.
+    """
     version = journey_row(journey_id).version
     etags.require_match(request, etags.of_version(version))
     change(journey_id, asking(request), by=actor(), version=version)

@@ -1,4 +1,6 @@
-"""repositories and pull requests: preview a change of files, open it, follow its state. karpdash never merges one."""
+"""Resources repositories and pull requests: preview a change of files, open it, follow its state. karpdash never
+merges.
+"""
 
 import uuid
 from collections.abc import Iterator
@@ -149,8 +151,9 @@ class PullRequestRefreshView(Endpoint):
 
 @contextmanager
 def _refused_by_host() -> Iterator[None]:
-    """A credential that the host refuses, or a repository that it does not show, is no outage: asking again is of no
-    use."""
+    """Turns a refused credential, or a repository that the host does not show, into a problem that is not an outage:
+    sending the request again does not help.
+    """
     try:
         yield
     except (Forbidden, NotServed, Unauthorized) as refused:

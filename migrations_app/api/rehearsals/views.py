@@ -1,4 +1,4 @@
-"""rehearsals: play a plan on a twin of its cluster before it is approved, and read what came of it."""
+"""Resource rehearsals: play a plan on a twin of its cluster before it is approved, and read the result."""
 
 import uuid
 from functools import partial

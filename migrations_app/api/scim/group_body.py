@@ -1,4 +1,6 @@
-"""What a body says of a team: of POST and PUT whole, of PATCH by operations, in the spellings of Okta and Entra ID."""
+"""Parses the bodies of SCIM groups (teams): whole for POST and PUT, operations for PATCH, in the variants of Okta and
+Entra ID.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +15,7 @@ FIXED = tuple(name for name in READ_ONLY if name != "groups")
 
 
 def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
-    """The team of a POST or PUT. Raises ScimError."""
+    """Returns the team of a POST or PUT. Raises ScimError."""
     team = TeamAsTold(external_id="", members=frozenset()) if as_put else TeamAsTold()
     for name, value in body.items():
         team = _with_value(team, plain_name(name), value=value, verb="replace")
@@ -23,7 +25,7 @@ def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
 
 
 def patched_team(body: Mapping[str, Any]) -> TeamAsTold:
-    """The team of a PATCH: its operations, one after the other. Raises ScimError."""
+    """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
     team = TeamAsTold()
     for verb, path, value in operations(body):
         if path:
@@ -54,7 +56,7 @@ def _with_operation(team: TeamAsTold, path: str, *, value: Any, verb: str) -> Te
 
 
 def _keyed(bracket: str) -> str:
-    """The filter of `members[value eq "7"]` with the whole name of its attribute."""
+    """Returns the filter in brackets, as in `members[value eq "7"]`, with the full name of its attribute."""
     return f"members.{bracket.strip()}"
 
 

@@ -1,4 +1,4 @@
-"""Groups: teams."""
+"""SCIM endpoints of groups, which are teams."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,10 +12,10 @@ from migrations_app.use_cases.accounts import directory_teams as teams
 
 
 class ScimGroupsView(ScimEndpoint):
-    """All of them."""
+    """All groups."""
 
     def get(self, request: Request) -> Response:
-        """Those that fit the filter."""
+        """The groups that match the filter."""
         query = list_query(request, known=TEAM_FIELDS)
         with_members = not leaves_out(request, "members")
         rows, total = find_teams(query.pairs, start=query.start, count=query.count, with_members=with_members)
@@ -28,7 +28,7 @@ class ScimGroupsView(ScimEndpoint):
 
 
 class ScimGroupView(ScimEndpoint):
-    """One of them."""
+    """One group."""
 
     def get(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
         """The team with its members."""

@@ -1,4 +1,4 @@
-"""Filters and paths of RFC 7644, as far as directories send them: `attribute eq "value"`, joined by `and`."""
+"""Parses filters and paths of RFC 7644, in the forms that directories send: `attribute eq "value"`, joined by `and`."""
 
 import json
 import re
@@ -20,7 +20,7 @@ _VALUE_OF = re.compile(r"""([A-Za-z]+)\[[^\]]*\](\.[A-Za-z]+)?""")
 
 
 def read_filter(text: str, *, known: Collection[str]) -> list[tuple[str, Any]]:
-    """Pairs of attribute, in small letters, and value. Raises ScimError `invalidFilter` for anything else."""
+    """Returns pairs of attribute, in lower case, and value. Raises ScimError `invalidFilter` for anything else."""
     pairs: list[tuple[str, Any]] = []
     place = 0
     while place < len(text) or not pairs:
@@ -43,7 +43,9 @@ def read_filter(text: str, *, known: Collection[str]) -> list[tuple[str, Any]]:
 
 
 def read_path(text: str) -> tuple[str, str, str]:
-    """Attribute in small letters, filter in brackets and sub-attribute. Raises ScimError `invalidPath`."""
+    """Returns the attribute in lower case, the filter in brackets and the sub-attribute. Raises ScimError
+    `invalidPath`.
+    """
     match = _PATH.fullmatch(text.strip()) if len(text) <= LONGEST_FILTER else None
     if match is None:
         raise ScimError("is no path of an attribute", kind="invalidPath")
@@ -51,7 +53,7 @@ def read_path(text: str) -> tuple[str, str, str]:
 
 
 def plain_name(text: str) -> str:
-    """The attribute in small letters, without the name of a core schema before it."""
+    """Returns the attribute in lower case, without the URN of a core schema before it."""
     name = text.lower()
     return next((name.removeprefix(schema) for schema in CORE if name.startswith(schema)), name)
 
@@ -68,7 +70,7 @@ def _literal(text: str) -> Any:  # noqa: ANN401 - a JSON value
 
 
 def _typed(name: str, value: Any) -> Any:  # noqa: ANN401 - a JSON value
-    """The value as the attribute wants it; an id that is no number finds nothing."""
+    """Returns the value in the attribute's type; an id that is no number matches nothing."""
     if name == "active":
         return str(value).lower() == "true"
     if name in ("id", "members", "members.value"):
@@ -77,6 +79,6 @@ def _typed(name: str, value: Any) -> Any:  # noqa: ANN401 - a JSON value
 
 
 def identifier(value: object) -> int:
-    """The id in a text; -1, which nothing has, where it is none of ours."""
+    """Returns the id in a text; -1, which no row has, if the text is not an id."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else -1

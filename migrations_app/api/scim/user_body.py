@@ -1,6 +1,7 @@
-"""What a body says of a person: of POST and PUT whole, of PATCH by operations, in the spellings of Okta and Entra ID.
+"""Parses the bodies of SCIM users (people): whole for POST and PUT, operations for PATCH, in the variants of Okta and
+Entra ID.
 
-Attributes that karpdash does not keep, such as a title or a department, are passed over, as RFC 7644 (3.3) allows.
+Attributes that karpdash does not store, such as a title or a department, are ignored, as RFC 7644 (3.3) allows.
 """
 
 import re
@@ -28,7 +29,7 @@ WHOLE = PersonAsTold(external_id="", given="", family="", display="", email="")
 
 
 def whole_person(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
-    """The person of a POST or PUT. Raises ScimError."""
+    """Returns the person of a POST or PUT. Raises ScimError."""
     fields: Tree = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
     for name, value in body.items():
         fields |= _attribute(plain_name(name), value)
@@ -38,7 +39,7 @@ def whole_person(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
 
 
 def patched_person(body: Mapping[str, Any]) -> PersonAsTold:
-    """The person of a PATCH: what its operations say, one after the other. Raises ScimError."""
+    """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
     fields: Tree = {}
     for verb, path, value in operations(body):
         if not path:
@@ -51,7 +52,7 @@ def patched_person(body: Mapping[str, Any]) -> PersonAsTold:
 
 
 def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Verb in small letters, path and value of each operation. Raises ScimError."""
+    """Returns verb in lower case, path and value of each operation. Raises ScimError."""
     content = {name.lower(): value for name, value in body.items()}
     rows = content.get("operations")
     schemas = content.get("schemas")
@@ -72,14 +73,14 @@ def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
 
 
 def alone(value: Any) -> Any:  # noqa: ANN401 - a JSON value
-    """The value itself where a client wraps it as `[{"value": ...}]`, as Entra ID did."""
+    """Returns the value itself if a client wraps it as `[{"value": ...}]`, as Entra ID did."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "value" in value[0]:
         return value[0]["value"]
     return value
 
 
 def truth(value: Any) -> bool:  # noqa: ANN401 - a JSON value
-    """Whether a boolean is true; Entra ID writes it as the text `"False"`. Raises ScimError."""
+    """Returns the value of a boolean; Entra ID writes it as the text `"False"`. Raises ScimError."""
     single = alone(value)
     if isinstance(single, bool):
         return single
@@ -89,7 +90,7 @@ def truth(value: Any) -> bool:  # noqa: ANN401 - a JSON value
 
 
 def text_of(name: str, value: Any) -> str:  # noqa: ANN401 - a JSON value
-    """The text of an attribute; null is an empty one. Raises ScimError."""
+    """Returns the text of an attribute; null becomes an empty text. Raises ScimError."""
     single = alone(value)
     if single is None:
         return ""
@@ -99,7 +100,7 @@ def text_of(name: str, value: Any) -> str:  # noqa: ANN401 - a JSON value
 
 
 def _values(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
-    """The attributes of an operation without a path; their names may be paths of their own."""
+    """Returns the attributes of an operation without a path; their names may be paths themselves."""
     if not isinstance(value, dict):
         raise ScimError("without a path the value is an object", kind="invalidValue")
     attributes: Tree = {}
@@ -149,7 +150,7 @@ def _name(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
 
 
 def _email(value: Any) -> str:  # noqa: ANN401 - a JSON value
-    """The primary address, else the one for work, else the first; empty without any."""
+    """Returns the primary address, else the one for work, else the first; empty without any."""
     rows = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
     if value is not None and not isinstance(value, list | dict):
         raise ScimError("emails is a list", kind="invalidValue")
