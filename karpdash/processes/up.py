@@ -180,8 +180,8 @@ def _first_steps(*, demo: bool) -> None:
 
 
 def _live_clusters() -> int:
-    """Returns the number of registered clusters that are read over the network; if there are none, no child loads the
-    Kubernetes client.
+    """Returns the number of registered clusters that are read over the network, at most 255 as it is an exit code; for
+    0 the children need no Kubernetes client.
     """
     from migrations_app.queries.fleet.all_clusters import live_clusters
 

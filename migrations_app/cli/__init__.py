@@ -1,4 +1,4 @@
-"""The command line: arguments in, results on stdout, everything else on stderr, an exit code.
+"""The command line: results on stdout, everything else on stderr, and an exit code.
 
 Each command loads only what it needs, so that commands that work on files load neither Django nor a database.
 """
@@ -39,8 +39,8 @@ _ELSEWHERE = ("up", "worker", "backup", "files", "completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look, 74 or 141 the result was
-    not written.
+    """Returns the exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look, 74 or 141 the
+    result was not written.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare()
@@ -54,12 +54,12 @@ def _asks_server(words: Sequence[str]) -> bool:
 
 
 def version() -> str:
-    """The release of this program."""
+    """Returns the release of this program."""
     return __version__
 
 
 def usage() -> str:
-    """The usage text: one line for each command."""
+    """Returns the usage text: one line for each command."""
     rows = "\n".join(f"  {name:<12}{about}" for name, about in COMMANDS.items())
     more = (
         "karpdash COMMAND --help tells its options, karpdash --version the release.\n"
@@ -86,7 +86,7 @@ def _dispatch(words: list[str], *, known: bool) -> int:
 
 
 def _guarded(name: str, run: Callable[[], int]) -> int:
-    """The exit code of `run`; a KarpdashError becomes one line on stderr and its exit code."""
+    """Returns the exit code of `run`; a KarpdashError becomes one line on stderr and its exit code."""
     try:
         code = run()
         flush()
@@ -113,5 +113,7 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
 
 
 def _forget_output() -> None:
-    """Drops buffered output, because the reader is gone; the interpreter would fail again when it flushes at exit."""
+    """Drops buffered output, because the reader has closed the pipe; otherwise the interpreter fails again when it
+    flushes at exit.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

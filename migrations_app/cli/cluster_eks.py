@@ -1,4 +1,6 @@
-"""`karpdash cluster add --eks` and `karpdash cluster aws`: first the external id and the policies, then the role."""
+"""`karpdash cluster add --eks` and `karpdash cluster aws`: the first step creates the external id and the policies, the
+second stores the role.
+"""
 
 import argparse
 import json
@@ -24,7 +26,7 @@ _OPTIONS = {"arn": "--eks", "cluster": "--eks", "region": "--region", "role_arn"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that belong to --eks."""
+    """Adds the options that belong to --eks."""
     parser.add_argument("--region", metavar="R", default="", help="with --eks NAME: its region")
     parser.add_argument("--role-arn", metavar="ARN", default="", help="the role made with the policies of the draft")
     parser.add_argument("--draft", metavar="FILE", help="what the first step printed; - reads stdin")
@@ -40,7 +42,7 @@ def aws_parser(parser: argparse.ArgumentParser) -> None:
 
 
 def add(options: argparse.Namespace, details: "Details") -> int:
-    """The first step without a role, the second step with one. Returns the exit code."""
+    """Runs the first step without a role, the second step with one. Returns the exit code."""
     from migrations_app.use_cases.clusters import eks_registration
 
     if not _is_second(options):
@@ -132,7 +134,7 @@ def _document(draft: "AccessDraft") -> str:
 
 
 def _draft_text(options: argparse.Namespace) -> str:
-    """The signed text in the first step's file, which must be for the same cluster."""
+    """Returns the signed text in the first step's file, which must be for the same cluster."""
     from migrations_app.use_cases.clusters.eks_registration import read_draft
 
     body = _read(options.draft)
@@ -180,5 +182,5 @@ def _answers(tried: "AccessTest") -> bool:
 
 
 def _with_option(error: InvalidInput) -> InvalidInput:
-    """The same error with the option in `where`."""
+    """Returns the same error with the option in `where`."""
     return InvalidInput(error.message, code=error.code, where=_OPTIONS.get(error.where, error.where))

@@ -1,4 +1,4 @@
-"""`karpdash rehearse`: plays a rollout on a twin of a cluster, on simulated time. Changes nothing."""
+"""`karpdash rehearse`: rehearses a rollout on a twin of a cluster, on simulated time. Changes nothing."""
 
 import argparse
 import json
@@ -23,7 +23,9 @@ FAILURES = ("nodes-never-ready", "webhook-down")
 
 
 def run(argv: list[str]) -> int:
-    """0: every rollout ends; 1: one stops before; 2: wrong usage, or it cannot be planned; 3: could not look."""
+    """Returns 0: every rollout ends; 1: one stops before its end; 2: wrong usage, or it cannot be planned; 3: could not
+    look.
+    """
     options = make_parser().parse_args(argv)
     from migrations_app.readiness.outputs.json_schema import written
     from migrations_app.use_cases.rehearsals.text import render
@@ -104,7 +106,7 @@ def _way(options: argparse.Namespace) -> "WayResult":
 
 
 def _read_with(options: argparse.Namespace, play: "Play[T]") -> T:
-    """What comes of the play on the cluster that the options name."""
+    """Reads the cluster that the options name and returns the result of the play on it."""
     from migrations_app.use_cases.rehearsals import sources
 
     if options.context and not options.kubeconfig:
@@ -148,7 +150,7 @@ def _request(options: argparse.Namespace) -> "RehearsalRequest":
 
 
 def _parameter(text: str, action: str) -> tuple[str, Any]:
-    """The name and the value, in the form that the action declares."""
+    """Returns the name and the value, in the type that the action declares."""
     from migrations_app.actions import registry
 
     name, equals, value = text.partition("=")

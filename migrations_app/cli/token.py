@@ -8,7 +8,7 @@ from migrations_app.errors import InvalidInput
 
 
 def run(argv: list[str]) -> int:
-    """0: done; 2: wrong usage or input."""
+    """Returns 0: done; 2: wrong usage or input."""
     return run_verb(make_parser(), argv)
 
 

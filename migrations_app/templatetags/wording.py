@@ -1,4 +1,4 @@
-"""The words, tones and icons of all pages: one table for each vocabulary, so that a word is changed in one place."""
+"""Words, tones and icons of all pages: one table for each vocabulary, so that each word is defined once."""
 
 from migrations_app.readiness.look import Look
 from migrations_app.texts import text as _
@@ -288,11 +288,11 @@ ENVIRONMENTS: tuple[tuple[str, str], ...] = (
 
 
 def environment_tone(name: str) -> str:
-    """The tone of an environment; muted for an unknown name."""
+    """Returns the tone of an environment; muted for an unknown name."""
     lowered = name.lower()
     return next((tone for start, tone in ENVIRONMENTS if lowered.startswith(start)), "muted")
 
 
 def spoken(code: str) -> str:
-    """A code as words, for codes without a row in a table."""
+    """Returns a code as words, for codes without a row in a table."""
     return code.replace("_", " ").replace("-", " ")

@@ -1,6 +1,7 @@
-"""Journeys of a server: the list, one with its steps; pause, resume and end it, and hold Karpenter's own disruption.
+"""Commands for journeys of a server: list, show with steps, pause, resume, abort, and hold Karpenter's own
+disruption.
 
-Planning, confirming and approving are for the page.
+Planning, confirming and approving are done on the page.
 """
 
 import argparse
@@ -25,7 +26,7 @@ CHANGES: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 def add_commands(commands: Commands) -> None:
-    """`journey` and its verbs."""
+    """Adds `journey` and its verbs."""
     parser = commands.add_parser("journey", help="upgrades of one cluster step by step")
     verbs = parser.add_subparsers(required=True, metavar="list|show|pause|" + "|".join(CHANGES))
     listing = verbs.add_parser("list", help="show journeys, newest first")
