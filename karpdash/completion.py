@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from karpdash.command import WIRED
+from karpdash.command import PROJECT_COMMANDS
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -48,7 +48,7 @@ def every_parser() -> argparse.ArgumentParser:
 def _parser_of(name: str) -> argparse.ArgumentParser:
     if name == "completion":
         return make_parser()
-    where = f"karpdash.{WIRED[name]}" if name in WIRED else f"migrations_app.cli.{name}"
-    module: Any = importlib.import_module(where)
+    module_name = f"karpdash.{PROJECT_COMMANDS[name]}" if name in PROJECT_COMMANDS else f"migrations_app.cli.{name}"
+    module: Any = importlib.import_module(module_name)
     parser: argparse.ArgumentParser = module.make_parser()
     return parser

@@ -110,7 +110,7 @@ def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def stale(folder: Path = DOCS) -> list[str]:
+def outdated_pages(folder: Path = DOCS) -> list[str]:
     """Returns the names of the pages whose file differs from the code."""
     return [name for name, text in pages().items() if not _is_current(folder / name, text)]
 
@@ -121,7 +121,7 @@ def _is_current(path: Path, text: str) -> bool:
 
 def main(argv: Sequence[str]) -> int:
     """Returns 0 if no file is outdated any more; 1 if --check finds an outdated file."""
-    outdated = stale()
+    outdated = outdated_pages()
     if list(argv) == ["--check"]:
         print("\n".join(f"out of date: {_display_path(name)}" for name in outdated), file=sys.stderr)
         return 1 if outdated else 0

@@ -13,7 +13,7 @@ _PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = _PACKAGE.parent
 SHIPPED = _PACKAGE / "shipped"
 """Exists only where karpdash was installed from a wheel."""
-SHOWN = {
+SHOWN_PATHS = {
     "docs": "docs",
     "cli": "docs/cli.md",
     "rbac": "deploy/rbac",
@@ -55,7 +55,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="karpdash files", description="Print where the docs, the ClusterRoles and the Helm charts of karpdash are."
     )
-    parser.add_argument("name", nargs="?", choices=tuple(SHOWN), help="print the path of this one only")
+    parser.add_argument("name", nargs="?", choices=tuple(SHOWN_PATHS), help="print the path of this one only")
     return parser
 
 
@@ -63,8 +63,8 @@ def run(argv: Sequence[str]) -> int:
     """`karpdash files`: returns 0 after printing one path, or all paths with their names."""
     name = make_parser().parse_args(argv).name
     if name:
-        print(folder(SHOWN[name]))
+        print(folder(SHOWN_PATHS[name]))
         return 0
-    for label, path in SHOWN.items():
+    for label, path in SHOWN_PATHS.items():
         print(f"{label:<12}{folder(path)}")
     return 0

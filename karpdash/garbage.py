@@ -3,8 +3,8 @@
 import atexit
 import gc
 
-PYTHONS = gc.get_threshold()
-WHILE_LOADING = (50_000, 20, 10)
+DEFAULT_THRESHOLDS = gc.get_threshold()
+LOADING_THRESHOLDS = (50_000, 20, 10)
 """Loading makes a million objects that all stay. With Python's own thresholds a start looks through them 600 times."""
 
 
@@ -12,7 +12,7 @@ def collect_seldom() -> None:
     """For a command, or until `collect_as_usual`: runs the collector seldom, and not at exit, when all memory is freed
     anyway.
     """
-    gc.set_threshold(*WHILE_LOADING)
+    gc.set_threshold(*LOADING_THRESHOLDS)
     atexit.register(gc.freeze)
 
 
@@ -20,4 +20,4 @@ def collect_as_usual() -> None:
     """For a process that serves, once it has loaded: freezes all existing objects, so that the collector skips them."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*PYTHONS)
+    gc.set_threshold(*DEFAULT_THRESHOLDS)

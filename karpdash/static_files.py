@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
 STATIC = "/static/"
-EXACT = ("/api/", "/metrics")
+UNCOMPRESSED = ("/api/", "/metrics")
 """Paths whose answers stay as they are: a compressed answer has a weak ETag, which no If-Match fits."""
 
 
@@ -57,7 +57,7 @@ class CompressedPages(GZipMiddleware):
     """Compresses pages and static files; Django pads them at random, so that their size reveals nothing (BREACH)."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if request.path.startswith(EXACT):
+        if request.path.startswith(UNCOMPRESSED):
             return response
         compressed: HttpResponseBase = super().process_response(request, response)
         return compressed

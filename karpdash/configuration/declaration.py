@@ -103,10 +103,10 @@ def texts(settings: Iterable[Setting], environ: Mapping[str, str]) -> dict[str, 
     """Returns the texts that are set, by field name. Raises InvalidSetting for a secret that is set twice or whose file
     cannot be read, and for a variable that begins with KARPDASH_ but is no setting.
     """
-    known = {setting.variable: setting for setting in settings}
-    files = {f"{name}{FILE}": setting for name, setting in known.items() if setting.secret}
-    _refuse_unknown(set(environ), known=known.keys() | files.keys())
-    values = {setting.name: environ[name].strip() for name, setting in known.items() if name in environ}
+    by_variable = {setting.variable: setting for setting in settings}
+    files = {f"{name}{FILE}": setting for name, setting in by_variable.items() if setting.secret}
+    _refuse_unknown(set(environ), allowed=by_variable.keys() | files.keys())
+    values = {setting.name: environ[name].strip() for name, setting in by_variable.items() if name in environ}
     for name, setting in files.items():
         if path := environ.get(name, "").strip():
             if values.get(setting.name):
@@ -115,10 +115,10 @@ def texts(settings: Iterable[Setting], environ: Mapping[str, str]) -> dict[str, 
     return values
 
 
-def _refuse_unknown(names: set[str], *, known: set[str]) -> None:
-    for name in sorted(names - known - ELSEWHERE):
+def _refuse_unknown(names: set[str], *, allowed: set[str]) -> None:
+    for name in sorted(names - allowed - ELSEWHERE):
         if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
-            candidates = [variable.removeprefix(PREFIX) for variable in sorted(known)]
+            candidates = [variable.removeprefix(PREFIX) for variable in sorted(allowed)]
             similar = difflib.get_close_matches(name.removeprefix(PREFIX), candidates, n=1, cutoff=0.7)
             hint = f"did you mean {PREFIX}{similar[0]}?" if similar else "the settings are listed in docs/settings.md"
             raise InvalidSetting(f"there is no such setting; {hint}", where=name)

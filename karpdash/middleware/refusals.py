@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpRe
 from django.shortcuts import render
 
 API = "/api/"
-PROGRAMS = (API, "/scim/", "/metrics")
+PROGRAM_PATHS = (API, "/scim/", "/metrics")
 """Addresses that programs ask. A redirect to https would hide from them that their token was sent in clear; people
 are led on by SecurityMiddleware.
 """
@@ -23,7 +23,7 @@ class Refusals:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if settings.SECURE_SSL_REDIRECT and not request.is_secure() and request.path.startswith(PROGRAMS):
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure() and request.path.startswith(PROGRAM_PATHS):
             return HttpResponseForbidden("Ask over https, and replace the token.\n", content_type=TEXT)
         if request.method == "TRACE" and not request.path.startswith(API):
             return HttpResponseNotAllowed(["GET", "HEAD", "POST"])
@@ -40,7 +40,7 @@ class WrongMethod:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         answer = self.get_response(request)
-        by_program = request.path.startswith(PROGRAMS) or not request.accepts("text/html")
+        by_program = request.path.startswith(PROGRAM_PATHS) or not request.accepts("text/html")
         if not isinstance(answer, HttpResponseNotAllowed) or answer.content or by_program:
             return answer
         page = render(request, "405.html", {"methods": answer.headers["Allow"]}, status=answer.status_code)

@@ -12,8 +12,8 @@ from structlog.contextvars import bound_contextvars
 
 log = logging.getLogger(__name__)
 HEADER = "X-Request-ID"
-QUIET = ("/static/", "/healthz", "/readyz", "/metrics", "/agent/v1/")
-UNCHANGED = 304
+QUIET_PATHS = ("/static/", "/healthz", "/readyz", "/metrics", "/agent/v1/")
+NOT_MODIFIED = 304
 """What pages are told that ask by themselves, every few seconds."""
 REFUSED = (401, 403, 429)
 """Statuses of requests whose sender is logged: somebody tried what they may not."""
@@ -39,7 +39,7 @@ class RequestIds:
 
 
 def _log_request(request: HttpRequest, response: HttpResponse, *, seconds: float) -> None:
-    quiet = response.status_code == UNCHANGED or request.path.startswith(QUIET)
+    quiet = response.status_code == NOT_MODIFIED or request.path.startswith(QUIET_PATHS)
     level = logging.DEBUG if quiet else logging.INFO
     fields: dict[str, Any] = {"method": request.method, "path": request.path[:500], "status": response.status_code}
     if response.status_code in REFUSED:

@@ -21,7 +21,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 Fit = Literal["", "behind", "ahead"]
-OURS = "migrations_app"
+APP = "migrations_app"
 _NEEDS = re.compile(r"\d{4}_needs_(\d{4})_")
 
 
@@ -31,13 +31,13 @@ def schema_fit() -> Fit:
     """
     done = set(MigrationRecorder(connection).applied_migrations())
     known = _known()
-    numbers = {name[:4] for app, name in known if app == OURS}
-    if any(needed_step(name) - numbers for app, name in done - known if app == OURS):
+    numbers = {name[:4] for app, name in known if app == APP}
+    if any(required_step(name) - numbers for app, name in done - known if app == APP):
         return "ahead"
     return "behind" if known - done else ""
 
 
-def needed_step(name: str) -> set[str]:
+def required_step(name: str) -> set[str]:
     """Returns the number of the step that a release must have to serve tables with that step applied; empty if any
     release can.
     """
@@ -45,13 +45,13 @@ def needed_step(name: str) -> set[str]:
     return {match[1]} if match else set()
 
 
-def no_way_up() -> str:
+def upgrade_obstacle() -> str:
     """Returns why this database cannot be upgraded to the schema of this code; empty if it can. Raises
     django.db.Error.
     """
     done = set(MigrationRecorder(connection).applied_migrations())
     for (app, name), replaced in _steps().items():
-        if app == OURS and replaced & done and (missing := sorted(step for _, step in replaced - done)):
+        if app == APP and replaced & done and (missing := sorted(step for _, step in replaced - done)):
             return (
                 f"the database has only some of the schema steps that {name} replaces and lacks {missing[-1]}: "
                 f"run `migrate` of the last commit before {name} on it first, or begin with a new database"
@@ -60,11 +60,11 @@ def no_way_up() -> str:
 
 
 @register(Tags.database)
-def way_up(databases: Collection[str] | None = None, **_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
+def upgrade_path_exists(databases: Collection[str] | None = None, **_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
     """System check for `manage.py migrate`, whose own error only names a missing node of its graph. Without
     `databases`, as when a worker starts, no database is asked.
     """
-    return [Error(words, id="karpdash.E019")] if databases and (words := no_way_up()) else []
+    return [Error(words, id="karpdash.E019")] if databases and (words := upgrade_obstacle()) else []
 
 
 def _known() -> frozenset[tuple[str, str]]:

@@ -20,9 +20,9 @@ def prepare(path: Path) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / "broker").mkdir(mode=0o700, exist_ok=True)
-        _keep(folder / "secret.key", secrets.token_urlsafe(48))
-        _keep(folder / "encryption.keys", f"k1:{base64.b64encode(os.urandom(32)).decode()}")
-        _keep(folder / "audit.key", base64.b64encode(os.urandom(32)).decode())
+        _create_once(folder / "secret.key", secrets.token_urlsafe(48))
+        _create_once(folder / "encryption.keys", f"k1:{base64.b64encode(os.urandom(32)).decode()}")
+        _create_once(folder / "audit.key", base64.b64encode(os.urandom(32)).decode())
         probe = folder / f".write-{os.getpid()}"
         probe.touch(mode=0o600)
         probe.unlink()
@@ -35,7 +35,7 @@ def prepare(path: Path) -> Path:
     return folder
 
 
-def hold(folder: Path) -> TextIO:
+def lock(folder: Path) -> TextIO:
     """Returns the open lock file: while it is open, no other process may use the folder. Raises InvalidSetting if
     another process uses it.
 
@@ -53,14 +53,14 @@ def hold(folder: Path) -> TextIO:
     return lock
 
 
-def _keep(path: Path, fresh: str) -> None:
+def _create_once(path: Path, content: str) -> None:
     """Writes the file unless it exists; atomically, so that a kill leaves no partial key."""
     if path.exists():
         return
     draft = path.with_name(f".{path.name}-{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        file.write(fresh)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path)

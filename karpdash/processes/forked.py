@@ -111,19 +111,19 @@ def fork(
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     pid = os.fork()
     if not pid:
-        _become(run, name=name, log=log, stop_by=stop_by)
+        _run_child(run, name=name, log=log, stop_by=stop_by)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return Forked(pid)
 
 
-def run_module(words: Sequence[str]) -> int:
+def run_module(arguments: Sequence[str]) -> int:
     """Runs `python -m WORDS` in this process. Returns 0 unless the module exits with another code."""
-    sys.argv = list(words)
-    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    sys.argv = list(arguments)
+    runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     return 0
 
 
-def _become(run: Callable[[], int], *, name: str, log: Path | None, stop_by: signal.Signals) -> NoReturn:
+def _run_child(run: Callable[[], int], *, name: str, log: Path | None, stop_by: signal.Signals) -> NoReturn:
     """Runs the child. Never returns to the supervisor's code: the process ends here in any case."""
     code = 1
     try:

@@ -40,9 +40,9 @@ SOFT_STOP = 10
 
 def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
     """Returns the command line of a worker for that lane, or for all lanes with `all`."""
-    words = ["-m", "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning"]
-    words += ["--without-heartbeat", "--without-gossip"]
-    return [sys.executable, *words, *_of_lane(lane, env), *(("-n", f"{name}@%h") if name else ())]
+    arguments = ["-m", "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning"]
+    arguments += ["--without-heartbeat", "--without-gossip"]
+    return [sys.executable, *arguments, *_of_lane(lane, env), *(("-n", f"{name}@%h") if name else ())]
 
 
 @dataclass(frozen=True, slots=True)

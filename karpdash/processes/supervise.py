@@ -87,8 +87,8 @@ class Child:
         period.
         """
         self.ask_to_stop()
-        left = self._asked_at + GRACE - time.monotonic()
-        if self.running and self.process is not None and not _ends(self.process, seconds=left):
+        seconds_left = self._asked_at + GRACE - time.monotonic()
+        if self.running and self.process is not None and not _ends(self.process, seconds=seconds_left):
             print(f"karpdash up: {self.name} did not stop in time and is killed", file=sys.stderr, flush=True)
         self.clear()
 
@@ -156,18 +156,18 @@ class Supervisor:
         while time.monotonic() < end and not self.stopping:
             if _answers(url):
                 return True
-            self._restart_fallen()
+            self._restart_ended()
             time.sleep(0.1)
         return False
 
     def watch(self) -> int:
         """Restarts ended children until told to stop; then returns 0."""
         while not self.stopping:
-            self._restart_fallen()
+            self._restart_ended()
             time.sleep(0.2)
         return 0
 
-    def _restart_fallen(self) -> None:
+    def _restart_ended(self) -> None:
         now = time.monotonic()
         for child in self._started:
             if child.running or self.stopping:
@@ -181,8 +181,8 @@ class Supervisor:
     def _pause(self, child: Child, now: float) -> float:
         child.restarts = 1 if now - child.started > STEADY else child.restarts + 1
         pause: float = min(LONGEST_PAUSE, 0.5 * 2**child.restarts)
-        again = f"starts again in {pause:.0f} s; see {child.log}"
-        print(f"karpdash up: {child.name} ended with {child.clear()}, {again}", file=sys.stderr, flush=True)
+        notice = f"starts again in {pause:.0f} s; see {child.log}"
+        print(f"karpdash up: {child.name} ended with {child.clear()}, {notice}", file=sys.stderr, flush=True)
         return pause
 
     def stop(self) -> None:

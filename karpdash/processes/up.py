@@ -60,7 +60,7 @@ def _prepare(options: argparse.Namespace) -> TextIO:
     os.environ.setdefault("KARPDASH_ALLOWED_HOSTS", f"localhost,127.0.0.1,[::1],{options.host}")
     # Each process of a pool costs memory even when idle; rollouts of a small installation can take turns.
     os.environ.setdefault("KARPDASH_ACTION_SLOTS", "1")
-    return datadir.hold(data_dir)
+    return datadir.lock(data_dir)
 
 
 def _children(options: argparse.Namespace) -> list[Child]:
@@ -201,12 +201,12 @@ def _bring_schema_up() -> None:
     from django.core.management import call_command
     from django.db import DatabaseError, connection
 
-    from karpdash.monitoring.schema import no_way_up, schema_fit
+    from karpdash.monitoring.schema import schema_fit, upgrade_obstacle
 
     try:
         if connection.introspection.table_names() and schema_fit() == "ahead":
             raise InvalidSetting("a newer release took away what this one needs; it cannot go back", where=DATABASE)
-        if words := no_way_up():
+        if words := upgrade_obstacle():
             raise InvalidSetting(words, where=DATABASE)
         call_command("migrate", interactive=False, verbosity=0)
     except (DatabaseError, ImproperlyConfigured) as error:

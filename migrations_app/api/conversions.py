@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework.fields import StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import MIB, Endpoint, body_params
@@ -99,7 +99,7 @@ class ConversionsView(Endpoint):
         "POST": Operation("conversions_create", body=NewConversionSerializer, answer=ConvertedSerializer),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Converts Karpenter manifests, keeping their behaviour. Where nothing could be converted it is a 400."""
         body = body_params(request, NewConversionSerializer)

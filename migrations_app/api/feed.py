@@ -107,8 +107,10 @@ class FeedView(Endpoint):
             kinds=(query["kind"],) if "kind" in query else (), cluster=query.get("cluster"), limit=query["limit"]
         )
         page, waited = _waited(position, ask, seconds=query["wait"])
-        again = 0 if page.events or page.more or waited else PAUSE
-        answer = _stream(page, again) if STREAM in request.headers.get("Accept", "") else _json(page, again)
+        retry_seconds = 0 if page.events or page.more or waited else PAUSE
+        answer = (
+            _stream(page, retry_seconds) if STREAM in request.headers.get("Accept", "") else _json(page, retry_seconds)
+        )
         answer["Cache-Control"] = "no-store"
         return answer
 
@@ -117,8 +119,8 @@ def _waited(position: FeedPosition, ask: FeedAsk, *, seconds: int) -> tuple[Feed
     """Returns the page, and whether the request had a place to wait in."""
     placed = seconds > 0 and places.acquire(blocking=False)
     try:
-        here = seconds if placed else 0
-        return wait_for_events(position, ask, seconds=here, pause=pause, clock=timezone.now), placed
+        wait_seconds = seconds if placed else 0
+        return wait_for_events(position, ask, seconds=wait_seconds, pause=pause, clock=timezone.now), placed
     finally:
         if placed:
             places.release()
@@ -140,9 +142,9 @@ def _json(page: FeedPage, retry_seconds: int) -> Response:
     return Response(body)
 
 
-def _stream(page: FeedPage, again: int) -> HttpResponse:
+def _stream(page: FeedPage, retry_seconds: int) -> HttpResponse:
     """Returns server-sent events; the last line without data moves the client's last id on."""
-    lines = [f"retry: {again * 1000}\n\n"]
+    lines = [f"retry: {retry_seconds * 1000}\n\n"]
     if page.gap:
         lines.append("event: gap\ndata: {}\n\n")
     for event in page.events:

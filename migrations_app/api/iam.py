@@ -24,7 +24,7 @@ from migrations_app.api.conversions import StrictBoolean
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictJsonParser, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
@@ -259,8 +259,8 @@ class ClusterIamView(Endpoint):
         newest = newest_sheet(id)
         body = msgspec.json.encode(newest.sheet)
         tag = etags.of_bytes(body)
-        same = etags.unchanged(request, tag)
-        answer = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
+        is_unchanged = etags.unchanged(request, tag)
+        answer = HttpResponse(status=304) if is_unchanged else HttpResponse(body, content_type="application/json")
         answer["ETag"] = tag
         answer["Last-Modified"] = http_date(newest.scanned_at.timestamp())
         answer["Cache-Control"] = "private, no-cache"
@@ -277,7 +277,7 @@ class EvaluationsView(Endpoint):
     }
     parser_classes = [WithoutDoubles]
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """What policies lack for a release of Karpenter, as `karpdash iam` says it, and what closes the gaps."""
         body = body_params(request, NewEvaluationSerializer)
@@ -320,9 +320,9 @@ def _request_of(body: dict[str, Any]) -> EvaluationRequest:
 
 def _policy_of(text: str, name: str, *, field: str, place: int | None = None) -> IamPolicy:
     """Returns the document; errors in it are raised for its place in the body."""
-    own = field if place is None else f"{field}[{place}]"
+    location = field if place is None else f"{field}[{place}]"
     try:
-        return parse_policy(text, name=name or own)
+        return parse_policy(text, name=name or location)
     except InvalidInput as error:
         details = [ErrorDetail(str(error), code=error.code)]
         raise ValidationError({field: details if place is None else {str(place): details}}) from None

@@ -139,8 +139,8 @@ class ClusterPlanView(Endpoint):
         kind = TYPED if (kind, query["schema"]) == (JSON, "2") else kind
         body = _document(plan, kind)
         tag = etags.of_bytes(body)
-        same = etags.unchanged(request, tag)
-        answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=f"{kind}; charset=utf-8")
+        is_unchanged = etags.unchanged(request, tag)
+        answer = HttpResponse(status=304) if is_unchanged else HttpResponse(body, content_type=f"{kind}; charset=utf-8")
         answer["ETag"] = tag
         answer["Last-Modified"] = http_date(newest.scanned_at.timestamp())
         answer["Cache-Control"] = "private, no-cache"

@@ -42,15 +42,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Returns the exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look, 74 or 141 the
     result was not written.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     prepare()
-    known = bool(words) and words[0] in COMMANDS and words[0] not in _ELSEWHERE
-    return _guarded(f"karpdash {words[0]}" if known else "karpdash", lambda: _dispatch(words, known=known))
+    is_command = bool(arguments) and arguments[0] in COMMANDS and arguments[0] not in _ELSEWHERE
+    return _guarded(
+        f"karpdash {arguments[0]}" if is_command else "karpdash", lambda: _dispatch(arguments, is_command=is_command)
+    )
 
 
-def _asks_server(words: Sequence[str]) -> bool:
+def _asks_server(arguments: Sequence[str]) -> bool:
     """Whether the command goes to a karpdash server instead of a cluster, files or the database."""
-    return bool(words) and words[0].partition("=")[0] in _FOR_SERVER
+    return bool(arguments) and arguments[0].partition("=")[0] in _FOR_SERVER
 
 
 def version() -> str:
@@ -68,19 +70,19 @@ def usage() -> str:
     return f"usage: karpdash COMMAND [options]\n\n{rows}\n\n{more}"
 
 
-def _dispatch(words: list[str], *, known: bool) -> int:
-    if _asks_server(words):
-        return int(importlib.import_module("migrations_app.cli.server_client").run(words))
-    if known:
-        module = importlib.import_module(f"migrations_app.cli.{words[0]}")
-        return int(module.run(words[1:]))
-    if words[:1] in (["-h"], ["--help"], ["help"]):
+def _dispatch(arguments: list[str], *, is_command: bool) -> int:
+    if _asks_server(arguments):
+        return int(importlib.import_module("migrations_app.cli.server_client").run(arguments))
+    if is_command:
+        module = importlib.import_module(f"migrations_app.cli.{arguments[0]}")
+        return int(module.run(arguments[1:]))
+    if arguments[:1] in (["-h"], ["--help"], ["help"]):
         print(usage())
         return Exit.READY
-    if words[:1] in (["-V"], ["--version"]):
+    if arguments[:1] in (["-V"], ["--version"]):
         print(f"karpdash {version()}")
         return Exit.READY
-    print_error("karpdash", f"no such command: {words[0]}" if words else "which command?")
+    print_error("karpdash", f"no such command: {arguments[0]}" if arguments else "which command?")
     print(usage(), file=sys.stderr)
     return Exit.USAGE
 
@@ -104,10 +106,10 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        where = f"{error.filename}: " if error.filename else ""
-        if not where:  # stdout itself
+        file_prefix = f"{error.filename}: " if error.filename else ""
+        if not file_prefix:  # stdout itself
             _forget_output()
-        print_error(name, f"{where}the result cannot be written: {error.strerror}")
+        print_error(name, f"{file_prefix}the result cannot be written: {error.strerror}")
         return Exit.CANNOT_WRITE
     return code
 

@@ -45,9 +45,9 @@ def add(options: argparse.Namespace, details: "Details") -> int:
     """Runs the first step without a role, the second step with one. Returns the exit code."""
     from migrations_app.use_cases.clusters import eks_registration
 
-    if not _is_second(options):
-        again = f"karpdash cluster add {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
-        return _first(options, again=again)
+    if not _has_draft(options):
+        next_command = f"karpdash cluster add {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
+        return _draft_step(options, next_command=next_command)
     text = _draft_text(options)
     try:
         if not options.no_test and not _answers(eks_registration.try_eks(text, role_arn=options.role_arn, by=BY)):
@@ -69,13 +69,13 @@ def _aws(options: argparse.Namespace) -> int:
         return Exit.READY
     if not options.eks:
         return _show_access(cluster_id)
-    if not _is_second(options):
-        again = f"karpdash cluster aws {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
-        return _first(options, again=again)
-    return _set(options, cluster_id)
+    if not _has_draft(options):
+        next_command = f"karpdash cluster aws {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
+        return _draft_step(options, next_command=next_command)
+    return _store_access(options, cluster_id)
 
 
-def _set(options: argparse.Namespace, cluster_id: "uuid.UUID") -> int:
+def _store_access(options: argparse.Namespace, cluster_id: "uuid.UUID") -> int:
     from migrations_app.use_cases.clusters import eks_registration
 
     try:
@@ -97,7 +97,7 @@ def _show_access(cluster_id: "uuid.UUID") -> int:
     return Exit.READY
 
 
-def _is_second(options: argparse.Namespace) -> bool:
+def _has_draft(options: argparse.Namespace) -> bool:
     if bool(options.role_arn) != bool(options.draft):
         raise InvalidInput(
             "goes together with --draft: the role is made with the external id of the draft", where="--role-arn"
@@ -105,7 +105,7 @@ def _is_second(options: argparse.Namespace) -> bool:
     return bool(options.role_arn)
 
 
-def _first(options: argparse.Namespace, *, again: str) -> int:
+def _draft_step(options: argparse.Namespace, *, next_command: str) -> int:
     from migrations_app.use_cases.clusters.eks_registration import draft_access
 
     try:
@@ -116,7 +116,7 @@ def _first(options: argparse.Namespace, *, again: str) -> int:
     print_note(f"nothing is stored yet. Keep this output as FILE and, until {draft.expires_at:%Y-%m-%d %H:%M} UTC:")
     print_note("1. make an IAM role in the cluster's account with this trust_policy and this permissions_policy")
     print_note("2. let the role read the cluster: an access entry with a group, and a ClusterRole for that group")
-    print_note(f"3. {again}")
+    print_note(f"3. {next_command}")
     return Exit.READY
 
 

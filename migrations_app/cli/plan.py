@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from migrations_app.cli.sources import add_sources, look
+from migrations_app.cli.sources import add_sources, scan_source
 from migrations_app.cli.terminal import Exit, print_note, show, writing
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ OUTPUTS = ("table", "json", "markdown")
 def run(argv: list[str]) -> int:
     """Returns 0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
     options = make_parser().parse_args(argv)
-    report = look(options).report
+    report = scan_source(options).report
     from migrations_app.readiness.plan.runbook import runbook  # only here: --help needs none of it
 
     plan = runbook(report)

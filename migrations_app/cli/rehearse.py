@@ -96,10 +96,10 @@ def _way(options: argparse.Namespace) -> "WayResult":
         raise InvalidInput("goes with --action only", where="--fail")
     parameters: dict[str, dict[str, Any]] = {}
     for text in options.set:
-        action, dot, rest = text.partition(".")
+        action, dot, assignment = text.partition(".")
         if not dot:
             raise InvalidInput(f"{text[:60]!r} is not ACTION.NAME=VALUE", where="--set")
-        name, value = _parameter(rest, action)
+        name, value = _parameter(assignment, action)
         parameters.setdefault(action, {})[name] = value
     request = WayRequest(options.to, _limits(options), options.seed, parameters)
     return _read_with(options, lambda api, name, on_part: rehearse_way(api, request, cluster=name, on_part=on_part))
@@ -157,13 +157,13 @@ def _parameter(text: str, action: str) -> tuple[str, Any]:
     if not equals or not name:
         raise InvalidInput(f"{text[:60]!r} is not NAME=VALUE", where="--set")
     definition = registry.find(action)
-    known = (
+    declared = (
         next((parameter for parameter in definition.parameters if parameter.name == name), None) if definition else None
     )
-    if definition is not None and known is None:
+    if definition is not None and declared is None:
         names = ", ".join(parameter.name for parameter in definition.parameters) or "none"
         raise InvalidInput(f"{action} has no parameter {name[:60]!r}; it has {names}", where="--set")
-    if known is not None and known.many:
+    if declared is not None and declared.many:
         return name, [part for part in value.split(",") if part]
     return name, json.loads(value) if value in ("true", "false") or value.isdecimal() else value
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from migrations_app.cli import version
-from migrations_app.cli.sources import add_sources, look
+from migrations_app.cli.sources import add_sources, scan_source
 from migrations_app.cli.terminal import colour_wanted, show, writing
 from migrations_app.clients.local_files import is_stdin
 
@@ -18,7 +18,7 @@ OUTPUTS = ("table", "json", "sarif", "junit", "markdown")
 def run(argv: list[str]) -> int:
     """Returns 0: ready; 1: findings; 2: wrong usage or unreadable input; 3: could not look."""
     options = make_parser().parse_args(argv)
-    report = look(options).report
+    report = scan_source(options).report
     from migrations_app.readiness.verdict import exit_code  # only here: --help needs none of it
 
     for form, path in options.also:

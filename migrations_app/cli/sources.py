@@ -46,7 +46,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="HOP|RELEASE", help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest")
 
 
-def look(options: argparse.Namespace) -> "Scanned":
+def scan_source(options: argparse.Namespace) -> "Scanned":
     """Reads and evaluates the source. Raises InvalidInput with the file or option, and ReadError."""
     from migrations_app.karpenter.versions import kubernetes_minor
     from migrations_app.readiness.missing_rows import require_rows

@@ -40,10 +40,10 @@ def _linked(text: str) -> SafeString:
         pieces += [(text[at : match.start()], ""), (match[0], f"{HOST}/{repository}/{kind}")]
         at = match.end()
     pieces.append((text[at:], ""))
-    return format_html_join("", "{}", ((_piece(words, address),) for words, address in pieces if words))
+    return format_html_join("", "{}", ((_piece(label, address),) for label, address in pieces if label))
 
 
-def _piece(words: str, address: str) -> SafeString | str:
+def _piece(label: str, address: str) -> SafeString | str:
     if not address:
-        return shown(words)
-    return format_html('<a href="{}" rel="noreferrer">{}</a>', address, shown(words))
+        return shown(label)
+    return format_html('<a href="{}" rel="noreferrer">{}</a>', address, shown(label))

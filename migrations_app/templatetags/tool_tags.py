@@ -27,9 +27,9 @@ class ToolTab(NamedTuple):
 def tool_tabs(context: dict[str, Any], remedies: Sequence[Remedy]) -> tuple[ToolTab, ...]:
     """Returns the remedies as tabs; the open one is the first of the person's tool, else the first of all."""
     tabs = remedy_tabs(remedies)
-    mine = _tool_here(context) if len(tabs) > 1 else ""
+    preferred = _tool_here(context) if len(tabs) > 1 else ""
     tools = tools_of([remedy for _, remedy in tabs])
-    opened = tools.index(mine) if mine in tools else 0
+    opened = tools.index(preferred) if preferred in tools else 0
     return tuple(
         ToolTab(label, remedy, tool, at == opened)
         for at, ((label, remedy), tool) in enumerate(zip(tabs, tools, strict=True))
@@ -39,8 +39,8 @@ def tool_tabs(context: dict[str, Any], remedies: Sequence[Remedy]) -> tuple[Tool
 @register.simple_tag(takes_context=True)
 def open_form(context: dict[str, Any], forms: Sequence[Any]) -> str:
     """Returns the key of the open format of a policy: the one of the person's tool, else the first."""
-    mine = _tool_here(context) if len(forms) > 1 else ""
-    return mine if mine in {form.key for form in forms} else str(forms[0].key)
+    preferred = _tool_here(context) if len(forms) > 1 else ""
+    return preferred if preferred in {form.key for form in forms} else str(forms[0].key)
 
 
 @register.filter

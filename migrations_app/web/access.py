@@ -68,7 +68,7 @@ def require_right(right: str = LOOK, *others: str, with_any_password: bool = Fal
                 return redirect("password")
             acting = acting_as(actor_of(request), request_id=str(getattr(request, "request_id", "")))
             try:
-                with acting, visibility_scope(_sight(request, kwargs)):
+                with acting, visibility_scope(_visibility(request, kwargs)):
                     _require(request, right, *others)
                     return view(request, *args, **kwargs)
             except NotFound as missing:
@@ -119,7 +119,7 @@ def _refuse_other_sites(request: HttpRequest) -> None:
         raise PermissionDenied(_("The request came from another site."))
 
 
-def _sight(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
+def _visibility(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
     """Returns the user's visibility scope with the cluster that the URL names. Raises NotFound if that cluster is not
     visible (T11).
     """

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django_htmx.http import HttpResponseClientRedirect, push_url, reselect, reswap, retarget
 
 
-def leads_to(request: HttpRequest, address: str) -> HttpResponse:
+def redirect_to(request: HttpRequest, address: str) -> HttpResponse:
     """Returns a redirect to that URL. htmx would put the page in place of the form, so it gets its own redirect
     header.
     """
@@ -12,7 +12,7 @@ def leads_to(request: HttpRequest, address: str) -> HttpResponse:
     return HttpResponseClientRedirect(address) if by_htmx else HttpResponseRedirect(address)
 
 
-def in_place_of_the_page(request: HttpRequest, response: HttpResponse, *, address: str) -> HttpResponse:
+def replace_page(request: HttpRequest, response: HttpResponse, *, address: str) -> HttpResponse:
     """Makes htmx replace the whole page by this response under that URL, for pages shown once such as one with a
     secret.
     """

@@ -77,13 +77,13 @@ def _clusters(q: str) -> tuple[Hit, ...]:
 
 
 def _pages(request: HttpRequest, q: str) -> tuple[Hit, ...]:
-    fit = ((word, reverse(name)) for word, name in PAGES if _fits(q, word))
+    fit = ((word, reverse(name)) for word, name in PAGES if _matches(q, word))
     open_to = (Hit(word, path) for word, path in fit if may_open(request, resolve(path).func))
     return tuple(open_to)[: MOST if q else len(PAGES)]
 
 
 def _terms(q: str) -> tuple[Hit, ...]:
-    terms = (line for section in glossary() for line in section.terms if _fits(q, line.words))
+    terms = (line for section in glossary() for line in section.terms if _matches(q, line.words))
     return tuple(Hit(line.words, f"{reverse('glossary')}#{line.key}", line.meaning) for line in terms)[:MOST]
 
 
@@ -91,7 +91,7 @@ def _checks(q: str) -> tuple[Hit, ...]:
     fit = (
         Hit(check.title, f"{reverse('catalogue')}#{check.id}", check.id)
         for check in all_checks()
-        if _fits(q, f"{check.id} {check.title}")
+        if _matches(q, f"{check.id} {check.title}")
     )
     return tuple(fit)[:MOST]
 
@@ -101,10 +101,10 @@ def _actions(q: str) -> tuple[Hit, ...]:
     fit = (
         Hit(action.title, f"{reverse('catalogue')}?q={action.id}", action.id)
         for action in all_actions()
-        if _fits(q, f"{action.id} {action.title}")
+        if _matches(q, f"{action.id} {action.title}")
     )
     return tuple(fit)[:MOST]
 
 
-def _fits(q: str, text: str) -> bool:
+def _matches(q: str, text: str) -> bool:
     return all(word in text.lower() for word in q.lower().split())

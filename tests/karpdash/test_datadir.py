@@ -52,9 +52,9 @@ def test_what_is_no_port_is_said(port):
 
 
 def test_a_folder_is_held_by_one_at_a_time(tmp_path):  # R34
-    with datadir.hold(tmp_path), pytest.raises(InvalidSetting, match="another karpdash up is using"):
-        datadir.hold(tmp_path)
-    datadir.hold(tmp_path).close()
+    with datadir.lock(tmp_path), pytest.raises(InvalidSetting, match="another karpdash up is using"):
+        datadir.lock(tmp_path)
+    datadir.lock(tmp_path).close()
 
 
 @pytest.mark.parametrize(

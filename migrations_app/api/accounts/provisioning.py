@@ -13,7 +13,7 @@ from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import StrictSerializer
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.views import Endpoint, page_answer, query_params
-from migrations_app.api.plans import asking
+from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts.directory import (
     ProvisioningTokenRow,
     provisioning_token_of,
@@ -63,7 +63,7 @@ class ProvisioningTokenView(Endpoint):
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends the token at once."""
         etags.require_match(request, _tag(provisioning_token_of(id)))
-        revoke_provisioning_token(id, person=asking(request))
+        revoke_provisioning_token(id, person=caller_of(request))
         return Response(status=204)
 
 

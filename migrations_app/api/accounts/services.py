@@ -14,10 +14,10 @@ from migrations_app.api.accounts.tokens import APPOINT, refuse_wider
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import asking
+from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts.services import (
     ServiceRow,
     ServiceTokenRow,
@@ -115,12 +115,12 @@ class ServicesView(Endpoint):
         page = service_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ServiceRowSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Makes a service account without a token."""
         body = body_params(request, NewServiceSerializer)
         refuse_wider(request, body["scopes"])
-        service_id = services.make_service(body["name"], _rules_of(body, {}), person=asking(request))
+        service_id = services.make_service(body["name"], _rules_of(body, {}), person=caller_of(request))
         answer = _service_answer(service_id, status=201)
         answer["Location"] = reverse("api-service", kwargs={"id": service_id}, request=request)
         return answer
@@ -148,13 +148,13 @@ class ServiceView(Endpoint):
         body = body_params(request, ServiceChangeSerializer, partial=True)
         rules = _rules_of(body, _as_is(row))
         refuse_wider(request, list(rules.scopes))
-        services.change_service(id, rules, version=row.version, person=asking(request))
+        services.change_service(id, rules, version=row.version, person=caller_of(request))
         return _service_answer(id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it with its tokens, for good. The row stays, for the audit log."""
         etags.require_match(request, etags.of_version(service_of(id).version))
-        services.end_service(id, person=asking(request))
+        services.end_service(id, person=caller_of(request))
         return Response(status=204)
 
 
@@ -177,12 +177,12 @@ class ServiceTokensView(Endpoint):
         page = service_token_page(service_of(id).id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ServiceTokenRowSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Issues a token; the answer holds its secret, once."""
         body = body_params(request, NewServiceTokenSerializer)
         refuse_wider(request, body["scopes"])
-        issued = service_tokens.issue_service_token(id, **body, person=asking(request))
+        issued = service_tokens.issue_service_token(id, **body, person=caller_of(request))
         row = service_token_of(issued.id)
         answer = Response(ServiceTokenRowSerializer(row).data | {"secret": issued.secret}, status=201)
         answer["ETag"] = _tag(row)
@@ -211,7 +211,7 @@ class ServiceTokenView(Endpoint):
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends the token at once."""
         etags.require_match(request, _tag(service_token_of(id)))
-        service_tokens.revoke_service_token(id, person=asking(request))
+        service_tokens.revoke_service_token(id, person=caller_of(request))
         return Response(status=204)
 
 

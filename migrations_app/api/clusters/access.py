@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from migrations_app.api.clusters.views import ClusterDetailSerializer, detail
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params
@@ -127,7 +127,7 @@ class EksDraftsView(Endpoint):
         "POST": Operation("eks_drafts_create", body=NewDraftSerializer, answer=DraftBodySerializer),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """An external id made for this cluster, and the policies of the role to make; the first of two steps."""
         return Response(DraftBodySerializer(_draft_of(request)).data)
@@ -141,7 +141,7 @@ class ClusterDraftsView(Endpoint):
         "POST": Operation("cluster_aws_drafts_create", body=NewDraftSerializer, answer=DraftBodySerializer),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """As for a new cluster, by who may change this one."""
         cluster_head(id, now=timezone.now())
@@ -160,7 +160,7 @@ class ClusterAwsView(Endpoint):
         "DELETE": Operation("cluster_aws_remove"),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Proves that the role opens with its external id and not without it, then keeps it."""
         body = body_params(request, NewAccessSerializer)

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from migrations_app.api.clusters.views import ClusterDetailSerializer, detail
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
@@ -76,7 +76,7 @@ class ClusterJoiningView(Endpoint):
         query = query_params(request, JoinAskSerializer)
         return Response(JoinPreviewSerializer(join_preview(query["stays"], query["ends"])).data)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Moves the history, waivers, groups and labels of one registration to the other, and forgets the first one."""
         body = body_params(request, JoinBodySerializer)

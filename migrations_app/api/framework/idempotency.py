@@ -24,7 +24,7 @@ _KEY = re.compile(r"[\x21-\x7e]{1,128}")
 Post = Callable[..., Response]
 
 
-def replayed(post: Post) -> Callable[..., HttpResponseBase]:
+def idempotent(post: Post) -> Callable[..., HttpResponseBase]:
     """Decorator for a `post` method. Only successes are stored: a refused request may be corrected under the
     same key.
     """
@@ -44,9 +44,9 @@ def replayed(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
-def keyed(post: Post) -> Callable[..., HttpResponseBase]:
+def key_required(post: Post) -> Callable[..., HttpResponseBase]:
     """As `replayed`, but refuses a request without a key (A11)."""
-    repeated = replayed(post)
+    repeated = idempotent(post)
 
     @wraps(post)
     def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
@@ -57,9 +57,9 @@ def keyed(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
-def guarded(post: Post) -> Callable[..., HttpResponseBase]:
+def key_and_etag_required(post: Post) -> Callable[..., HttpResponseBase]:
     """As `keyed`, but also refuses a request without If-Match, including a repeated one."""
-    repeated = keyed(post)
+    repeated = key_required(post)
 
     @wraps(post)
     def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint

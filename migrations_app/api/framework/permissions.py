@@ -65,13 +65,13 @@ class DeclaredPermission(BasePermission):
         use = request.auth
         if isinstance(use, TokenUse) and need.scope not in use.scopes:
             raise Problem("forbidden", f"the token lacks the scope {need.scope}")
-        set_scope(_sight(request, view.kwargs.get("id")))
+        set_scope(_visibility(request, view.kwargs.get("id")))
         if not need.met_by(request.user):
             raise Problem("forbidden", f"the account lacks the right {need.right}")
         return True
 
 
-def _sight(request: Request, key: object) -> VisibilityScope:
+def _visibility(request: Request, key: object) -> VisibilityScope:
     """Returns the caller's visibility scope and the cluster that the URL names. Raises NotFound for a cluster that is
     not visible.
     """
@@ -83,11 +83,11 @@ def _sight(request: Request, key: object) -> VisibilityScope:
     return VisibilityScope(standing, subject_of(str(kind), key, standing=standing) if named else None)  # type: ignore[arg-type]  # `named` says that it is one
 
 
-def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
+def undeclared_operations(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
     """Returns routes and methods without a declared permission, or with one that no scope can meet (T13)."""
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
-            yield from undeclared(pattern.url_patterns)
+            yield from undeclared_operations(pattern.url_patterns)
             continue
         view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
         if view is None or DeclaredPermission not in view.permission_classes:
@@ -98,7 +98,7 @@ def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
 
 def refuse_undeclared(patterns: Iterable[URLPattern | URLResolver]) -> None:
     """Raises ImproperlyConfigured naming these routes, so that the server does not start."""
-    routes = sorted(undeclared(patterns))
+    routes = sorted(undeclared_operations(patterns))
     if routes:
         raise ImproperlyConfigured(f"routes without a declared permission: {', '.join(routes)}")
 

@@ -166,7 +166,7 @@ CODES: dict[str, ErrorCode] = {
 }
 
 
-def known(code: str, *, otherwise: str) -> str:
+def known_code(code: str, *, otherwise: str) -> str:
     """Returns the code itself if the catalogue has it, else the general one."""
     return code if code in CODES else otherwise
 

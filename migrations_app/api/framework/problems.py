@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from migrations_app import errors
-from migrations_app.api.framework.problem_codes import CODES, Problem, known
+from migrations_app.api.framework.problem_codes import CODES, Problem, known_code
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -72,7 +72,7 @@ def _product_code(error: errors.KarpdashError) -> str:
         return "not_answered"  # its own codes speak of that other server, not of this request
     for kind, general in _PRODUCT_CODES:
         if isinstance(error, kind):
-            return known(error.code, otherwise=general)
+            return known_code(error.code, otherwise=general)
     return "failed"
 
 

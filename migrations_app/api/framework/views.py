@@ -155,8 +155,8 @@ def _sparse(rows: list[dict[str, Any]], fields: str, *, shape: type[Any]) -> lis
     names = [name for name in fields.split(",") if name]
     if not names:
         return rows
-    known = shape().fields
-    if strange := [name for name in names if name not in known]:
+    field_names = shape().fields
+    if strange := [name for name in names if name not in field_names]:
         raise Problem("bad_input", f"there is no field {strange[0][:60]!r}")
     return [{name: row[name] for name in names} for row in rows]
 

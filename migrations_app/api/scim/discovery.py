@@ -104,8 +104,8 @@ class _Discovery(ScimEndpoint):
             raise ScimError("there is no filter here", status=403)
         documents = self.documents()
         for key, document in documents.items():
-            place = request.build_absolute_uri(f"/scim/v2/{self.kind}s/{key}")
-            document["meta"] = {"resourceType": self.kind, "location": place}
+            url = request.build_absolute_uri(f"/scim/v2/{self.kind}s/{key}")
+            document["meta"] = {"resourceType": self.kind, "location": url}
         if not id:
             return Response(list_body(list(documents.values()), len(documents), query=ListQuery([], 1, len(documents))))
         if id not in documents:
@@ -145,7 +145,7 @@ class ScimConfigView(ScimEndpoint):
     def get(self, request: Request) -> Response:
         """The configuration."""
         no = {"supported": False}
-        place = request.build_absolute_uri("/scim/v2/ServiceProviderConfig")
+        url = request.build_absolute_uri("/scim/v2/ServiceProviderConfig")
         return Response(
             {
                 "schemas": [f"{CORE}:ServiceProviderConfig"],
@@ -156,7 +156,7 @@ class ScimConfigView(ScimEndpoint):
                 "sort": no,
                 "etag": no,
                 "authenticationSchemes": [_SCHEME],
-                "meta": {"resourceType": "ServiceProviderConfig", "location": place},
+                "meta": {"resourceType": "ServiceProviderConfig", "location": url},
             }
         )
 

@@ -14,7 +14,7 @@ from migrations_app.use_cases.accounts.directory_teams import TeamAsTold
 FIXED = tuple(name for name in READ_ONLY if name != "groups")
 
 
-def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
+def team_of_body(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
     """Returns the team of a POST or PUT. Raises ScimError."""
     team = TeamAsTold(external_id="", members=frozenset()) if as_put else TeamAsTold()
     for name, value in body.items():
@@ -24,7 +24,7 @@ def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
     return team
 
 
-def patched_team(body: Mapping[str, Any]) -> TeamAsTold:
+def team_of_patch(body: Mapping[str, Any]) -> TeamAsTold:
     """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
     team = TeamAsTold()
     for verb, path, value in operations(body):
@@ -46,7 +46,7 @@ def _with_operation(team: TeamAsTold, path: str, *, value: Any, verb: str) -> Te
         if verb != "remove":
             raise ScimError("members are added and removed, not changed", kind="invalidPath")
         return _without_members(
-            team, frozenset(key for _name, key in read_filter(_keyed(bracket), known=("members.value",)))
+            team, frozenset(key for _name, key in read_filter(_keyed(bracket), filterable=("members.value",)))
         )
     if verb == "remove" and name == "displayname":
         raise ScimError("displayName is needed", kind="invalidValue")

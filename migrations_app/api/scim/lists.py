@@ -24,12 +24,12 @@ class ListQuery:
     count: int
 
 
-def list_query(request: Request, *, known: Collection[str]) -> ListQuery:
+def list_query(request: Request, *, filterable: Collection[str]) -> ListQuery:
     """Returns the parameters of a list. Raises ScimError."""
     text = request.query_params.get("filter", "")
     start = max(1, _number(request, "startIndex", default=1))
     count = min(MOST_LISTED, max(0, _number(request, "count", default=COUNT)))
-    return ListQuery(read_filter(text, known=known) if text.strip() else [], start, count)
+    return ListQuery(read_filter(text, filterable=filterable) if text.strip() else [], start, count)
 
 
 def list_body(rows: list[Tree], total: int, *, query: ListQuery) -> Tree:
@@ -46,7 +46,7 @@ def sparse(request: Request, row: Mapping[str, Any]) -> Tree:
     return {name: value for name, value in row.items() if name in ALWAYS or name.lower() not in but}
 
 
-def leaves_out(request: Request, name: str) -> bool:
+def excludes(request: Request, name: str) -> bool:
     """Whether the request excludes the attribute, so that it need not be read."""
     only = _names(request, "attributes")
     return name in _names(request, "excludedAttributes") or bool(only and name not in only)

@@ -19,26 +19,26 @@ _PATH = re.compile(r"""([A-Za-z$][A-Za-z0-9:._$-]*)(?:\[(.*)\](?:\.([A-Za-z]+))?
 _VALUE_OF = re.compile(r"""([A-Za-z]+)\[[^\]]*\](\.[A-Za-z]+)?""")
 
 
-def read_filter(text: str, *, known: Collection[str]) -> list[tuple[str, Any]]:
+def read_filter(text: str, *, filterable: Collection[str]) -> list[tuple[str, Any]]:
     """Returns pairs of attribute, in lower case, and value. Raises ScimError `invalidFilter` for anything else."""
     pairs: list[tuple[str, Any]] = []
-    place = 0
-    while place < len(text) or not pairs:
-        term = _TERM.match(text, place) if len(text) <= LONGEST_FILTER else None
+    position = 0
+    while position < len(text) or not pairs:
+        term = _TERM.match(text, position) if len(text) <= LONGEST_FILTER else None
         if term is None:
             raise ScimError('filters are `attribute eq "value"`, joined by `and`', kind="invalidFilter")
         name, value = plain_name(_VALUE_OF.sub(r"\1\2", term[1])), _literal(term[2])
-        if name not in known:
+        if name not in filterable:
             raise ScimError(f"there is no filter for {term[1][:60]}", kind="invalidFilter")
         pairs.append((name, _typed(name, value)))
         if len(pairs) > MOST_TERMS:
             raise ScimError(f"a filter has at most {MOST_TERMS} parts", kind="invalidFilter")
-        place = term.end()
-        if place < len(text):
-            conjunction = _AND.match(text, place)
+        position = term.end()
+        if position < len(text):
+            conjunction = _AND.match(text, position)
             if conjunction is None:
                 raise ScimError("only `and` joins parts of a filter", kind="invalidFilter")
-            place = conjunction.end()
+            position = conjunction.end()
     return pairs
 
 

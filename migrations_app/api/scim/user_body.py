@@ -28,7 +28,7 @@ WHOLE = PersonAsTold(external_id="", given="", family="", display="", email="")
 """What a PUT leaves out is empty afterwards, save the name and whether the account is open."""
 
 
-def whole_person(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
+def person_of_body(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
     """Returns the person of a POST or PUT. Raises ScimError."""
     fields: Tree = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
     for name, value in body.items():
@@ -38,7 +38,7 @@ def whole_person(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
     return PersonAsTold(**fields)
 
 
-def patched_person(body: Mapping[str, Any]) -> PersonAsTold:
+def person_of_patch(body: Mapping[str, Any]) -> PersonAsTold:
     """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
     fields: Tree = {}
     for verb, path, value in operations(body):
@@ -72,16 +72,16 @@ def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
         yield verb, path, operation.get("value")
 
 
-def alone(value: Any) -> Any:  # noqa: ANN401 - a JSON value
+def unwrapped(value: Any) -> Any:  # noqa: ANN401 - a JSON value
     """Returns the value itself if a client wraps it as `[{"value": ...}]`, as Entra ID did."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "value" in value[0]:
         return value[0]["value"]
     return value
 
 
-def truth(value: Any) -> bool:  # noqa: ANN401 - a JSON value
+def boolean_of(value: Any) -> bool:  # noqa: ANN401 - a JSON value
     """Returns the value of a boolean; Entra ID writes it as the text `"False"`. Raises ScimError."""
-    single = alone(value)
+    single = unwrapped(value)
     if isinstance(single, bool):
         return single
     if isinstance(single, str) and single.lower() in ("true", "false"):
@@ -91,7 +91,7 @@ def truth(value: Any) -> bool:  # noqa: ANN401 - a JSON value
 
 def text_of(name: str, value: Any) -> str:  # noqa: ANN401 - a JSON value
     """Returns the text of an attribute; null becomes an empty text. Raises ScimError."""
-    single = alone(value)
+    single = unwrapped(value)
     if single is None:
         return ""
     if not isinstance(single, str):
@@ -130,7 +130,7 @@ def _attribute(name: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
             raise ScimError("userName is needed", kind="invalidValue")
         return {_TEXTS[name]: text}
     if name == "active":
-        return {"active": truth(value)}
+        return {"active": boolean_of(value)}
     if name == "emails":
         return {"email": _email(value)}
     if name == "name":

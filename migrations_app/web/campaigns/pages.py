@@ -101,8 +101,8 @@ def page_of_campaign(
     forms = presenter.campaign_forms(board, person)
     context = _live(request, board, forms=forms) | {
         "section": "rollouts",
-        "next_wave": presenter.waits_for_person(board),
-        "typed": presenter.name_asked(board),
+        "next_wave": presenter.wave_to_open(board),
+        "typed": presenter.must_type_name(board),
         "held": presenter.approval_count(board),
         "signs_in_again": presenter.signs_in_again(board, person),
         "covered": covered_by_approval(campaign_id) if board.row.state in SHOWN_IN else None,
@@ -172,7 +172,7 @@ def _live(request: HttpRequest, board: CampaignBoard, *, forms: presenter.Forms)
         "board": board,
         "row": board.row,
         "may": forms,
-        "again": presenter.again(board),
+        "again": presenter.retryable_members(board),
         "chart": burn_up_chart(board.curve, now=board.row.finished_at or now),
         "cursor": request.GET.get("cursor", ""),
         "page": board,

@@ -37,7 +37,7 @@ def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
     )
     mine = any(approval.by == person.name and approval.counts for approval in board.approvals)
     refusals["take_back"] = "" if mine and state in ("awaiting_approval", "approved", "running", "paused") else None
-    refusals["open"] = _reason(may_resolve(person)) if waits_for_person(board) else None
+    refusals["open"] = _reason(may_resolve(person)) if wave_to_open(board) else None
     settles = state in ("running", "paused")
     refusals["settle"] = _reason(may_start(person)) if settles else None
     return refusals
@@ -48,19 +48,19 @@ def approval_count(board: CampaignBoard) -> int:
     return sum(approval.counts for approval in board.approvals)
 
 
-def waits_for_person(board: CampaignBoard) -> WaveRow | None:
+def wave_to_open(board: CampaignBoard) -> WaveRow | None:
     """Returns the wave that a person may open now; None if there is none."""
     if board.row.state != "running" or board.row.wait_code not in ("person", "stops"):
         return None
     return next((wave for wave in board.waves if wave.opened_at is None and wave.agreed_at is None), None)
 
 
-def name_asked(board: CampaignBoard) -> bool:
+def must_type_name(board: CampaignBoard) -> bool:
     """Whether an approver has to type the name of the campaign."""
     return board.row.risk in TYPED
 
 
-def again(board: CampaignBoard) -> dict[str, frozenset[int]]:
+def retryable_members(board: CampaignBoard) -> dict[str, frozenset[int]]:
     """Returns the stopped clusters that can be queued again from this page, by the way to do so; the other stopped
     clusters are handled on the pages of their journeys.
     """

@@ -7,7 +7,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import UPGRADE_CRDS
 from migrations_app.texts import text as _
 from migrations_app.use_cases.campaigns.requests import CampaignRequest
-from migrations_app.web.rollouts.policies import read
+from migrations_app.web.rollouts.policies import parse_windows
 
 LONGEST_LIST = 50
 CHOSEN = ((UPGRADE_CRDS, "source"), ("convert_and_apply", "node_role"))
@@ -39,7 +39,7 @@ def request_of(form: QueryDict) -> CampaignRequest:
             person=form.get("person", "first"),  # type: ignore[arg-type]  # checked where it is drafted
             most_stops=_number(form, "most_stops"),
         ),
-        windows=read(form.get("windows", "")),
+        windows=parse_windows(form.get("windows", "")),
         stop_all=bool(form.get("stop_all")),
         weighed=form.get("weighed", "").strip(),
         accepts=bool(form.get("accepts")),

@@ -35,7 +35,7 @@ class Hop:
         return self.step is None and not self.findings
 
     @property
-    def tone_of(self) -> str:
+    def tone(self) -> str:
         """The verdict that colours the page; empty for a later upgrade, which is never shown as wrong."""
         return "" if self.place == "later" else self.verdict
 

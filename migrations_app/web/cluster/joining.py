@@ -43,8 +43,8 @@ def _other_registration(request: HttpRequest, head: ClusterHead) -> uuid.UUID | 
     named = uuids_in(request.GET.getlist("other"))
     if named:
         return named[0]
-    known = head.identity.registrations
-    return known[0].id if len(known) == 1 else None
+    registrations = head.identity.registrations
+    return registrations[0].id if len(registrations) == 1 else None
 
 
 def _join(request: HttpRequest, preview: JoinPreview, *, form: JoinForm) -> bool:

@@ -80,10 +80,10 @@ def _chosen_hop(full_runbook: Runbook, hop: str) -> RunbookHop | None:
 def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
     rows: list[StageRow] = []
     for number, (stage, back) in enumerate(zip(runbook_hop.stages, runbook_hop.ways_back(), strict=True), 1):
-        new = not rows or rows[-1].stage.part != stage.part
+        begins_part = not rows or rows[-1].stage.part != stage.part
         groups = in_order(runbook_hop.open_in(stage), cluster=cluster)
         commands = SharedRemedies(f"stage-{number}", stage.does, stage.commands)
-        part = PARTS[stage.part] if new else ""
+        part = PARTS[stage.part] if begins_part else ""
         rows.append(
             StageRow(
                 number=number,

@@ -24,7 +24,7 @@ from migrations_app.web.access import require_right
 from migrations_app.web.cluster import connection
 from migrations_app.web.cluster.connection import AccessAttempt, access_attempt, agent_page, user_name
 from migrations_app.web.forms import EksForm, RegisterForm
-from migrations_app.web.redirects import in_place_of_the_page, leads_to
+from migrations_app.web.redirects import redirect_to, replace_page
 
 FIELDS = ("name", "environment", "target", "context")
 DEFAULT_WAY = "eks"
@@ -47,9 +47,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["way"] == "agent" and (secret := _with_agent(request, form)):
             page = agent_page(request, secret.cluster, secret=secret)
-            return in_place_of_the_page(request, page, address=reverse("cluster-agent", args=[secret.cluster]))
+            return replace_page(request, page, address=reverse("cluster-agent", args=[secret.cluster]))
         if form.cleaned_data["way"] != "agent" and (cluster := _register(request, form)):
-            return leads_to(request, reverse("cluster", args=[cluster]))
+            return redirect_to(request, reverse("cluster", args=[cluster]))
     return _form_page(request, form)
 
 
@@ -122,7 +122,7 @@ def _with_agent(request: HttpRequest, form: RegisterForm) -> AgentSecret | None:
     try:
         return register_agent(_details(request, form))
     except connection.REFUSALS as refused:
-        explain(form, refused)
+        add_field_error(form, refused)
         return None
 
 
@@ -139,7 +139,7 @@ def _register(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
     try:
         cluster = _store(form, details)
     except connection.REFUSALS as refused:
-        explain(form, refused)
+        add_field_error(form, refused)
         return None
     start_scan(cluster, by=user_name(request), waits=True)
     messages.success(request, _("{name} is registered; its first scan is on the way.").format(name=details.name))
@@ -155,10 +155,10 @@ def _store(form: RegisterForm, details: Details) -> uuid.UUID:
     return clusters.register_kubeconfig(form.secret(), details, context=values["context"])
 
 
-def explain(form: RegisterForm, refused: KarpdashError) -> None:
+def add_field_error(form: RegisterForm, refused: KarpdashError) -> None:
     """Adds the error to the field that it is about."""
     if form.cleaned_data["way"] in ("eks", "agent"):
-        connection.explain(form, refused)
+        connection.add_field_error(form, refused)
         return
     source = {"paste": "kubeconfig", "file": "kubeconfig_file", "bundle": "bundle"}[form.cleaned_data["way"]]
     if isinstance(refused, Conflict):

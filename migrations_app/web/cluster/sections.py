@@ -94,10 +94,10 @@ def by_urgency(findings: Iterable[Finding], *, cluster: str = "", release: str =
     """Returns the sections by urgency, blockers first, unknown second; within a section in the order of the work."""
     ordered = in_work_order(findings, release=release)
     cut = ((look, tuple(f for f in ordered if section_of(f) == look.id)) for look in SECTIONS)
-    return tuple(Section(look.id, look, rows, _folds(look.id, rows), cluster) for look, rows in cut if rows)
+    return tuple(Section(look.id, look, rows, _is_folded(look.id, rows), cluster) for look, rows in cut if rows)
 
 
-def _folds(section: str, rows: tuple[Finding, ...]) -> bool:
+def _is_folded(section: str, rows: tuple[Finding, ...]) -> bool:
     """Whether the section is folded: it needs no action now, or only infos are to be confirmed by hand."""
     return section in FOLDED or (section == "manual" and all(finding.severity == "info" for finding in rows))
 

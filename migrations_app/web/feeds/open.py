@@ -25,7 +25,7 @@ NEWS = 100
 """Maximum number of items in a feed of news."""
 COLOURS = {"green": "#1a7f52", "yellow": "#8a6100", "red": "#b3261e", "blue": "#1f6391", "grey": "#5a6862"}
 """White text on each of them has a contrast of at least 4.5 to 1."""
-LETTER = 7
+LETTER_WIDTH = 7
 """Pixels of a letter of 11 pixels height, with room to spare."""
 
 
@@ -39,7 +39,7 @@ def _badge(opened: OpenedFeed, *, now: datetime, **_: object) -> tuple[str | byt
 
 
 def _sizes(badge: Badge) -> dict[str, object]:
-    left, right = (LETTER * len(text) + 10 for text in (badge.label, badge.message))
+    left, right = (LETTER_WIDTH * len(text) + 10 for text in (badge.label, badge.message))
     return {
         "left": left,
         "right": right,

@@ -138,7 +138,7 @@ def tabs_of(counts: Mapping[str, int], *, chosen: Sequence[str]) -> tuple[Status
     return tuple(tab for tab in status_tabs if tab.count or tab.chosen)
 
 
-def answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
+def fleet_answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
     """Returns the numbers above the list, from the clusters of each status and the causes that block some of them."""
     of = {value: sum(counts[name] for name in statuses) for value, _, statuses in STATUS_TABS}
     shared = [cause for cause in causes if len(cause.clusters) > 1]
@@ -174,7 +174,7 @@ def shown_row(
     return ShownRow(
         row=row,
         url=_address("cluster", row.id),
-        path=path_of(row),
+        path=release_path(row),
         blockers=first,
         more=len(words) - len(first),
         action=_watch(rollout) if rollout and rollout.state in IN_PROGRESS else _action(row),
@@ -212,7 +212,7 @@ def _action(row: FleetRow) -> RowAction | None:
     return None
 
 
-def words_of(cause: Cause) -> str:
+def cause_text(cause: Cause) -> str:
     """Returns the cause as a sentence with the objects of all clusters counted; for one cluster its own summary."""
     check = _by_id().get(cause.check)
     if len(cause.clusters) == 1 or check is None or not cause.evidence:
@@ -225,7 +225,7 @@ def _by_id() -> Mapping[str, Check]:
     return {check.id: check for check in all_checks()}
 
 
-def path_of(row: FleetRow) -> ReleasePath | None:
+def release_path(row: FleetRow) -> ReleasePath | None:
     """Returns the path by the current tables; None if the release is not known or the scan judged another next
     upgrade.
     """

@@ -58,15 +58,15 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
 @require_POST
 def group_chosen(request: HttpRequest) -> HttpResponse:
     """Adds the chosen clusters to a group, or removes them from it."""
-    out = request.POST.get("act") == "out"
+    removes = request.POST.get("act") == "out"
     group_id = uuid_in(request.POST.get("group", ""))
     try:
         row = group_of(group_id or uuid.UUID(int=0))
-        number = (groups.take_out if out else groups.put_in)(row.id, chosen_clusters(request))
+        number = (groups.take_out if removes else groups.put_in)(row.id, chosen_clusters(request))
     except NotFound:
         messages.error(request, _("Choose a group. Nothing was changed."))
     else:
-        if out:
+        if removes:
             sentence = ngettext(
                 "{number} cluster removed from {group}.", "{number} clusters removed from {group}.", number
             )

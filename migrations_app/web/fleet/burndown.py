@@ -29,7 +29,7 @@ from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
 from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
-from migrations_app.web.fleet.page import labels_asked
+from migrations_app.web.fleet.page import labels_in_query
 from migrations_app.web.fleet.progress_chart import WORDS, ProgressChart, ProgressDay, chart, days_of
 
 MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
@@ -151,8 +151,8 @@ def as_csv(days: Sequence[ProgressDay]) -> str:
     """Returns the days as CSV. `bound` says whether the percents are exact, or an upper bound because something was
     never read; `fell because` is empty on days on which no percent is lower than the day before.
     """
-    out = io.StringIO()
-    writer = csv.writer(out)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
     lefts = (f"{measure.name} {word}" for measure in MEASURES for word in ("left", "total"))
     writer.writerow(("day", "percent", "bound", *(f"percent {half}" for half in HALVES), *lefts, *LAST_HEADINGS))
     for day in days:
@@ -161,7 +161,7 @@ def as_csv(days: Sequence[ProgressDay]) -> str:
         counts = [_cell(number) for measure in MEASURES for number in _counts(day.points.get(measure.name))]
         clusters = max(point.clusters for point in day.points.values())
         writer.writerow((day.day, _cell(way.percent), way.bound, *halves, *counts, clusters, day.scanned, day.causes))
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def _counts(point: Point | None) -> tuple[int | None, int | None]:
@@ -174,7 +174,7 @@ def _cell(number: int | None) -> int | str:
 
 def _filters_of(request: HttpRequest) -> BurndownAsk:
     cluster, group = uuid_in(request.GET.get("cluster", "")), uuid_in(request.GET.get("group", ""))
-    return BurndownAsk(cluster=cluster, group=group, labels=labels_asked(request.GET))
+    return BurndownAsk(cluster=cluster, group=group, labels=labels_in_query(request.GET))
 
 
 def _chart_context(ask: BurndownAsk, progress: Burndown, *, now: datetime) -> dict[str, Any]:
@@ -212,8 +212,10 @@ def _group(progress: Burndown, *, key: object, name: str) -> GroupProgress:
 
 def _hover(days: Sequence[ProgressDay]) -> list[str]:
     """Returns the text that the chart shows for each day that it draws."""
-    known = [day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())]
-    return [_day_words(day) for day in known]
+    days_with_share = [
+        day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())
+    ]
+    return [_day_words(day) for day in days_with_share]
 
 
 def _day_words(day: ProgressDay) -> str:

@@ -41,12 +41,12 @@ from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.answer import (
     ORDER,
     ShownRow,
-    answer,
+    cause_text,
+    fleet_answer,
     on_v1,
     shown_row,
     statuses_of,
     tabs_of,
-    words_of,
 )
 from migrations_app.web.fleet.export import as_csv
 
@@ -114,7 +114,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "ask": ask,
         "page_size": PAGE,
         "cause_count": len(cause_list),
-        "answer": answer(page.totals.buckets, cause_list),
+        "answer": fleet_answer(page.totals.buckets, cause_list),
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
         "to_try": any(row.source == "twin" for row in page.rows),
@@ -146,7 +146,7 @@ def _failing(
     if (ask.check and ask.hop != BLOCKS) or "blocked" not in ((ask.bucket,) if ask.bucket else ask.buckets or BUCKETS):
         return ()
     candidates = causes(replace(ask, check="", hop=""), held=held, now=now) if ask.check else cause_list
-    check_words = {cause.check: (words_of(cause), len(cause.clusters)) for cause in candidates}
+    check_words = {cause.check: (cause_text(cause), len(cause.clusters)) for cause in candidates}
     chosen = {ask.check: (ask.check, 0)} if ask.check else {}
     return tuple((check, *about) for check, about in (chosen | check_words).items())
 
@@ -182,7 +182,7 @@ def shared_causes(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "fleet",
         "at": "causes",
-        "causes": tuple((cause, words_of(cause)) for cause in cause_list),
+        "causes": tuple((cause, cause_text(cause)) for cause in cause_list),
         "cause_count": len(cause_list),
         "blocked": len({cluster.id for cause in cause_list for cluster in cause.clusters}),
     }
@@ -223,7 +223,7 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
         stage=_one_of(query.get("stage", ""), STAGES),
         environment=query.get("environment", "")[:40],
         group=uuid_in(query.get("group", "")),
-        labels=labels_asked(query),
+        labels=labels_in_query(query),
         check=_check(cause or query.get("check", "")),
         hop=BLOCKS if _check(cause) else _one_of(query.get("hop", ""), (NEXT, *HOPS)),
         by=_arranged_by(query.get("view", "")),
@@ -251,7 +251,7 @@ def ignored(query: QueryDict, ask: FleetAsk) -> tuple[str, ...]:
     return tuple(f"{name}={query[name][:60]}" for name, value in read.items() if query.get(name) and not value)
 
 
-def labels_asked(query: QueryDict) -> tuple[str, ...]:
+def labels_in_query(query: QueryDict) -> tuple[str, ...]:
     """The labels in the query string, such as team:shop,tier:1."""
     return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MOST_LABELS]
 

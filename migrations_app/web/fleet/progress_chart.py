@@ -170,22 +170,26 @@ def chart(
     days: Sequence[ProgressDay], *, ends: Mapping[str, ProjectedEnd], rollouts: Sequence[MarkedRollout] = ()
 ) -> ProgressChart | None:
     """Returns the drawing; None if no share of any day is known."""
-    known = [day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())]
-    if not known:
+    days_with_share = [
+        day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())
+    ]
+    if not days_with_share:
         return None
-    axis = _axis(known, ends)
-    marks = (_mark(rollout, number, axis=axis, today=known[-1].day) for number, rollout in enumerate(rollouts, 1))
+    axis = _axis(days_with_share, ends)
+    marks = (
+        _mark(rollout, number, axis=axis, today=days_with_share[-1].day) for number, rollout in enumerate(rollouts, 1)
+    )
     return ProgressChart(
-        lines=tuple(_line(name, known, axis=axis, end=ends[name]) for name in reversed(tuple(WORDS))),
+        lines=tuple(_line(name, days_with_share, axis=axis, end=ends[name]) for name in reversed(tuple(WORDS))),
         dates=_dates(axis),
         percents=tuple(
             AxisTick(at=100 * _y(percent) / HEIGHT, word=f"{percent} %") for percent in (100, 75, 50, 25, 0)
         ),
         marks=tuple(mark for mark in marks if mark),
-        falls=_falls(known, axis=axis),
-        scans=tuple(axis.x(day.day) for day in known if day.scanned),
-        places=tuple(round(axis.x(day.day) / WIDTH * 100, 2) for day in known),
-        today=axis.x(known[-1].day),
+        falls=_falls(days_with_share, axis=axis),
+        scans=tuple(axis.x(day.day) for day in days_with_share if day.scanned),
+        places=tuple(round(axis.x(day.day) / WIDTH * 100, 2) for day in days_with_share),
+        today=axis.x(days_with_share[-1].day),
     )
 
 

@@ -90,12 +90,12 @@ def page_of_journey(
     """The page. With `refused`, the refusal is shown above the current state (R33)."""
     detail, person = journey_detail(journey_id), person_of(request)
     forms = presenter.forms_of(detail, person)
-    chosen = presenter.back_to(detail, request.GET.get("back", ""), forms=forms)
+    chosen = presenter.rollback_target(detail, request.GET.get("back", ""), forms=forms)
     context = _live(detail) | {
         "section": "rollouts",
         "may": forms,
         "step_may": presenter.step_forms(detail, person),
-        "typed": presenter.typed_asked(detail),
+        "typed": presenter.must_type_name(detail),
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
         "polled": presenter.is_polled(detail),
         "back_to": chosen,
@@ -113,8 +113,8 @@ def live(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """The list of steps, polled every two seconds; 304 while it has not changed."""
     detail = journey_detail(journey_id)
     work = [(step.state, step.work.state if step.work else "") for step in detail.steps]
-    seen = f"{detail.row.version} {work} {detail.disruption_hold}"
-    tag = f'"{hashlib.sha256(seen.encode()).hexdigest()[:40]}"'
+    version_text = f"{detail.row.version} {work} {detail.disruption_hold}"
+    tag = f'"{hashlib.sha256(version_text.encode()).hexdigest()[:40]}"'
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
         answer = HttpResponse(status=304)
     else:

@@ -66,7 +66,7 @@ def step_forms(detail: JourneyDetail, person: Person) -> Forms:
     }
 
 
-def back_to(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | None:
+def rollback_target(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | None:
     """Returns the step that the user chose to roll the journey back to; None without a choice, or if a rollback is not
     offered.
     """
@@ -75,7 +75,7 @@ def back_to(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | N
     return next((step_row for step_row in detail.reached if step_row.definition.id == step_id), None)
 
 
-def typed_asked(detail: JourneyDetail) -> bool:
+def must_type_name(detail: JourneyDetail) -> bool:
     """Whether an approver has to type the name of the cluster."""
     return bool(detail.risk) and detail.risk in TYPED
 

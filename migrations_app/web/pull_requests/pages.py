@@ -125,11 +125,11 @@ def _preview(request: HttpRequest, cluster_id: uuid.UUID, *, form: PreviewForm) 
 
 def _likely(places: tuple[GitSource, ...], *, rows: tuple[Any, ...]) -> dict[str, str]:
     """Returns the first place that the GitOps delivery names and whose repository is registered."""
-    known = {row.address: row for row in rows}
-    git_source = next((place for place in places if place.address in known), None)
+    by_address = {row.address: row for row in rows}
+    git_source = next((place for place in places if place.address in by_address), None)
     if git_source is None:
         return {}
-    return {"repository": str(known[git_source.address].id), "branch": git_source.branch, "path": git_source.path}
+    return {"repository": str(by_address[git_source.address].id), "branch": git_source.branch, "path": git_source.path}
 
 
 def _sentence(text: str) -> str:

@@ -32,7 +32,7 @@ from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, 
 from migrations_app.use_cases.scans.store import kept_objects
 from migrations_app.web.access import OPERATE, person_of, require_right, uuid_in
 from migrations_app.web.double_submit import form_key, submit_once
-from migrations_app.web.rollouts.node_table import NODES, karpenters, node_table, pool_of
+from migrations_app.web.rollouts.node_table import NODES, karpenter_nodes, node_table, pool_of
 from migrations_app.web.rollouts.page import refusal_status
 
 Kind = Literal["check", "number", "text", "lines", "one", "several"]
@@ -70,7 +70,7 @@ class Choice:
 def choices(
     action: Action,
     *,
-    known: Mapping[str, Sequence[Option]],
+    objects: Mapping[str, Sequence[Option]],
     form: QueryDict | None,
     problems: Mapping[str, str],
     limits: Mapping[str, int] | None = None,
@@ -80,9 +80,9 @@ def choices(
 
     `form` is the submitted form or an earlier choice; None for a new form.
     """
-    parameters = (parameter for parameter in action.parameters if not (parameter.of == NODES and known.get(NODES)))
+    parameters = (parameter for parameter in action.parameters if not (parameter.of == NODES and objects.get(NODES)))
     fields = (
-        _choice(parameter, known, form=form, problem=problems.get(parameter.name, "")) for parameter in parameters
+        _choice(parameter, objects, form=form, problem=problems.get(parameter.name, "")) for parameter in parameters
     )
     most = limits or {}
     return tuple(
@@ -116,7 +116,7 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
     objects = kept_objects(cluster_id) or ()
     sizes = Counter(("provisioners" if node.owner == ALPHA else "nodepools", node.pool) for node in nodes if node.pool)
     options = {part: _options_of(objects, PART_KINDS[part][0].kind, sizes=_of_part(sizes, part)) for part in PARTS}
-    owned = karpenters(nodes)
+    owned = karpenter_nodes(nodes)
     options[NODES] = tuple(Option(name=node.name, note=node.pool) for node in owned[:MOST_OPTIONS])
     pools = Counter(pool for node in owned if (pool := pool_of(node)))
     options["pools"] = tuple(
@@ -149,12 +149,12 @@ def _value(parameter: Parameter, form: QueryDict) -> Any:  # noqa: ANN401 - a te
 
 
 def _choice(
-    parameter: Parameter, known: Mapping[str, Sequence[Option]], *, form: QueryDict | None, problem: str
+    parameter: Parameter, objects: Mapping[str, Sequence[Option]], *, form: QueryDict | None, problem: str
 ) -> Choice:
     values = form.getlist(parameter.name) if form is not None and parameter.name in form else None
     options = tuple(
         Option(name=option.name, note=option.note, chosen=bool(values) and option.name in (values or ()))
-        for option in known.get(parameter.of or parameter.name, ())
+        for option in objects.get(parameter.of or parameter.name, ())
     )
     kind = _kind(parameter, bool(options))
     default = "" if parameter.default is None or isinstance(parameter.default, bool) else str(parameter.default)
@@ -247,12 +247,12 @@ def _form(
     before = earlier_choices(uuid_in(request.GET.get("from", "")), cluster_id=head.id, action=action.id)
     form = request.POST if request.method == "POST" else before
     snapshot = head.snapshot.id if head.snapshot else None
-    known = known_objects(head.id, snapshot)
+    objects = known_objects(head.id, snapshot)
     context = {
         "section": "fleet",
         "head": head,
         "action": action,
-        "choices": choices(action, known=known, form=form, problems=problems, limits={"batch": policy.batch}),
+        "choices": choices(action, objects=objects, form=form, problems=problems, limits={"batch": policy.batch}),
         "node_table": node_table(action, nodes_of(snapshot) if snapshot else (), form=form, problems=problems),
         "refused": refused if refused and refused.where not in named else None,
         "said": request.POST,

@@ -44,7 +44,7 @@ class NodeTable:
     left_out: int
 
 
-def karpenters(nodes: Sequence[OwnedNode]) -> list[OwnedNode]:
+def karpenter_nodes(nodes: Sequence[OwnedNode]) -> list[OwnedNode]:
     """Returns Karpenter's nodes by pool, zone and name."""
     owned_nodes = (node for node in nodes if node.owner.startswith("karpenter"))
     return sorted(owned_nodes, key=lambda node: (pool_of(node), node.zone, natural(node.name)))
@@ -65,7 +65,7 @@ def node_table(
         for parameter in action.parameters
         if parameter.of == NODES
     )
-    owned_nodes = karpenters(nodes)
+    owned_nodes = karpenter_nodes(nodes)
     if not columns or not owned_nodes:
         return None
     ticked = {column.name: set(form.getlist(column.name) if form is not None else ()) for column in columns}

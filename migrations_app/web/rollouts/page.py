@@ -56,7 +56,7 @@ def rollout_page(
         | {
             "section": "rollouts",
             "sample": is_living(detail.row.cluster),
-            "by_hand": view.by_hand(detail.plan) if detail.plan and trusted else None,
+            "by_hand": view.manual_commands(detail.plan) if detail.plan and trusted else None,
             "may": view.allowed_actions(detail, person),
             "form_key": form_key(),
             "refused": refused,
@@ -72,10 +72,10 @@ def _facts(detail: RolloutDetail) -> dict[str, Any]:
     return {
         "effect": view.effect(detail.row, detail.plan),
         "doubted": [line for line in detail.steps if line.doubt],
-        "typed": view.typed_asked(detail.row),
-        "typed_first": view.typed_at_asking(detail.row),
+        "typed": view.must_type_name(detail.row),
+        "typed_first": view.must_type_name_to_request(detail.row),
         "risky": view.is_risky(detail.row),
-        "paced": view.paced(detail.plan),
+        "paced": view.limited_by_policy(detail.plan),
         "capacity_rows": capacity_rows(detail.plan),
     }
 

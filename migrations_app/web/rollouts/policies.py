@@ -32,12 +32,12 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LINE = re.compile(r"(?P<days>[A-Za-z, -]+?)?\s*(?P<from>\d{1,2}:\d{2})\s*-\s*(?P<to>\d{1,2}:\d{2})")
 
 
-def written(windows: Sequence[Mapping[str, Any]]) -> str:
+def windows_text(windows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the change windows as text, one on each line."""
     return "\n".join(_line(window) for window in windows)
 
 
-def read(text: str) -> tuple[dict[str, Any], ...]:
+def parse_windows(text: str) -> tuple[dict[str, Any], ...]:
     """Returns the change windows in the text. Raises InvalidInput that names the invalid line."""
     return tuple(_window(line.strip()) for line in text.splitlines() if line.strip())
 
@@ -90,7 +90,7 @@ def _bad_window(line: str) -> InvalidInput:
 REFUSALS = (InvalidInput, Conflict, PermissionDenied)
 NUMBERS = ("batch", "per_hour", "pool_percent")
 EVERY = "*"
-TURNS: dict[str, Callable[[Person, HttpRequest], None]] = {
+SWITCH_CHANGES: dict[str, Callable[[Person, HttpRequest], None]] = {
     "stop": lambda person, request: kill_switch.stop_everything(person, why=request.POST.get("why", ""), by=actor()),
     "ask": lambda person, _request: kill_switch.ask_to_lift(person, by=actor()),
     "lift": lambda person, _request: kill_switch.lift(person, by=actor()),
@@ -118,10 +118,10 @@ def switch(request: HttpRequest) -> HttpResponse:
     """Turns the kill switch on; turning it off needs two people."""
     refused: KarpdashError | None = None
     if request.method == "POST":
-        turn = TURNS.get(request.POST.get("do", ""))
+        switch_change = SWITCH_CHANGES.get(request.POST.get("do", ""))
         try:
-            if turn is not None:
-                turn(person_of(request), request)
+            if switch_change is not None:
+                switch_change(person_of(request), request)
                 return redirect("kill-switch")
         except REFUSALS as error:
             refused = error
@@ -166,7 +166,7 @@ def _rules(form: QueryDict) -> Rules:
     return Rules(
         approvals={risk: _whole_number(form, f"approvals_{risk}") for risk in RISKS},
         actions=(EVERY,) if every_action else tuple(form.getlist("actions")),
-        windows=read(form.get("windows", "")),
+        windows=parse_windows(form.get("windows", "")),
         rehearsals=tuple(form.getlist("rehearsals")),
         campaigns_destroy=form.get("campaigns_destroy") == "on",
         frozen=form.get("frozen") == "on",
@@ -192,7 +192,7 @@ def _fields(row: PolicyRow, form: QueryDict | None) -> dict[str, Any]:
         "rehearsed": [(risk, risk in rehearsed) for risk in RISKS],
         "every_action": every_action,
         "known_actions": [(all_action, every_action or all_action.id in chosen) for all_action in all_actions()],
-        "windows": form.get("windows", "") if form else written(row.windows),
+        "windows": form.get("windows", "") if form else windows_text(row.windows),
         "numbers": {name: form.get(name, "") if form else getattr(row, name) for name in NUMBERS},
         "campaigns_destroy": form.get("campaigns_destroy") == "on" if form else row.campaigns_destroy,
         "frozen": form.get("frozen") == "on" if form else row.frozen,

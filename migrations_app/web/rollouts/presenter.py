@@ -150,13 +150,13 @@ def times_of(line: StepLine) -> tuple[datetime | None, timedelta | None]:
     return began, ended - began if ended and line.standing == "done" else None
 
 
-def paced(plan: Plan | None) -> bool:
+def limited_by_policy(plan: Plan | None) -> bool:
     """Whether the policy's limits apply: the plan deletes nodes itself instead of leaving that to a controller."""
     changes = [step.change for step in plan.steps if step.change] if plan else []
     return any(change.verb == "delete" and change.target.kind == "Node" for change in changes)
 
 
-def by_hand(plan: Plan) -> dict[str, str]:
+def manual_commands(plan: Plan) -> dict[str, str]:
     """Returns the plan as commands, as a GitOps patch, and the RBAC rules that it needs."""
     return {
         "kubectl": "\n\n".join(as_kubectl(step) for step in plan.steps),
@@ -222,12 +222,12 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     )
 
 
-def typed_asked(row: RolloutRow) -> bool:
+def must_type_name(row: RolloutRow) -> bool:
     """Whether an approver has to type the cluster's name."""
     return risk_of(row.risk) in TYPED
 
 
-def typed_at_asking(row: RolloutRow) -> bool:
+def must_type_name_to_request(row: RolloutRow) -> bool:
     """Whether the cluster's name has to be typed before approval is requested."""
     action = registry.find(row.action)
     return action is not None and action.typed

@@ -86,9 +86,9 @@ def lanes(detail: RolloutDetail) -> tuple[ZoneLane, ...]:
     zone_lanes = []
     for zone, marks in groupby(detail.picture.nodes, key=lambda mark: mark.zone):
         zone_marks = tuple(marks)
-        old = tuple(squares[mark.name] for mark in zone_marks if not _is_new(mark, started))
+        before_start = tuple(squares[mark.name] for mark in zone_marks if not _is_new(mark, started))
         zone_lanes.append(
-            ZoneLane(zone=zone, old=old, new=tuple(squares[m.name] for m in zone_marks if _is_new(m, started)))
+            ZoneLane(zone=zone, old=before_start, new=tuple(squares[m.name] for m in zone_marks if _is_new(m, started)))
         )
     deleted = _deleted_nodes(detail, {mark.name for mark in detail.picture.nodes})
     return (*zone_lanes, *((ZoneLane(zone="gone", old=deleted, new=()),) if deleted else ()))
@@ -139,9 +139,9 @@ def pace(detail: RolloutDetail, *, now: datetime) -> RunPace | None:
     done, steps = detail.done, len(detail.steps)
     per_hour = done / elapsed.total_seconds() * 3600 if done and elapsed.total_seconds() > 0 else None
     ends_at = None
-    left = steps - done - detail.left_out
-    if detail.row.state == "running" and per_hour and left > 0:
-        ends_at = now + timedelta(hours=left / per_hour)
+    steps_left = steps - done - detail.left_out
+    if detail.row.state == "running" and per_hour and steps_left > 0:
+        ends_at = now + timedelta(hours=steps_left / per_hour)
     return RunPace(elapsed=elapsed, done=done, steps=steps, per_hour=per_hour, ends_at=ends_at)
 
 

@@ -55,8 +55,8 @@ def live_answer(request: HttpRequest, rollout_id: uuid.UUID, *, draw: Callable[[
     `draw` is called once for all who watch the rollout. Raises NotFound.
     """
     mark = live_mark(rollout_id)
-    known = request.headers.get("If-None-Match", "").removeprefix("W/")  # weak once a proxy compressed the answer
-    if known == mark.etag:
+    client_etag = request.headers.get("If-None-Match", "").removeprefix("W/")  # weak once a proxy compressed the answer
+    if client_etag == mark.etag:
         answer = HttpResponse(status=304)
     else:
         answer = _part_response(request, _cached_part(_name(request, rollout_id, mark=mark), draw))

@@ -53,8 +53,8 @@ def next_thing(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The next task alone, as other pages of the cluster show it; the rollout's own page has no link to itself."""
     path = SamplePath(cluster_id)
     context = _next(request, path, cluster_id=cluster_id)
-    here = urlsplit(request.headers.get("HX-Current-URL", "")).path
-    on_rollout_page = path.next.rollout and here == reverse("rollout", args=[path.next.rollout])
+    current_path = urlsplit(request.headers.get("HX-Current-URL", "")).path
+    on_rollout_page = path.next.rollout and current_path == reverse("rollout", args=[path.next.rollout])
     return render(request, "samples/_next.html", context | {"in_strip": True, "there": on_rollout_page})
 
 

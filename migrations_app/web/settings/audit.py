@@ -170,12 +170,12 @@ def _text(value: Any) -> str:  # noqa: ANN401 - any JSON
 
 
 def _as_csv(lines: Iterable[AuditLine]) -> Iterator[str]:
-    out = io.StringIO()
-    writer = csv.writer(out)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
     for line in lines:
         writer.writerow([harmless(getattr(line, name)) for name in COLUMNS])
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-    yield out.getvalue()
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()
+    yield buffer.getvalue()
