@@ -1,15 +1,15 @@
-"""The permission matrix of the pages: who gets past the door of each route.
+"""The permission matrix of the pages: which roles each route lets in.
 
 Columns: anonymous, nobody (no role), then viewer, operator, approver and admin of a group, and chief, an admin of
-everything. Signs: `L` sent to the sign-in, `1` not signed in, `3` may not, `4` is not there, `+` let in.
-The first word of signs is for a thing of the group's cluster, the second for one of a cluster of another group.
+everything. Characters: `L` sent to the sign-in, `1` not signed in, `3` forbidden, `4` not found, `+` allowed. The first
+text of characters is for an object of the group's cluster, the second for one of a cluster of another group.
 """
 
 from typing import NamedTuple
 
 
 class Door(NamedTuple):
-    """`kind` is the thing that the address names, if it names one."""
+    """The expected answers of one page. `kind` is the kind of object that the URL names, if it names one."""
 
     kind: str
     own: str

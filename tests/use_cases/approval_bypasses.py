@@ -1,4 +1,4 @@
-"""Attempts to approve that must fail: by the wrong person, of another plan, too late, without reading it."""
+"""Attempts to approve that must fail: by the wrong person, of another plan, too late, without reading the plan."""
 
 import secrets
 from datetime import timedelta

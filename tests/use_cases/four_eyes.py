@@ -1,4 +1,4 @@
-"""The stage on which ways round the second person are tried, and the list of them."""
+"""The people and plans for tests of attempts to avoid the second person, and the list of these attempts."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ DESTROYS = {"risk": "destructive"}
 
 
 class Stage:
-    """Ada operates and made the plan, Cleo approves, Eve does both, Gil administers, Ben looks."""
+    """Ada operates and made the plan, Cleo approves, Eve does both, Gil administers, Ben only reads."""
 
     def __init__(self) -> None:
         self.cluster = a_cluster("shop")
@@ -36,7 +36,7 @@ class Stage:
         return row
 
     def program(self, name: str, *, made_by: User, token_by: User | None = None) -> User:
-        """The account of a program that operates, made by one person; perhaps with a token by another."""
+        """Creates the account of a program that operates, made by one person; with `token_by`, a token by another."""
         account = entitled(User.objects.create_user(f"service:{name}"), OPERATE)
         row = ServiceAccountRow.objects.create(user=account, name=name, created_by=made_by.username)
         if token_by is not None:
@@ -56,7 +56,7 @@ BYPASSES: dict[str, tuple[str, Callable[[Stage], None]]] = {}
 
 
 def refused(code: str) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
-    """Lists a way round, with the code of what has to stop it; `database`: its own guards do."""
+    """Adds an attempt to BYPASSES, with the code of the expected refusal; `database`: the triggers refuse it."""
 
     def listed(way: Callable[[Stage], None]) -> Callable[[Stage], None]:
         BYPASSES[way.__name__] = (code, way)
@@ -70,7 +70,7 @@ def rules(**approvals: int) -> Rules:
 
 
 def policy(on: Stage, *, cluster: object = ..., **approvals: int) -> None:
-    """Gil changes the policy of the cluster, or with `cluster=None` that of all."""
+    """Changes the policy of the cluster as Gil; with `cluster=None` the general policy."""
     chosen = on.cluster.pk if cluster is ... else None
     change_policy(
         chosen, rules(**approvals), person=person(on.gil), version=policy_of(chosen).version, by=actor(on.gil)

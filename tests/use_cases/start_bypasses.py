@@ -1,4 +1,4 @@
-"""Attempts to start without valid approvals: by policies, permissions and emergencies used against their purpose."""
+"""Attempts to start without valid approvals, by misuse of policies, permissions and emergencies."""
 
 import uuid
 
@@ -85,7 +85,7 @@ def policy_raised_after_the_approval(on: Stage) -> None:
 
 @refused("policy_moved")
 def own_policy_with_the_number_of_the_other(on: Stage) -> None:
-    """The policy of all is at 2; a plan is made under it. The cluster then gets one of its own, more lenient."""
+    """Makes a plan under version 2 of the general policy; then the cluster gets a more lenient policy of its own."""
     policy(on, low=1, medium=1, cluster=None)
     row = on.plan(state="approved", policy_version=2)
     policy(on, low=0, medium=0)

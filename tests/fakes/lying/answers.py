@@ -1,4 +1,4 @@
-"""Answers that are whole as HTTP, and say or hold what no API server would: statuses, formats, JSON."""
+"""Answers that are complete as HTTP, but have a status, format or JSON that no API server sends."""
 
 import json
 
@@ -27,7 +27,7 @@ def storm(turn: Turn, wire: Wire) -> None:
 
 
 def fails_once(turn: Turn, wire: Wire) -> None:
-    """A server that is sick: each request fails once and is answered then."""
+    """A server whose first answer to each request fails; the second one is correct."""
     known = turn.kept.setdefault("failed", set())
     place = (turn.request.path, tuple(sorted(turn.request.query.items())))
     if place in known:
@@ -39,12 +39,12 @@ def fails_once(turn: Turn, wire: Wire) -> None:
 
 
 def put_in(piece: bytes) -> Act:
-    """The piece as a field of the list's metadata, as it stands."""
+    """Puts the piece into the list's metadata as a field."""
     return body(lambda turn: turn.body.replace(b'"metadata": {', b'"metadata": {"x": ' + piece + b", ", 1))
 
 
 def in_object(piece: bytes) -> Act:
-    """The piece as a field of one object, so that other objects can still be read."""
+    """Puts the piece into one object as a field, so that other objects can still be read."""
 
     def made(turn: Turn) -> bytes:
         items = turn.document.get("items") or []
@@ -57,7 +57,7 @@ def in_object(piece: bytes) -> Act:
 
 
 def answered_as(line: str) -> Act:
-    """The honest answer under another status that tells of success."""
+    """Sends the honest answer under another status of success."""
     return lambda turn, wire: wire.answer(turn.body, status=line if turn.status == OK else turn.status)
 
 

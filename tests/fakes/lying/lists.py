@@ -1,4 +1,4 @@
-"""Lists that are JSON and cannot be what was asked for: their kind, their objects, their pages."""
+"""Lists that are JSON but cannot be a correct answer: their kind, objects or pages are wrong."""
 
 import json
 from dataclasses import replace
@@ -20,7 +20,7 @@ def _items(value: object) -> Act:
 
 
 def _first(change: dict[str, object]) -> Act:
-    """The first object's metadata says something else."""
+    """Changes the metadata of the first object."""
     return listed(lambda found, _: found["items"][0]["metadata"].update(change))
 
 
@@ -33,14 +33,14 @@ def _doubled(found: Document, turn: Turn) -> None:
 
 
 def _namesake(found: Document, turn: Turn) -> None:
-    """Another state of an object of this list, with the same uid and name."""
+    """Adds a second state of an object of this list, with the same uid and name."""
     one = json.loads(json.dumps(turn.dice.choice(found["items"])))
     one["metadata"]["resourceVersion"] = "99999"
     found["items"].append(one)
 
 
 def replayed(turn: Turn, wire: Wire) -> None:
-    """The second page is the first once more; then it goes on behind it, as if one had come after the other."""
+    """Sends the first page again as the second; then the list goes on after it."""
     query = dict(turn.request.query)
     start = int(query.get("continue", "0"))
     found = turn.document
@@ -51,7 +51,7 @@ def replayed(turn: Turn, wire: Wire) -> None:
 
 
 def overlapping(turn: Turn, wire: Wire) -> None:
-    """Each page begins with the last object of the page before."""
+    """Begins each page with the last object of the page before."""
     start = int(turn.request.query.get("continue", "0"))
     found = turn.document
     if start:
@@ -65,7 +65,7 @@ def _asked(turn: Turn, start: int) -> Request:
 
 
 def endless(turn: Turn, wire: Wire) -> None:
-    """A new token for ever, and nothing on the pages."""
+    """Sends a new continue token for ever, and no objects."""
     answer = turn.server.answer(_asked(turn, 0))  # the token is not one of the honest server
     turn.kept["token"] = turn.kept.get("token", 0) + 1
     told = answer.document | {"items": [], "metadata": _token(str(turn.kept["token"]))}
@@ -83,7 +83,7 @@ def _token(token: str) -> Document:
 
 
 def gone(times: int) -> Act:
-    """So many times a later page is no longer kept."""
+    """Answers requests for a later page with 410 that many times."""
 
     def act(turn: Turn, wire: Wire) -> None:
         count = turn.kept.get(turn.request.path, 0)
@@ -98,7 +98,7 @@ def gone(times: int) -> Act:
 
 
 def versions(*told: str) -> Act:
-    """Each page names the next of these versions."""
+    """Each page names the next of these resource versions."""
 
     def change(found: Document, turn: Turn) -> None:
         page = int(turn.request.query.get("continue", "0")) // PAGE
@@ -108,7 +108,7 @@ def versions(*told: str) -> Act:
 
 
 def _long_token(turn: Turn, wire: Wire) -> None:
-    """A token that no request line can hold."""
+    """Sends a continue token that is too long for a request line."""
     answer = turn.server.answer(turn.request)
     if answer.status == OK and answer.document["metadata"].get("continue"):
         answer.document["metadata"]["continue"] = "x" * (1 << 20)
@@ -119,7 +119,7 @@ def _long_token(turn: Turn, wire: Wire) -> None:
 
 
 def _single(turn: Turn, wire: Wire) -> None:
-    """One object in place of the list."""
+    """Sends one object instead of the list."""
     answer = turn.server.answer(turn.request)
     items = answer.document.get("items")
     wire.answer(json.dumps(items[0]).encode() if items else b"{}", status=answer.status)

@@ -1,4 +1,4 @@
-"""What lies outside of lists: discovery, the version, and the records of Helm that a list holds."""
+"""Faults outside of lists: in discovery, in the version, and in the Helm records that a list holds."""
 
 import base64
 import gzip
@@ -18,7 +18,7 @@ def _without(found: Document, _: Turn) -> None:
 
 
 def _renamed(version: str) -> Act:
-    """Karpenter's kinds are told in a version that is not served."""
+    """Names a version of Karpenter's kinds that is not served."""
 
     def change(found: Document, _: Turn) -> None:
         for group in found["items"]:
@@ -35,14 +35,14 @@ def _stale(found: Document, _: Turn) -> None:
 
 
 def _more(found: Document, _: Turn) -> None:
-    """Groups that nobody serves, with names that lead elsewhere."""
+    """Adds groups that are not served, with names that lead elsewhere."""
     row = {"resource": "../secrets", "scope": "Cluster", "verbs": ["list"], "responseKind": {"kind": "X"}}
     for group in ("constraints.gatekeeper.sh", "example.org"):
         found["items"].append({"metadata": {"name": group}, "versions": [{"version": "v1", "resources": [row]}]})
 
 
 def old_form(turn: Turn, wire: Wire) -> None:
-    """A server without the aggregated form, whose groups cannot be asked one by one."""
+    """A server without the aggregated form, whose groups cannot be read one by one."""
     groups = [
         {"name": one["metadata"]["name"], "versions": [{"version": v["version"]} for v in one["versions"]]}
         for one in turn.document["items"]
@@ -56,7 +56,7 @@ def _many(turn: Turn) -> bytes:
 
 
 def _record(packed: bytes) -> Act:
-    """Helm's records hold that."""
+    """Replaces the content of Helm's records."""
 
     def change(found: Document, _: Turn) -> None:
         for one in found["items"]:

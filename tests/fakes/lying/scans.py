@@ -1,4 +1,4 @@
-"""One scan of a server that lies in one way, and what did not hold of it."""
+"""Scans a server with one fault, and lists which expectations the scan broke."""
 
 import random
 import resource
@@ -63,7 +63,7 @@ def scan(
     dice: random.Random,
     limits: ClientLimits = LIMITS,
 ) -> Collected:
-    """A scan of that clean cluster whose server answers the requests that are bitten in that way."""
+    """Returns the scan of that clean cluster; requests for which `bites` is true are answered with the fault."""
     server, kept = honest(name), {}
 
     def script(request: Request, wire: Wire) -> None:
@@ -83,7 +83,7 @@ def scan(
 
 @cache
 def truth(name: str) -> Collected:
-    """What an honest server shows of the cluster; its parts are all whole."""
+    """Returns the scan of the correct server; all its parts are whole."""
     found = scan(name, lambda turn, wire: None, bites=lambda _: False, dice=random.Random(0), limits=PATIENT)
     assert found.complete, [line for line in found.parts if not line.seen]
     return found
@@ -91,12 +91,12 @@ def truth(name: str) -> Collected:
 
 @cache
 def _findings(name: str) -> frozenset[Finding]:
-    """What a check says of the honest cluster at each upgrade; which upgrades there are depends on what is seen."""
+    """Returns the findings of the correct server at each upgrade; the list of upgrades depends on what is read."""
     return findings(evaluate(truth(name)).report)
 
 
 def findings(report: Report) -> frozenset[Finding]:
-    """Without what only the work of an earlier upgrade would show, which depends on what that work is."""
+    """Returns (check, hop, status), without findings that depend on the work of an earlier upgrade."""
     return frozenset((one.id, one.hop, one.status) for one in report.checks if not one.asked_at)
 
 
@@ -105,7 +105,7 @@ def told_whole(part: Part[object]) -> bool:
 
 
 def complaints(way: Way, dice: random.Random, *, name: str, plurals: frozenset[str] = frozenset()) -> list[str]:
-    """What did not hold in one scan; empty where all did. With `plurals` only these lists are bitten."""
+    """Returns which expectations one scan broke; empty if none. With `plurals` only these lists are answered badly."""
     right, grown, started = truth(name), peak(), time.monotonic()
     found = scan(name, way.act, bites=on_top(way, plurals), dice=dice)
     took = time.monotonic() - started
@@ -138,7 +138,7 @@ def _untrue(way: Way, found: Collected, *, right: Collected) -> Iterator[str]:
 
 
 def _items(part: Part[object]) -> object:
-    """Without how many there are of others, of which none is kept."""
+    """Returns the objects; their number in other versions, which are not read, is not compared."""
     return sorted(map(repr, part.items))
 
 
@@ -150,5 +150,5 @@ def _judged(way: Way, found: Collected, *, name: str) -> list[str]:
 
 
 def peak() -> int:
-    """The most memory that this process has had, in bytes."""
+    """Returns the largest memory that this process has used, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

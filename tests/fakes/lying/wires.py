@@ -1,4 +1,4 @@
-"""What goes wrong below HTTP, and in how it frames an answer: cuts, delays, lengths, chunks, packing, heads."""
+"""Faults below HTTP and in its framing: cuts, delays, lengths, chunks, compression, heads."""
 
 import gzip
 import zlib
@@ -18,7 +18,7 @@ def whole(turn: Turn) -> bytes:
 
 
 def cut_after(share: Callable[[Turn], int]) -> Act:
-    """The honest answer up to that byte, then the connection is gone."""
+    """Sends that share of the correct answer, then closes the connection."""
 
     def act(turn: Turn, wire: Wire) -> None:
         wire.raw(whole(turn)[: share(turn)])
@@ -32,7 +32,7 @@ def _head_length(turn: Turn) -> int:
 
 
 def framed(make: Callable[[Turn], bytes], **headers: str) -> Act:
-    """A head that says what `headers` say, and those bytes; then the connection is closed in order."""
+    """Sends a head with these headers and these bytes; then closes the connection properly."""
 
     def act(turn: Turn, wire: Wire) -> None:
         given = JSON | {name.replace("_", "-"): value for name, value in headers.items()}
@@ -43,7 +43,7 @@ def framed(make: Callable[[Turn], bytes], **headers: str) -> Act:
 
 
 def chunks(make: Callable[[Turn], bytes], *, then_cut: bool = True) -> Act:
-    """A chunked answer of exactly these bytes."""
+    """Sends a chunked answer of exactly these bytes."""
 
     def act(turn: Turn, wire: Wire) -> None:
         wire.begin(turn.status)
@@ -70,30 +70,31 @@ def huge(_: Turn, wire: Wire) -> None:
 
 
 def silent_end(turn: Turn, wire: Wire) -> None:
-    """One byte less than was said, and silence."""
+    """Sends one byte less than announced, and then nothing."""
     wire.raw(whole(turn)[:-1])
     wire.hang()
 
 
 def hints(turn: Turn, wire: Wire) -> None:
-    """A hint before the answer, as a proxy may give it."""
+    """Sends an early hint before the answer, as a proxy may do."""
     wire.raw(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + whole(turn))
 
 
 def chatter(_: Turn, wire: Wire) -> None:
-    """Says again and again that the answer will come."""
+    """Repeats that the answer will come."""
     while not wire.stop.is_set():
         wire.raw(TALK * 500)
 
 
 def twice(turn: Turn, wire: Wire) -> None:
-    """A second answer that nobody asked for, so that the next request on this connection may take it for its own."""
+    """Sends a second answer without a request, which the next request on this connection may take for its own."""
     wire.raw(whole(turn) * 2)
 
 
 def one_late(turn: Turn, wire: Wire) -> None:
-    """Each answer is the last one to a request for something else: for the same kind it would be a list of that kind,
-    and as good as any."""
+    """Answers each request with the stored answer to an earlier request for another kind: of the same kind it would be a
+    valid list.
+    """
     plural = turn.request.path.rpartition("/")[2]
     known = [answer for kind, answer in turn.kept.items() if kind != plural]
     turn.kept.pop(plural, None)
@@ -106,7 +107,7 @@ def packed(make: Callable[[bytes, Turn], bytes], encoding: str = "gzip") -> Act:
 
 
 def _flipped(raw: bytes, turn: Turn) -> bytes:
-    """One byte of the checksum is another."""
+    """Changes one byte of the checksum."""
     changed = bytearray(raw)
     changed[-turn.dice.randrange(5, 9)] ^= 0xFF
     return bytes(changed)
@@ -123,7 +124,7 @@ def _injected(turn: Turn, wire: Wire) -> None:
 
 
 def _closes(turn: Turn, wire: Wire) -> None:
-    """A whole answer that promises to keep the connection, which is then cut."""
+    """Sends a whole answer that promises to keep the connection, and then closes it."""
     wire.raw(whole(turn))
     wire.cut()
 

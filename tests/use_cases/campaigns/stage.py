@@ -1,4 +1,6 @@
-"""A campaign on rows alone: scans, journeys and their ends are written as workers would leave them."""
+"""Moves a campaign through its states with rows alone: scans, journeys and their ends are written as workers
+would do.
+"""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -30,7 +32,7 @@ QUICK = Gates(soak_seconds=0, person="never")
 
 
 def clusters(*names: str, environment: str = "") -> list[Cluster]:
-    """Registered clusters, each with a scan that just ran."""
+    """Registers clusters, each with a recent scan."""
     found = [a_cluster(name, source=Cluster.Source.KUBECONFIG, environment=environment) for name in names]
     for one in found:
         scanned(one)
@@ -38,7 +40,7 @@ def clusters(*names: str, environment: str = "") -> list[Cluster]:
 
 
 def scanned(on: Cluster, *, release: str = journeys.STARTS) -> None:
-    """A scan that just ran, as the newest one of the cluster."""
+    """Adds a recent scan as the newest one of the cluster."""
     journeys.scanned(on, release=release)
     newest = Scan.objects.filter(cluster=on, state="done").latest("started_at").snapshot_id
     Snapshot.objects.filter(pk=newest).update(scanned_at=timezone.now())
@@ -87,7 +89,7 @@ def yes_to(row: Campaign, **changed: Any) -> ApprovalRequest:
 
 
 def advanced(row: Campaign, times: int = 6) -> Campaign:
-    """The campaign after so many looks of a worker."""
+    """Returns the campaign after that many turns of a worker."""
     for _ in range(times):
         advance_campaign(row.pk)
     row.refresh_from_db()
@@ -95,7 +97,7 @@ def advanced(row: Campaign, times: int = 6) -> Campaign:
 
 
 def shown(row: Campaign) -> None:
-    """Every journey of the campaign that is a draft is previewed by its worker, from the scan that just ran."""
+    """Previews every draft journey of the campaign, as its worker would, from the recent scan."""
     for member in CampaignMember.objects.filter(campaign=row, journey__state="draft").select_related("cluster"):
         if member.cluster is None or member.journey is None:
             continue
@@ -106,7 +108,7 @@ def shown(row: Campaign) -> None:
 
 
 def done(row: Campaign, *names: str) -> None:
-    """The journeys under way of these clusters, or of all, succeed, and scans show it."""
+    """Ends the running journeys of these clusters, or of all, with success, and adds scans that show it."""
     for member in _of(row, names).filter(journey__state="running").select_related("cluster"):
         ended(member, "succeeded")
         if member.cluster is not None:
@@ -114,7 +116,7 @@ def done(row: Campaign, *names: str) -> None:
 
 
 def ended(member: CampaignMember, state: str, **columns: Any) -> None:
-    """The journey of the cluster as it is in that state."""
+    """Sets the state of the cluster's journey."""
     told = {"finished_at": timezone.now()} if state in ("succeeded", "aborted") else {}
     Journey.objects.filter(pk=member.journey_id).update(state=state, **(told | columns))
 
@@ -124,7 +126,7 @@ def member(row: Campaign, name: str) -> CampaignMember:
 
 
 def states(row: Campaign) -> dict[str, str]:
-    """The state of each cluster, by name."""
+    """Returns the state of each cluster, by name."""
     return dict(
         CampaignMember.objects.filter(campaign=row).order_by("cluster_name").values_list("cluster_name", "state")
     )
@@ -139,7 +141,7 @@ def told() -> list[str]:
 
 
 def later(row: Campaign, by: timedelta) -> None:
-    """Everything that ended, ended so much earlier."""
+    """Moves every end time into the past by that much."""
     for one in CampaignMember.objects.filter(campaign=row).exclude(ended_at=None):
         CampaignMember.objects.filter(pk=one.pk).update(ended_at=one.ended_at - by)
 

@@ -1,4 +1,4 @@
-"""A journey on rows alone: scans, plans and runs are written as workers would leave them."""
+"""Moves a journey through its states with rows alone: scans, plans and runs are written as workers would do."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
@@ -40,7 +40,7 @@ def finding(name: str = FENCE[0], status: str = "fail", **more: Any) -> Finding:
 
 
 def scanned(on: Cluster, *checks: Finding, release: str = STARTS, late: int = 0) -> None:
-    """A scan that just ran; `late` seconds in the future, where the clock of a test has not moved."""
+    """Adds a recent scan; `late` seconds in the future, for tests whose clock has not moved."""
     report = a_report(on.name, checks=checks or (finding(),))
     facts = msgspec.structs.replace(report.cluster, karpenter_version=release)
     moment = timezone.now() + timedelta(seconds=late)
@@ -57,7 +57,7 @@ def drafted(on: Cluster, author: User, **wanted: Any) -> Journey:
 
 
 def advanced(row: Journey, times: int = 1) -> Journey:
-    """The journey after so many moves of a worker."""
+    """Returns the journey after that many turns of a worker."""
     for number in range(times):
         advance_journey(row.pk, holder=f"w-{number}")
     row.refresh_from_db()
@@ -65,7 +65,7 @@ def advanced(row: Journey, times: int = 1) -> Journey:
 
 
 def planned(on: Cluster, *steps: Step) -> Rollout:
-    """The newest draft of the cluster, as its planner leaves it."""
+    """Gives the newest draft of the cluster a plan, as its planner would."""
     row = Rollout.objects.filter(cluster=on, state="draft").latest("made_at")
     plan = a_plan(on, *(steps or (taint(),)), action=row.action, parameters=row.parameters)
     Rollout.objects.filter(pk=row.pk).update(
@@ -75,19 +75,19 @@ def planned(on: Cluster, *steps: Step) -> Rollout:
 
 
 def unplanned(on: Cluster, code: str) -> Rollout:
-    """The newest draft, of which no plan could be made."""
+    """Expires the newest draft, as if no plan could be made."""
     row = Rollout.objects.filter(cluster=on, state="draft").latest("made_at")
     Rollout.objects.filter(pk=row.pk).update(state="expired", cause_code=code, cause="no plan", version=2)
     return Rollout.objects.get(pk=row.pk)
 
 
 def ended(row: Rollout, state: str = "succeeded", **columns: Any) -> None:
-    """The rollout after its run."""
+    """Ends the rollout in that state."""
     Rollout.objects.filter(pk=row.pk).update(state=state, finished_at=timezone.now(), **columns)
 
 
 def previewed(on: Cluster, author: User, *steps: Step, **wanted: Any) -> Journey:
-    """A journey whose every plan was shown."""
+    """Returns a journey of which every plan was previewed."""
     row = advanced(drafted(on, author, **wanted))
     while Rollout.objects.filter(cluster=on, state="draft").exists():
         planned(on, *steps)
@@ -119,7 +119,7 @@ def steps(row: Journey) -> Sequence[tuple[str, str]]:
 
 
 def work(row: Journey) -> Rollout:
-    """The newest rollout that does a step."""
+    """Returns the newest rollout that does a step."""
     return JourneyRollout.objects.filter(step__journey=row, purpose="work").latest("pk").rollout
 
 
@@ -128,12 +128,12 @@ def verbs(row: Journey) -> list[str]:
 
 
 def told() -> list[str]:
-    """The topics of the notifications so far."""
+    """Returns the topics of the notifications so far."""
     return list(Outbox.objects.filter(topic__startswith="journey.").order_by("pk").values_list("topic", flat=True))
 
 
 def refusal(kind: type[KarpdashError], call: Callable[..., object], *args: Any, **more: Any) -> str:
-    """The code with which the call is refused."""
+    """Returns the code with which the call is refused."""
     with pytest.raises(kind) as refused:
         call(*args, **more)
     return str(refused.value.code)
