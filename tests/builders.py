@@ -253,7 +253,7 @@ def case_at(hop: str, cluster: ACluster, *, start: str = "") -> CheckContext:
     return CheckContext(inventory, step, running, stage_of(inventory, running), NOW)
 
 
-def ask(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:
+def finding_of(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:
     """Returns the finding of that check at that hop. Raises LookupError if the check is not asked there."""
     chosen = next(one for one in all_checks() if one.id == check)
     found = run([chosen], case_at(hop, cluster, start=start))
@@ -262,23 +262,23 @@ def ask(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:
     return found[0]
 
 
-def told(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[str, str, tuple[Evidence, ...]]:
+def result_of(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[str, str, tuple[Evidence, ...]]:
     """Returns status, summary and evidence: all that a test of a check's judgement compares."""
-    found = ask(check, hop, cluster, start=start)
+    found = finding_of(check, hop, cluster, start=start)
     return found.status, found.summary, found.evidence
 
 
 def remedies(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[Remedy, ...]:
     """Returns the remedies that the check writes itself, without the actions that it names (see test_runner)."""
-    return tuple(one for one in ask(check, hop, cluster, start=start).remedies if one.how != "action")
+    return tuple(one for one in finding_of(check, hop, cluster, start=start).remedies if one.how != "action")
 
 
-def as_published(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
+def without_changes(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
     """Returns the remedies without their changes."""
     return tuple(msgspec.structs.replace(one, change=msgspec.UNSET) for one in found)
 
 
-def changed(remedy: Remedy, *, when: When = "landing", version: str = "") -> Mapping[str, str]:
+def helm_values_of(remedy: Remedy, *, when: When = "landing", version: str = "") -> Mapping[str, str]:
     """Returns the values that the remedy changes in the release karpenter, key to value as JSON; asserts time and
     version.
     """
@@ -294,10 +294,10 @@ def reads(check: str) -> tuple[str, ...]:
     return next(one for one in all_checks() if one.id == check).reads
 
 
-def blind(check: str, hop: str, cluster: ACluster, *, part: str) -> tuple[str, str]:
+def result_without(check: str, hop: str, cluster: ACluster, *, part: str) -> tuple[str, str]:
     """Returns status and summary if that part could not be read; the path is that of the cluster with the part."""
     running = facts.detect_running_release(cluster.build()).release
-    found = ask(check, hop, cluster.unseen(part), start=str(running))
+    found = finding_of(check, hop, cluster.unseen(part), start=str(running))
     return found.status, found.summary
 
 

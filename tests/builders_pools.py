@@ -8,7 +8,7 @@ from typing import Any
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples import karpenter_objects as kinds
 from migrations_app.samples.kubernetes_objects import Doc
-from tests.builders import ACluster, a_cluster, blind, reads, told
+from tests.builders import ACluster, a_cluster, reads, result_of, result_without
 
 GONE = object()
 """For `put`: takes the field out."""
@@ -79,20 +79,20 @@ def row(kind: str, name: str, path: str, *, seen: str, wanted: str) -> Evidence:
 
 def found(check: str, hop: str, cluster: ACluster) -> tuple[str, tuple[Evidence, ...]]:
     """Returns status and evidence of the finding."""
-    status, _, evidence = told(check, hop, cluster)
+    status, _, evidence = result_of(check, hop, cluster)
     return status, evidence
 
 
 def answer(check: str, hop: str, cluster: ACluster) -> tuple[str, str]:
     """Returns status and summary of the finding."""
-    return told(check, hop, cluster)[:2]
+    return result_of(check, hop, cluster)[:2]
 
 
 def unseen_is_unknown(check: str, hop: str, *, version: str, skip: Iterable[str] = ()) -> None:
     """Asserts that the check is unknown whenever one of the parts that it reads is unseen."""
     for part in reads(check):
         if part not in skip:
-            words = blind(check, hop, at(version), part=part)
+            words = result_without(check, hop, at(version), part=part)
             assert words == ("unknown", f"{part} could not be read: forbidden"), part
 
 

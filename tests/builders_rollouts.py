@@ -101,7 +101,7 @@ def a_rollout(
     return Rollout.objects.create(**(told | columns))
 
 
-def a_yes(row: Rollout, person: User, **columns: Any) -> Approval:
+def an_approval(row: Rollout, person: User, **columns: Any) -> Approval:
     """Creates the person's approval of this plan."""
     told: dict[str, Any] = {"digest": row.digest, "nonce": row.nonce, "approver_name": person.username}
     return Approval.objects.create(rollout=row, approver=person, **(told | columns))

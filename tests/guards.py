@@ -13,7 +13,7 @@ _flush = BaseDatabaseOperations.execute_sql_flush
 
 
 @contextmanager
-def resting() -> Iterator[None]:
+def triggers_off() -> Iterator[None]:
     """Context in which the triggers are off; harmless if the schema has none yet."""
     with connection.cursor() as cursor:
         for statement in _off():
@@ -36,11 +36,11 @@ def _on() -> tuple[str, ...]:
     return tuple(f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in TABLES)
 
 
-def _flush_at_rest(self: BaseDatabaseOperations, sql_list: list[str]) -> None:
-    with resting():
+def _flush_with_triggers_off(self: BaseDatabaseOperations, sql_list: list[str]) -> None:
+    with triggers_off():
         _flush(self, sql_list)
 
 
 def let_tests_sweep() -> None:
     """Makes every later flush of the test database switch the triggers off."""
-    setattr(BaseDatabaseOperations, "execute_sql_flush", _flush_at_rest)  # noqa: B010 - mypy refuses the plain way
+    setattr(BaseDatabaseOperations, "execute_sql_flush", _flush_with_triggers_off)  # noqa: B010 - mypy refuses the plain way

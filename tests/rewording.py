@@ -35,16 +35,16 @@ def other(text: str) -> str:
 def reworded(collected: Collected) -> Report:
     """Returns the report of a scan in which all sentences of checks and of unread parts are replaced."""
     with ExitStack() as stack:
-        for name, said in _SAID_BY_RUNNER.items():
-            stack.enter_context(mock.patch.object(runner, name, partial(_otherwise, said)))
+        for name, runner_text in _RUNNER_TEXTS.items():
+            stack.enter_context(mock.patch.object(runner, name, partial(_reworded_text, runner_text)))
         return evaluate(_unread(collected), checks=tuple(map(_check, all_checks()))).report
 
 
-_SAID_BY_RUNNER = {name: getattr(runner, name) for name in ("could_not_read", "asked_at", "made_at")}
+_RUNNER_TEXTS = {name: getattr(runner, name) for name in ("could_not_read", "asked_at", "made_at")}
 
 
-def _otherwise(said: Callable[..., Any], *told: Any) -> Any:
-    return _word(said(*told))
+def _reworded_text(runner_text: Callable[..., Any], *told: Any) -> Any:
+    return _word(runner_text(*told))
 
 
 def _check(check: Check) -> Check:

@@ -38,11 +38,11 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 
 def _in_scope(scope: ast.AST) -> Iterator[str]:
     nodes = tuple(ast.walk(scope))
-    told = _Told(scope, nodes)
-    yield from (ast.unparse(node) for node in nodes if isinstance(node, ast.expr) and told.reads(node))
+    finder = _SentenceFinder(scope, nodes)
+    yield from (ast.unparse(node) for node in nodes if isinstance(node, ast.expr) and finder.reads(node))
 
 
-class _Told:
+class _SentenceFinder:
     """Knows which expressions of a function hold a sentence; `nodes` are all nodes of the function."""
 
     def __init__(self, scope: ast.AST, nodes: Sequence[ast.AST]) -> None:
@@ -88,7 +88,7 @@ class _Told:
                 return cut or (attr in MATCHES and any(map(self.holds, args)))
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 sides = [left, *comparators]
-                return any(map(self.holds, sides)) and any(map(_tells, ops, sides, comparators))
+                return any(map(self.holds, sides)) and any(map(_depends_on_text, ops, sides, comparators))
             case ast.Subscript(value=value, slice=part):
                 return self.holds(value) and not _at_its_start(part)
         return False
@@ -100,7 +100,7 @@ def _at_its_start(part: ast.expr) -> bool:
     return start is None or (isinstance(start, ast.Constant) and start.value in (0, 1))
 
 
-def _tells(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
+def _depends_on_text(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
     """Whether the comparison depends on more than whether the sentence is empty."""
     empty = any(isinstance(one, ast.Constant) and one.value in ("", None) for one in (left, right))
     return not empty and isinstance(op, ast.In | ast.NotIn | ast.Eq | ast.NotEq)

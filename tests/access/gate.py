@@ -10,29 +10,29 @@ from django.urls import reverse
 from tests.access.stage import ROLES, Stage
 
 WORDS = {"slug:id": "crds_served", "slug:code": "not_found", "path:rest": "x"}
-SIGNS = {401: "1", 403: "3", 404: "4"}
+CODES = {401: "1", 403: "3", 404: "4"}
 
 
-def sign_of(answer: Any) -> str:
+def answer_code(answer: Any) -> str:
     """Returns the character of the answer; fails the test for 5xx."""
     assert answer.status_code < 500, (answer.request["PATH_INFO"], answer.status_code)
     if answer.status_code == 302 and answer.url.startswith("/login?next="):
         return "L"
-    return SIGNS.get(answer.status_code, "+")
+    return CODES.get(answer.status_code, "+")
 
 
-def asked(client: Client, method: str, address: str, **headers: str) -> str:
+def request_code(client: Client, method: str, address: str, **headers: str) -> str:
     """Sends one request with an empty body and returns the character of the answer."""
     kind = "application/json" if address.startswith("/api/") else "application/x-www-form-urlencoded"
     body = b"{}" if kind == "application/json" and method in ("POST", "PUT", "PATCH") else b""
-    return sign_of(
+    return answer_code(
         client.generic(method, address, body, content_type=kind if body or method == "POST" else "", **headers)
     )
 
 
-def signs(stage: Stage, method: str, address: str) -> str:
+def codes_by_role(stage: Stage, method: str, address: str) -> str:
     """Returns one character for each role, in the order of ROLES."""
-    return "".join(asked(stage.clients[role], method, address) for role in ROLES)
+    return "".join(request_code(stage.clients[role], method, address) for role in ROLES)
 
 
 def address_of(stage: Stage, name: str, *, kind: str, subject: str = "own") -> str:

@@ -44,7 +44,7 @@ class AwsServer:
     sessions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _door(self))
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -131,8 +131,8 @@ class AwsServer:
         )
 
 
-def _door(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
-    class Door(BaseHTTPRequestHandler):
+def _handler(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             if self.headers.get("X-Amz-Target", "").endswith(".ListAccounts"):
@@ -164,7 +164,7 @@ def _door(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-    return Door
+    return Handler
 
 
 def _xml(action: str, content: str) -> Answer:

@@ -28,7 +28,7 @@ class Authenticator:
         self.cluster, self.user, self.groups = cluster, user, groups
         self.keys: list[str] = []
         """The access keys of the tokens that were believed."""
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _door(self))
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def flags(self, folder: Path) -> list[str]:
@@ -86,8 +86,8 @@ def _quoted(text: str) -> str:
     return urllib.parse.quote(text, safe="-_.~")
 
 
-def _door(authenticator: Authenticator) -> type[BaseHTTPRequestHandler]:
-    class Door(BaseHTTPRequestHandler):
+def _handler(authenticator: Authenticator) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             status = authenticator.status(review["spec"]["token"])
@@ -101,4 +101,4 @@ def _door(authenticator: Authenticator) -> type[BaseHTTPRequestHandler]:
         def log_message(self, *_given: object) -> None:
             return
 
-    return Door
+    return Handler

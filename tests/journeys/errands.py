@@ -124,8 +124,8 @@ def halves() -> list[str]:
     return found
 
 
-_WORDS = (prepare, reconnect, samples, register, request, wake, person, waive, chain, rehearse, halves)
-ERRANDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _WORDS}
+_COMMANDS = (prepare, reconnect, samples, register, request, wake, person, waive, chain, rehearse, halves)
+COMMANDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _COMMANDS}
 
 if __name__ == "__main__":
     import os
@@ -134,5 +134,5 @@ if __name__ == "__main__":
     django.setup()
     for line in sys.stdin:
         word, *arguments = json.loads(line)
-        sys.stdout.write(json.dumps(ERRANDS[word](*arguments)) + "\n")
+        sys.stdout.write(json.dumps(COMMANDS[word](*arguments)) + "\n")
         sys.stdout.flush()

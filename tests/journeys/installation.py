@@ -35,7 +35,7 @@ class Installation:
         file = self.data / "karpdash.sqlite3"
         if not database_url:
             schema.lay_down(file)
-        self._errands = subprocess.Popen(
+        self._command_process = subprocess.Popen(
             [sys.executable, "-m", "tests.journeys.errands"],
             cwd=ROOT,
             env=self.env,
@@ -51,11 +51,11 @@ class Installation:
 
     def ask(self, word: str, *arguments: str) -> Any:
         """Runs that command of `errands` and returns its answer."""
-        assert self._errands.stdin is not None
-        assert self._errands.stdout is not None
-        self._errands.stdin.write(json.dumps([word, *arguments]) + "\n")
-        self._errands.stdin.flush()
-        return json.loads(self._errands.stdout.readline())
+        assert self._command_process.stdin is not None
+        assert self._command_process.stdout is not None
+        self._command_process.stdin.write(json.dumps([word, *arguments]) + "\n")
+        self._command_process.stdin.flush()
+        return json.loads(self._command_process.stdout.readline())
 
     def requested(self, cluster: str) -> str:
         """Requests a scan, sends its message, and returns its id."""
@@ -102,7 +102,7 @@ class Installation:
 
     def stop(self) -> None:
         """Kills every process at once."""
-        self._errands.communicate(timeout=30)
+        self._command_process.communicate(timeout=30)
         for child in reversed(self.children):
             kill_all(child)
 

@@ -16,7 +16,7 @@ PORTS = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Front:
+class LoadBalancer:
     """A load balancer: sends requests to the web processes in turn, as a Service does to ready pods."""
 
     ports: PORTS = ()
@@ -54,7 +54,7 @@ class Load:
     `wrong` holds unexpected answers, `scans` the ids of the requested scans.
     """
 
-    def __init__(self, front: Front, who: Mapping[str, str], *, clusters: Sequence[str]) -> None:
+    def __init__(self, front: LoadBalancer, who: Mapping[str, str], *, clusters: Sequence[str]) -> None:
         self.front, self.clusters = front, clusters
         self.cookie = {"Cookie": who["cookie"]}
         self.token = {"Authorization": f"Bearer {who['token']}", "Content-Type": "application/json"}

@@ -33,7 +33,7 @@ class Play:
     """`now` are the processes that serve; each change replaces them by those of the other release."""
 
     site: Site
-    gang: WorkerProcesses
+    workers: WorkerProcesses
     proxy: FaultProxy
     slow: SlowCluster
     slow_id: str
@@ -62,7 +62,7 @@ class Play:
             self.site.start_worker(self.now)
         self.slow.go_on.set()
         row = self.rollouts[-1]
-        self.until(lambda: not self.gang.state(row).startswith("running"), what="the rollout to end")
+        self.until(lambda: not self.workers.state(row).startswith("running"), what="the rollout to end")
 
     def complaints(self) -> list[str]:
         """Stops the load and returns what was lost, doubled or not answered, as texts."""
@@ -71,25 +71,25 @@ class Play:
         done = {str(uuid.UUID(str(row[0]))) for row in self.site.rows("SELECT id FROM migrations_app_scan")}
         told = [*self.load.wrong, *(f"scan {scan} is lost" for scan in self.load.scans - done)]
         told += [f"scans ended as {state}: {count}" for state, count in self.site.rows(CAME_TO) if state != "done"]
-        told += [f"{row}: {self.gang.state(row)}" for row in self.rollouts if self.gang.state(row) != "succeeded"]
+        told += [f"{row}: {self.gang.state(row)}" for row in self.rollouts if self.workers.state(row) != "succeeded"]
         for row in self.rollouts:
-            told += [str(complaint) for complaint in self.gang.complaints(row)]
-            if (found := effects(self.gang.server, row, self.gang)) != STEPS:
+            told += [str(complaint) for complaint in self.workers.complaints(row)]
+            if (found := effects(self.workers.server, row, self.workers)) != STEPS:
                 told.append(f"{row}: took effect: {', '.join(found)}")
         scans, snapshots = (self.site.rows(question)[0] for question in DOUBLED)
         if scans != snapshots:
             told.append(f"(scans, their snapshots): {scans}, snapshots: {snapshots}")
-        return told if self.gang.ask("chain") is True else [*told, "the audit log has a gap"]
+        return told if self.workers.ask("chain") is True else [*told, "the audit log has a gap"]
 
     def _rollout(self) -> Fault:
         """Starts a rollout of three steps whose first request is held until it is released."""
-        server, mark = self.gang.server, uuid.uuid4().hex[:8]
+        server, mark = self.workers.server, uuid.uuid4().hex[:8]
         names = [f"map-{mark}-{number}" for number in range(len(STEPS))]
         held = self.proxy.add("hold", "PATCH", f"/configmaps/{names[0]}")
         steps = [painting(*config_map(server, name)) for name in names]
         kubeconfig = self.proxy.kubeconfig(server.admin_token)
-        self.rollouts.append(self.gang.rollout(*steps, kubeconfig=kubeconfig))
-        assert self.gang.ask("wake", self.rollouts[-1]) is True
+        self.rollouts.append(self.workers.rollout(*steps, kubeconfig=kubeconfig))
+        assert self.workers.ask("wake", self.rollouts[-1]) is True
         return held
 
     def _both_answer(self, old: Running) -> None:
@@ -111,19 +111,19 @@ class Play:
 def playing(site: Site, release: Release, server: ApiServer) -> Iterator[Play]:
     """Runs that release with a fleet of samples, a slow cluster and a real API server behind a proxy."""
     site.schema(release)
-    gang, proxy = WorkerProcesses(site.errands(release), server), FaultProxy(server)
-    gang.mark = server.audit_mark()
+    workers, proxy = WorkerProcesses(site.errands(release), server), FaultProxy(server)
+    workers.mark = server.audit_mark()
     load = None
     try:
         with SlowCluster() as slow:
-            who, samples = gang.ask("visitor"), gang.ask("sample")[:2]
-            slow_id = gang.ask("register", slow.kubeconfig, "slow")
+            who, samples = workers.ask("visitor"), workers.ask("sample")[:2]
+            slow_id = workers.ask("register", slow.kubeconfig, "slow")
             now = site.start(release)
             load = Load(site.front, who, clusters=samples)
-            yield Play(site, gang, proxy, slow, slow_id, load, now)
+            yield Play(site, workers, proxy, slow, slow_id, load, now)
     finally:
         if load is not None:
             load.stop()
         site.stop()
-        gang.stop()
+        workers.stop()
         proxy.stop()

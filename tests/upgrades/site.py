@@ -19,7 +19,7 @@ from tests.journeys.installation import members
 from tests.journeys.running import bare_environment, kill
 from tests.servers.processes import Child, free_port
 from tests.servers.waiting import eventually
-from tests.upgrades.load import Front
+from tests.upgrades.load import LoadBalancer
 from tests.upgrades.releases import Release
 
 PATIENCE = 240.0
@@ -46,7 +46,7 @@ class Site:
     folder: Path
     broker_url: str
     database_url: str = ""
-    front: Front = field(default_factory=Front)
+    front: LoadBalancer = field(default_factory=LoadBalancer)
     running: list[Running] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
     settings: dict[str, str] = field(default_factory=dict)

@@ -10,14 +10,14 @@ from migrations_app.queries.rollouts.policies import policy_of
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.policies import Rules, change_policy
-from tests.builders_rollouts import a_rollout, a_yes, entitled, taint
+from tests.builders_rollouts import a_rollout, an_approval, entitled, taint
 from tests.builders_rows import a_cluster
-from tests.use_cases.people import ADMINISTER, APPROVE, OPERATE, actor, person, user, yes
+from tests.use_cases.people import ADMINISTER, APPROVE, OPERATE, actor, approval_request, person, user
 
 DESTROYS = {"risk": "destructive"}
 
 
-class Stage:
+class Scene:
     """Ada operates and made the plan, Cleo approves, Eve does both, Gil administers, Ben only reads."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Stage:
     def approved(self, *steps, by=None, **columns) -> Rollout:
         row = self.plan(*steps, state="approved", **columns)
         for one in by or (self.cleo,):
-            a_yes(row, one)
+            an_approval(row, one)
         return row
 
     def program(self, name: str, *, made_by: User, token_by: User | None = None) -> User:
@@ -45,20 +45,20 @@ class Stage:
 
     def approve(self, who: User, row: Rollout, *, method="session", fresh=True, **changed) -> Rollout:
         me = person(who, method=method, fresh=fresh)
-        return flow.approve(row.pk, me, yes=yes(row, **changed), by=actor(who))
+        return flow.approve(row.pk, me, yes=approval_request(row, **changed), by=actor(who))
 
     def start(self, who: User, row: Rollout, *, method="session", **changed) -> Rollout:
         told = {"digest": row.digest} | changed
         return lifecycle.start(row.pk, person(who, method=method), by=actor(who), **told)
 
 
-BYPASSES: dict[str, tuple[str, Callable[[Stage], None]]] = {}
+BYPASSES: dict[str, tuple[str, Callable[[Scene], None]]] = {}
 
 
-def refused(code: str) -> Callable[[Callable[[Stage], None]], Callable[[Stage], None]]:
+def refused(code: str) -> Callable[[Callable[[Scene], None]], Callable[[Scene], None]]:
     """Adds an attempt to BYPASSES, with the code of the expected refusal; `database`: the triggers refuse it."""
 
-    def listed(way: Callable[[Stage], None]) -> Callable[[Stage], None]:
+    def listed(way: Callable[[Scene], None]) -> Callable[[Scene], None]:
         BYPASSES[way.__name__] = (code, way)
         return way
 
@@ -69,7 +69,7 @@ def rules(**approvals: int) -> Rules:
     return Rules(approvals={"low": 0, "medium": 1, "high": 1, "destructive": 2} | approvals)
 
 
-def policy(on: Stage, *, cluster: object = ..., **approvals: int) -> None:
+def policy(on: Scene, *, cluster: object = ..., **approvals: int) -> None:
     """Changes the policy of the cluster as Gil; with `cluster=None` the general policy."""
     chosen = on.cluster.pk if cluster is ... else None
     change_policy(

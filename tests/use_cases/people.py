@@ -31,7 +31,7 @@ def actor(who: User, **more) -> Actor:
     return Actor(name=who.username, id=who.pk, **more)
 
 
-def yes(row: Rollout, **changed) -> ApprovalRequest:
+def approval_request(row: Rollout, **changed) -> ApprovalRequest:
     """Returns a complete approval request for this plan."""
     told = {"digest": row.digest, "nonce": row.nonce, "accepted": tuple(row.provable), "typed": row.cluster_name}
     return ApprovalRequest(**(told | changed))

@@ -16,7 +16,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class Fault:
     """One fault. `why` are the reasons that a scan may give for an affected part; none for a harmless fault.
 
     In any case a part that is reported whole has to hold what the correct server holds. `lie` marks faults that cannot
@@ -34,7 +34,7 @@ class Way:
     pages: bool = False
     """Whether it needs a list of several pages."""
 
-    def bites(self, request: Request) -> bool:
+    def applies_to(self, request: Request) -> bool:
         discovery = request.path in ("/api", "/apis")
         version = request.path == "/version"
         if self.on == "discovery":
@@ -46,13 +46,13 @@ class Way:
         return not discovery and not version
 
 
-def on_top(way: Way, plurals: frozenset[str]) -> Callable[[Request], bool]:
+def for_plurals(fault: Fault, plurals: frozenset[str]) -> Callable[[Request], bool]:
     """Returns which requests are affected: those for these plurals; all requests of the fault if none is named."""
 
-    def bites(request: Request) -> bool:
-        return way.bites(request) and (not plurals or request.path.rpartition("/")[2] in plurals)
+    def applies_to(request: Request) -> bool:
+        return fault.applies_to(request) and (not plurals or request.path.rpartition("/")[2] in plurals)
 
-    return bites
+    return applies_to
 
 
 def body(make: Callable[[Turn], bytes], **headers: str) -> Act:

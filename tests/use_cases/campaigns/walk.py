@@ -104,7 +104,7 @@ class Walk:
         assert not [one for one in seen if one["verb"] in ("create", "patch", "update")
                     and one["user"]["username"] == "admin" and "karpenter" in one["requestURI"]]  # fmt: skip
 
-    def blue_is_mended(self) -> None:
+    def blue_is_fixed(self) -> None:
         """Installs the right release, retries the step and resumes the campaign, until the first cluster is done."""
         runs(self.servers["blue"], NEWEST)
         blue = self.journey("blue")
@@ -149,7 +149,7 @@ class Walk:
     def whole(self) -> None:
         self.prepare()
         self.blue_stops()
-        self.blue_is_mended()
+        self.blue_is_fixed()
         self.green_is_upgraded()
         self.judge()
 

@@ -26,7 +26,7 @@ from tests.builders_rollouts import a_plan, taint
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.use_cases.people import actor, person
 
-HOP, STARTS, LANDS = "0.33+", "0.32.10", "0.33.10"
+HOP, FROM_RELEASE, TO_RELEASE = "0.33+", "0.32.10", "0.33.10"
 FENCE = ("nodes_owned_by_nodeclaims", "rollout")
 """A blocker that an action resolves, and its phase."""
 
@@ -39,7 +39,7 @@ def finding(name: str = FENCE[0], status: str = "fail", **more: Any) -> Finding:
     return a_finding(name, hop=HOP, status=status, **({"phase": FENCE[1]} | more))
 
 
-def scanned(on: Cluster, *checks: Finding, release: str = STARTS, late: int = 0) -> None:
+def scanned(on: Cluster, *checks: Finding, release: str = FROM_RELEASE, late: int = 0) -> None:
     """Adds a recent scan; `late` seconds in the future, for tests whose clock has not moved."""
     report = a_report(on.name, checks=checks or (finding(),))
     facts = msgspec.structs.replace(report.cluster, karpenter_version=release)
@@ -49,9 +49,9 @@ def scanned(on: Cluster, *checks: Finding, release: str = STARTS, late: int = 0)
     Scan.objects.create(cluster=on, state="done", started_at=moment, finished_at=moment, snapshot=snapshot)
 
 
-def drafted(on: Cluster, author: User, **wanted: Any) -> Journey:
+def drafted(on: Cluster, author: User, **changes: Any) -> Journey:
     pk = draft_journey(
-        on.pk, JourneyRequest(**({"soak_seconds": 60} | wanted)), person=person(author), by=actor(author)
+        on.pk, JourneyRequest(**({"soak_seconds": 60} | changes)), person=person(author), by=actor(author)
     )
     return Journey.objects.get(pk=pk)
 
@@ -86,9 +86,9 @@ def ended(row: Rollout, state: str = "succeeded", **columns: Any) -> None:
     Rollout.objects.filter(pk=row.pk).update(state=state, finished_at=timezone.now(), **columns)
 
 
-def previewed(on: Cluster, author: User, *steps: Step, **wanted: Any) -> Journey:
+def previewed(on: Cluster, author: User, *steps: Step, **changes: Any) -> Journey:
     """Returns a journey of which every plan was previewed."""
-    row = advanced(drafted(on, author, **wanted))
+    row = advanced(drafted(on, author, **changes))
     while Rollout.objects.filter(cluster=on, state="draft").exists():
         planned(on, *steps)
     return advanced(row)
@@ -97,8 +97,8 @@ def previewed(on: Cluster, author: User, *steps: Step, **wanted: Any) -> Journey
 def approved(row: Journey, author: User, approvers: Iterable[User]) -> Journey:
     ask_journey(row.pk, person(author), by=actor(author))
     row.refresh_from_db()
-    for one in approvers:
-        approve_journey(row.pk, person(one), yes=yes_to(row), by=actor(one))
+    for approver in approvers:
+        approve_journey(row.pk, person(approver), yes=approval_for(row), by=actor(approver))
     row.refresh_from_db()
     return row
 
@@ -109,9 +109,9 @@ def started(row: Journey, author: User) -> Journey:
     return row
 
 
-def yes_to(row: Journey, **changed: Any) -> ApprovalRequest:
-    told = {"digest": row.digest, "nonce": row.nonce, "typed": row.cluster_name}
-    return ApprovalRequest(**(told | changed))
+def approval_for(row: Journey, **changes: Any) -> ApprovalRequest:
+    values = {"digest": row.digest, "nonce": row.nonce, "typed": row.cluster_name}
+    return ApprovalRequest(**(values | changes))
 
 
 def steps(row: Journey) -> Sequence[tuple[str, str]]:
@@ -127,7 +127,7 @@ def verbs(row: Journey) -> list[str]:
     return list(AuditEvent.objects.filter(correlation=str(row.pk)).order_by("seq").values_list("verb", flat=True))
 
 
-def told() -> list[str]:
+def notified_topics() -> list[str]:
     """Returns the topics of the notifications so far."""
     return list(Outbox.objects.filter(topic__startswith="journey.").order_by("pk").values_list("topic", flat=True))
 

@@ -18,7 +18,7 @@ def step(server, verb, name):
             return creating(name)
 
 
-def effects(server, row, gang):
+def effects(server, row, workers):
     """Returns the steps that took effect, each as often as it did, by the API server's audit log."""
-    found = audit_log_reader.requests(server.audit_events(gang.mark), of=row)
+    found = audit_log_reader.requests(server.audit_events(workers.mark), of=row)
     return sorted(one.step for one in found if one.took_effect)
