@@ -19,7 +19,7 @@ from tests.fakes.lying.scans import (
     peak,
     scan,
 )
-from tests.fakes.lying.fault import Fault, for_plurals, listed
+from tests.fakes.lying.way import Fault, for_plurals, listed
 from tests.servers.waiting import AT_ONCE
 
 NAME = "v1-10"

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 from tests.fakes.lying.scans import CLUSTERS, FAULTS, SHORT, complaints, honest_scan
-from tests.fakes.lying.fault import Fault
+from tests.fakes.lying.way import Fault
 from tests.trust.parts import Part
 
 TIMES = 20
