@@ -27,7 +27,7 @@ TASK_SECONDS = ENV.scan_deadline + 60
 TICK = ENV.sweep_interval
 ALIVE = AliveFile(Path(ENV.alive_file) if ENV.alive_file else None)
 _MALLOC_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-"""The C library's function that gives unused memory back; glibc has it."""
+"""The function of the C library that returns unused memory to the system; only glibc has it."""
 
 app = Celery("karpdash", task_cls="migrations_app.tasks:LoggedTask")
 app.conf.update(
@@ -45,7 +45,7 @@ app.conf.update(
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
         "socket_connect_timeout": 2,
-        # Who sends a message while the broker is down hears so at once: the row waits for the sweep (R05).
+        # Sending a message fails at once while the broker is down: the sweeper finds the row later (R05).
         "max_retries": 1,
         "interval_start": 0.2,
         "interval_step": 0.0,
@@ -65,7 +65,7 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_soft_shutdown_timeout=SOFT_STOP,
     timezone="UTC",
-    # In memory: the rows say what is due, and a timetable that writes a file ends where the disk is full (R25).
+    # The schedule is in memory: the rows say what is due, and a schedule in a file fails when the disk is full (R25).
     beat_scheduler="karpdash.celery:ProbedScheduler",
     beat_schedule={
         "due scans": {"task": "scan_fleet", "schedule": float(TICK), "options": {"expires": TICK}},

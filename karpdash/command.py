@@ -14,7 +14,7 @@ PROJECT_COMMANDS = {
     "files": "files",
     "completion": "completion",
 }
-"""Commands of the wiring, each with the module that runs it."""
+"""Commands that run in this package, each with its module."""
 
 SERVER_COMMANDS = ("up", "worker")
 """Commands that need the packages of the extra `server`."""

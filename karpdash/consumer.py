@@ -19,7 +19,7 @@ class Consumer(CeleryConsumer):
     def on_connection_error_after_connected(self, exc: Exception) -> None:
         """Closes the channel of the tasks while it still has its transport, then does what Celery does."""
         if self.connection is not None and self.task_consumer is not None:
-            # A broker that is silent rather than gone would be read from for ever.
+            # Without this, reading from a broker that is connected but silent would never end.
             bound_open_broker_sockets(self.connection, COLLECT_SOCKET_TIMEOUT)
             for _ in range(2):  # the first time may end at the reply that it still waits for
                 self.connection.maybe_close_channel(self.task_consumer.channel)

@@ -30,7 +30,7 @@ OF_CHART = frozenset({
     "audit_url", "audit_file", "allowed_hosts", "https", "behind_proxy", "plain_http", "probe_slots", "worker_slots",
     "action_slots", "alive_file",
 })  # fmt: skip
-"""Settings that the chart makes of other values: they cannot be given as settings."""
+"""Settings that the chart derives from other values; its `settings` value may not contain them."""
 
 
 def pages() -> dict[str, str]:

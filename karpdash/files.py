@@ -21,7 +21,7 @@ SHOWN_PATHS = {
     "agent-chart": "deploy/helm/karpdash-agent",
     "monitoring": "deploy/prometheus",
 }
-"""What `karpdash files` names, each with its path."""
+"""The names that `karpdash files` prints, each with its path."""
 
 
 def folder(name: str) -> Path:
@@ -46,7 +46,7 @@ def platform_folder(environ: Mapping[str, str], *, platform: str) -> Path:
     if platform == "darwin":
         return home / "Library" / "Application Support" / "karpdash"
     data_home = environ.get("XDG_DATA_HOME", "")
-    # A relative path there is to be ignored, says the XDG Base Directory Specification.
+    # The XDG Base Directory Specification says that a relative path in this variable is ignored.
     return (Path(data_home) if Path(data_home).is_absolute() else home / ".local" / "share") / "karpdash"
 
 

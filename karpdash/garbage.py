@@ -5,7 +5,7 @@ import gc
 
 DEFAULT_THRESHOLDS = gc.get_threshold()
 LOADING_THRESHOLDS = (50_000, 20, 10)
-"""Loading makes a million objects that all stay. With Python's own thresholds a start looks through them 600 times."""
+"""Loading creates a million objects that all stay. With Python's own thresholds the collector runs 600 times."""
 
 
 def collect_seldom() -> None:

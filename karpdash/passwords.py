@@ -17,12 +17,12 @@ WORDS = frozenset({
     "nodeclaim", "nodeclass", "nodepool", "operator", "password", "pool", "provisioner", "readiness", "root", "upgrade",
     "viewer", "welcome",
 })  # fmt: skip
-"""What somebody who knows what karpdash is tries first."""
+"""Words that an attacker who knows karpdash tries first."""
 MOST_PARTS = 2
 """A phrase of more different words than this is not a variant of one."""
 
 FEWEST_LETTERS = 3
-"""Fewer letters in a row are no word: digits with a letter among them are a password as good as their length."""
+"""A shorter run of letters is not a word: digits with a few letters are as good a password as their length."""
 
 
 class VariantValidator:

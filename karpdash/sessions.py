@@ -16,10 +16,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 IDLE = timedelta(hours=4)
-"""Longer than NIST asks: people watch rollouts for hours, and what destroys asks for the person again (A44)."""
+"""Longer than NIST recommends: people watch rollouts for hours, and destructive actions need a recent sign-in (A44)."""
 LONGEST = timedelta(hours=12)
 SEEN_EVERY = timedelta(minutes=5)
-"""How exactly a session knows when its person last did something: each update is a write."""
+"""The precision of the time of last activity: each update is a write."""
 BEGAN, ACTIVE = "began_at", "active_at"
 
 

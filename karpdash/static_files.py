@@ -17,7 +17,7 @@ from django.middleware.gzip import GZipMiddleware
 
 STATIC = "/static/"
 UNCOMPRESSED = ("/api/", "/metrics")
-"""Paths whose answers stay as they are: a compressed answer has a weak ETag, which no If-Match fits."""
+"""Paths whose answers are not compressed: a compressed answer has a weak ETag, which no If-Match matches."""
 
 
 class HashedAddresses(StaticFilesStorage):
@@ -46,7 +46,7 @@ class OtherReleases:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        # Only files that are there: the hashes of any other name would be remembered too.
+        # Only existing files: otherwise the cache of hashes would grow with every requested name.
         exists = request.path.startswith(STATIC) and response.status_code < HTTPStatus.BAD_REQUEST
         if exists and (version := request.GET.get("v", "")) and version != _digest(request.path.removeprefix(STATIC)):
             response["Cache-Control"] = "no-store"

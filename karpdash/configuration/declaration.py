@@ -23,9 +23,9 @@ ELSEWHERE = frozenset(
         "TEST_LATE", "TLS_DIR", "TOKEN",
     )
 )  # fmt: skip
-"""Variables of docker-compose.yml, of `karpdash --server`, tests and benchmarks: neither settings nor misspelt ones."""
+"""Variables of docker-compose.yml, `karpdash --server`, tests and benchmarks; they are no settings."""
 _SERVICE_LINK = re.compile(r"KARPDASH_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)\w*)?)")
-"""What Kubernetes sets in each pod for a Service whose name begins with `karpdash`."""
+"""Variables that Kubernetes sets in each pod for a Service whose name begins with `karpdash`."""
 
 
 def setting(
@@ -150,7 +150,7 @@ def _comma_separated(text: str) -> tuple[str, ...]:
 
 
 _READERS: dict[Any, Callable[[str], object]] = {
-    # What is neither keeps its text, which msgspec refuses; it would take `true` and `1e3` too.
+    # Any other text stays a text, which msgspec refuses; msgspec itself would also accept `true` and `1e3`.
     bool: lambda text: {"0": False, "1": True}.get(text, text),
     int: lambda text: int(text) if text.isdecimal() else text,
     tuple[str, ...]: _comma_separated,

@@ -22,7 +22,7 @@ SHORTEST_PREFIX = 8
 """Minimum prefix length of an allowed network: a shorter prefix opens nearly every address."""
 LOCAL_HOSTS = ("localhost", "0.0.0.0", "[::]", "::")  # noqa: S104 # nosec B104 - compared, never bound
 EXPLICIT_SSL_MODES = ("verify-full", "verify-ca", "disable")
-"""The other modes of libpq verify no certificate, or fall back to clear text without a word."""
+"""The other modes of libpq verify no certificate, or fall back to clear text without a warning."""
 Problems = Iterator[tuple[str, str]]
 
 

@@ -13,7 +13,7 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput
 
 TLS_OPTIONS = ("sslmode", "sslrootcert", "sslcert", "sslkey")
-"""What a PostgreSQL address may ask for behind its question mark, in the words of libpq."""
+"""Options of libpq that are allowed in the query of a PostgreSQL URL."""
 
 
 def read_database(url: str) -> dict[str, Any]:

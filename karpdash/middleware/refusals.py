@@ -10,8 +10,8 @@ from django.shortcuts import render
 
 API = "/api/"
 PROGRAM_PATHS = (API, "/scim/", "/metrics")
-"""Addresses that programs ask. A redirect to https would hide from them that their token was sent in clear; people
-are led on by SecurityMiddleware.
+"""Paths that programs use. A redirect to https would hide that their token was sent without TLS; SecurityMiddleware
+redirects people.
 """
 TEXT = "text/plain; charset=utf-8"
 

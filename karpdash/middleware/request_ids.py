@@ -14,9 +14,9 @@ log = logging.getLogger(__name__)
 HEADER = "X-Request-ID"
 QUIET_PATHS = ("/static/", "/healthz", "/readyz", "/metrics", "/agent/v1/")
 NOT_MODIFIED = 304
-"""What pages are told that ask by themselves, every few seconds."""
+"""The status of most answers to pages that poll every few seconds."""
 REFUSED = (401, 403, 429)
-"""Statuses of requests whose sender is logged: somebody tried what they may not."""
+"""Statuses of refused requests, whose sender is logged."""
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 

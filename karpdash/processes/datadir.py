@@ -48,7 +48,7 @@ def lock(folder: Path) -> TextIO:
         lock.close()
         raise InvalidSetting(f"another karpdash up is using {folder}", where="KARPDASH_DATA_DIR") from None
     if hasattr(os, "register_at_fork"):
-        # The lock belongs to this process: a child that outlived it for a moment would hold the folder.
+        # Only this process keeps the lock: a child that lives a moment longer would still lock the folder.
         os.register_at_fork(after_in_child=lock.close)
     return lock
 

@@ -40,8 +40,8 @@ LOADED = (
     "karpdash.wsgi",
     "migrations_app.tasks",
 )
-"""What web, workers and beat use sooner or later."""
-# Looked up by name: neither macOS nor Windows has it.
+"""Modules that web, workers and beat use sooner or later."""
+# `prctl` is looked up by name: neither macOS nor Windows has it.
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None) if os.name == "posix" else None
 
 
@@ -107,7 +107,7 @@ def fork(
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    # Until the child has put its own handlers in place it would take a signal as the supervisor does: as a note.
+    # Until the child has installed its own handlers, the supervisor's handler would only record a signal.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     pid = os.fork()
     if not pid:
@@ -157,7 +157,7 @@ def _redirect(log: Path) -> None:
     os.dup2(output, 2)
     os.close(nothing)
     os.close(output)
-    # Whatever stood in their places.
+    # Replaces any object that was assigned to sys.stdout and sys.stderr.
     sys.stdout = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - a descriptor, for the life of the process
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - as above
 

@@ -14,9 +14,9 @@ from karpdash.configuration.env import Env, current
 from migrations_app.errors import InvalidSetting
 
 WORKERS = ("probe", "scan", "action")
-"""Each serves the lane of its name; the action worker also serves upkeep, whose tasks are short."""
+"""Each worker serves the lane of its name; the action worker also serves upkeep, whose tasks are short."""
 UPKEEP = "upkeep"
-"""The worker of upkeep alone, for an installation that only looks: it has none of actions."""
+"""The worker of upkeep alone, for an installation that only scans and has no action worker."""
 QUEUES = ("probe", "scan", "action", "upkeep")
 ROUTES = {
     "probe_cluster": {"queue": "probe"},
@@ -26,7 +26,7 @@ ROUTES = {
     "prepare_rollout": {"queue": "action"},
     "advance_campaign": {"queue": "action"},
     "advance_journey": {"queue": "action"},
-    # Reading a stored scan is work for the processes of scans: they are the ones there are many of.
+    # Reading a stored scan runs on the scan workers, because there are the most of them.
     "preview_campaign_member": {"queue": "scan"},
     "advance_rollout": {"queue": "action"},
     # Notifications wait for receivers as probes wait for clusters: they have their own timeout, and must not delay

@@ -39,7 +39,7 @@ class Child:
     stop_by: signal.Signals = signal.SIGTERM
     """The signal to stop it: sent by the supervisor, and by the kernel if the supervisor dies."""
     run: Callable[[], int] | None = None
-    """What a fork of this process runs instead of the command in a new interpreter; its exit code."""
+    """The function that a fork of this process runs instead of the command; returns the exit code."""
     process: subprocess.Popen[bytes] | Forked | None = None
     started: float = 0.0
     restarts: int = 0
@@ -123,7 +123,7 @@ class Supervisor:
     stopping: bool = False
     _started: list[Child] = field(default_factory=list)
     _first: list[Child] = field(default_factory=list)
-    """What the others need until they have ended, such as the broker."""
+    """Children that the others need until they have ended, such as the broker."""
 
     def catch_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -45,7 +45,7 @@ WAITERS = 2
 """Maximum number of requests of one web process that wait at a time; it has eight threads."""
 LONGEST_WAIT = 20
 PAUSE = 5
-"""Seconds after which a client asks again that found no place to wait, or did not want to."""
+"""Seconds until the next request of a client that found no place to wait, or did not want to wait."""
 places = threading.BoundedSemaphore(WAITERS)
 pause = time.sleep
 LAST_ID = OpenApiParameter("Last-Event-ID", OpenApiTypes.STR, HEADER, description="As `cursor`, of an event stream.")

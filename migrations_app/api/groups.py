@@ -20,7 +20,7 @@ from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 CHANGE = EndpointPermission("admin", "administer_policy")
-"""Who is in a group decides who may do what to it."""
+"""Membership in a group decides who may do what to a cluster."""
 MOST_AT_ONCE = 1000
 
 

@@ -232,8 +232,8 @@ class EvaluationSerializer(serializers.Serializer[Any]):
 
 SHEET = {"$ref": "#/components/schemas/IamSheet"}
 MOST_CHARACTERS = 160_000
-"""Of all documents together. A role takes ten managed policies of 6,144 characters, twenty if AWS raised the quota, and
-10,240 inline; each request of a release is put to each of them."""
+"""The limit of all documents together. A role takes ten managed policies of 6,144 characters, twenty if AWS raised the
+quota, and 10,240 inline; each request of a release is evaluated on each document."""
 NAMES = ("cluster_name", "account", "region", "partition", "queue", "assume_role_arn")
 
 

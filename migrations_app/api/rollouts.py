@@ -42,7 +42,7 @@ from migrations_app.use_cases.rollouts.drafts import roll_back
 
 ACT = EndpointPermission("act", "operate_rollout")
 STOP = EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy"))
-"""Whoever may start or approve may stop; flow asks for either right."""
+"""Accounts that may start or approve may also stop; the use case requires either right."""
 YAML = "application/yaml"
 
 

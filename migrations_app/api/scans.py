@@ -167,7 +167,7 @@ class ScanView(Endpoint):
 REPORT = {"$ref": "#/components/schemas/Report"}
 SARIF = "application/sarif+json"
 MAX_AGE = "private, max-age=60"
-"""What was found never changes; its waivers and the right to read it may, so it is not kept for long."""
+"""Seconds. Findings never change, but waivers and the right to read them may, so answers are cached shortly."""
 
 
 class SnapshotLineSerializer(StructSerializer):

@@ -128,7 +128,7 @@ def _with_slash(route: str, view: type[Endpoint], *, name: str) -> list[URLPatte
 
 
 SIGN_IN = (schema.BearerScheme, schema.SessionScheme)
-"""Named here, so that the schema knows them."""
+"""Named here, so that the schema lists them."""
 urlpatterns: list[URLPattern] = [
     path("", ApiRootView.as_view(), name="api-root"),
     *_with_slash("me", MeView, name="api-me"),

@@ -16,7 +16,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.readiness.outputs.plain import plain, plain_lines
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What a write answers where nothing more can be stored."""
+"""Error numbers of a write when no space is left."""
 
 
 class Exit(IntEnum):
@@ -25,7 +25,7 @@ class Exit(IntEnum):
     USAGE = 2
     COULD_NOT_LOOK = 3
     CANNOT_WRITE = 74
-    """As EX_IOERR of sysexits.h: the result could not be written whole."""
+    """EX_IOERR of sysexits.h: the result could not be written completely."""
     INTERRUPTED = 130
     READER_GONE = 141
 

@@ -96,7 +96,7 @@ HOLDS: dict[str, str] = {
     "rollout_aborted": _("its rollout was aborted, and some NodePools may be held"),
     "right_missing": _("the account that asked for it lacks a permission"),
 }
-"""How far a hold of Karpenter's own disruption is."""
+"""The states of a hold of Karpenter's own disruption."""
 DIFFERENCES: dict[str, str] = {
     "action": _("another action"),
     "parameters": _("other choices"),

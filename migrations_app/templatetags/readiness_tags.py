@@ -130,7 +130,7 @@ def look_of(status: str, severity: str) -> Look:
 
 
 VALUE_TONES = {"lost": "warning", "renamed": "accent", "set": "accent", "default_changed": "warning"}
-"""By what becomes of a Helm value; any other is muted."""
+"""The tone by what becomes of a Helm value; any other tone is muted."""
 
 
 @register.filter
@@ -293,7 +293,7 @@ from group hop kubernetes label odd other outcome owner plan profile q release r
 to until verb view way
 """
 KEPT_PARAMETERS = frozenset(_PARAMETERS.split())
-"""What pages read from an address, but for the place in a list, a download, and where a form leads."""
+"""Query parameters that pages read, except the position in a list, a download, and the target of a form."""
 
 
 @register.simple_tag(takes_context=True)

@@ -158,7 +158,7 @@ REMEDIES: dict[str, str] = {
     "action": "karpdash",
 }
 IAM_FORMS: tuple[str, ...] = ("AWS CLI", "JSON", "CloudFormation")
-"""The forms in which a missing policy is given, in the order of its remedies."""
+"""The formats of a missing policy, in the order of its remedies."""
 TOOLS: dict[str, str] = {
     **{how: REMEDIES[how] for how in ("kubectl", "helm", "terraform", "flux", "argocd")},
     **dict(zip(("aws-cli", "json", "cloudformation"), IAM_FORMS, strict=True)),
@@ -284,7 +284,7 @@ ENVIRONMENTS: tuple[tuple[str, str], ...] = (
     ("dev", "pass"),
     ("sandbox", "pass"),
 )
-"""The beginning of an environment's name, and its colour."""
+"""The first letters of an environment's name, and its colour."""
 
 
 def environment_tone(name: str) -> str:

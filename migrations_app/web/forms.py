@@ -12,7 +12,7 @@ LARGEST_BUNDLE = 64 * MIB
 
 
 KEPT = {"hx-preserve": "true"}
-"""Attributes of a field that the browser keeps when htmx puts the form's answer in its place: it is never sent back."""
+"""Attributes that keep a field's value when htmx replaces the form: the server never sends the value back."""
 
 
 class Unshown(forms.Textarea):

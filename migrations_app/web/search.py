@@ -45,7 +45,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     (_("Change your password"), "password"),
     (_("API documentation"), "api-docs"),
 )
-"""Word and address of every page that stands for itself; those that a person may not open are not offered."""
+"""Title and route of every page without parameters; pages that the person may not open are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from migrations_app.queries.joining import JoinLabel, JoinObstacle, JoinPreview,
 from migrations_app.use_cases.clusters.joining import join_registrations
 
 JOIN = EndpointPermission("admin", "administer_policy")
-"""The groups of a cluster decide who may do what to it, and they move: for admins of everything."""
+"""For admins of everything: joining moves groups, and the groups of a cluster decide who may do what to it."""
 
 
 class JoinSideSerializer(StructSerializer):

@@ -32,7 +32,7 @@ class StructSerializer(serializers.Serializer[Any]):
     struct: ClassVar[type]
     leave_out: ClassVar[tuple[str, ...]] = ()
     options: ClassVar[Mapping[str, Any]] = {}
-    """Given to each field. With `required` False an answer may be a mapping with some of the fields."""
+    """Options of each field. With `required` False an answer may be a mapping with some of the fields."""
 
     def __init_subclass__(cls, **named: Any) -> None:  # noqa: ANN401 - Python's signature
         super().__init_subclass__(**named)

@@ -23,7 +23,7 @@ LOCATED = frozenset({
     "fleet_scans_create", "grants_create", "groups_create", "people_create", "plans_create", "rollouts_roll_back",
     "service_tokens_create", "services_create", "teams_create", "tokens_create", "views_create", "waivers_create",
 })  # fmt: skip
-"""Operations whose good answer names what was made in Location."""
+"""Operations whose successful answer has the URL of the new object in Location."""
 HEADERS: Tree = {
     "API-Version": {"description": "Version of this API.", "schema": {"type": "string"}},
     "ETag": {"description": "Version of what is answered; goes into If-Match.", "schema": {"type": "string"}},
@@ -46,7 +46,7 @@ VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     **{(name, "state"): STATES for name in ("RolloutLine", "RolloutWhole", "PlanWhole")},
     **{(name, "risk"): (*RISKS, "") for name in ("RolloutLine", "RolloutWhole", "PlanWhole")},
 }
-"""Every value of a field of an answer; the empty text where nothing is known yet."""
+"""All values of fields of answers; the empty text if nothing is known yet."""
 EXAMPLES: dict[str, Tree] = {
     "NewCluster": {"name": "shop", "source": "kubeconfig", "kubeconfig": "apiVersion: v1\nkind: Config\n...\n"},
     "NewService": {

@@ -28,7 +28,7 @@ class EndpointPermission:
     scope: str
     right: str = ""
     others: tuple[str, ...] = ()
-    """Rights that will do instead of it."""
+    """Rights that are accepted instead of `right`."""
 
     def met_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
         """Whether the account has the right."""
@@ -49,7 +49,7 @@ SUBJECTS = {
     "snapshots": "snapshot",
     "waivers": "waiver",
 }
-"""What the id in an address stands for, by how the address begins."""
+"""The kind of object that the id in a URL names, by the beginning of the URL."""
 
 
 class DeclaredPermission(BasePermission):

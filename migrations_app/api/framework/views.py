@@ -68,12 +68,12 @@ class Endpoint(APIView):
     content_negotiation_class: type[BaseContentNegotiation] = JsonOnly
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - DRF's signature
-        # Who it is turns out inside, in `initial`; what was set there ends with the request.
+        # `initial` sets the caller and its scope; both are reset when this block ends.
         with acting_as(SYSTEM), visibility_scope(NOTHING):
             return super().dispatch(request, *args, **kwargs)
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:  # noqa: ANN401 - DRF's signature
-        # Made where the request came in, so that the log has it from the first line on.
+        # The id comes from the middleware, which logs it from the first line on.
         request.request_id = getattr(request, "request_id", "") or uuid.uuid4().hex
         return super().initialize_request(request, *args, **kwargs)
 
@@ -181,5 +181,5 @@ def _next(request: Request, inner: str) -> str:
 
 
 def _signer(request: Request) -> signing.Signer:
-    # Signed, so that no client can make us compare rows with keys of its own making.
+    # Signed, so that no client can make karpdash compare rows with forged keys.
     return signing.Signer(salt=f"karpdash.cursor:{request.path}")

@@ -163,7 +163,7 @@ def _refused_by_host() -> Iterator[None]:
 def _request_answer(request_id: uuid.UUID, *, status: int = 200) -> Response:
     row = request_row(request_id)
     proposal: Proposal | None = None
-    # What was previewed is sealed: without the key the rest still says what came of it.
+    # The preview is sealed: without the key the answer still has the state of the request.
     with suppress(InvalidSetting):
         proposal = proposal_of(request_of(request_id))
     return Response(PullRequestSerializer(row).data | {"proposal": proposal_body(proposal)}, status=status)

@@ -22,10 +22,10 @@ _TEXTS = {
     "name.familyname": "family",
 }
 _OTHER_KIND = re.compile(r'\btype\s+eq\s+"(?!work")', re.I)
-"""Of e-mail addresses, as in `emails[type eq "home"]`: the one that is kept is that for work."""
+"""Paths of e-mail addresses that are not stored, as in `emails[type eq "home"]`: only the one for work is."""
 READ_ONLY = ("id", "meta", "groups", "schemas")
 WHOLE = PersonAsTold(external_id="", given="", family="", display="", email="")
-"""What a PUT leaves out is empty afterwards, save the name and whether the account is open."""
+"""Attributes that are emptied if a PUT leaves them out: all but the name and whether the account is open."""
 
 
 def person_of_body(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:

@@ -22,7 +22,7 @@ CHANGES: dict[str, tuple[str, str, dict[str, str]]] = {
     "hold": ("hold Karpenter's own disruption while it is paused", "disruption", {"asked_for": "held"}),
     "release": ("restore the budgets that are held", "disruption", {"asked_for": "released"}),
 }
-"""By verb: what it does, the operation, and its body."""
+"""By verb: its help text, the operation, and the body of the request."""
 
 
 def add_commands(commands: Commands) -> None:

@@ -39,7 +39,7 @@ def _receiver(name: str) -> Dial:
             return _refused(status, error.code, words=error.message, message=message)
 
     receive.__name__ = name
-    # A browser sends no agent's token by itself, so there is nothing that another site could make it do.
+    # No CSRF token is needed: a browser never sends an agent's token by itself, so another site cannot misuse it.
     return csrf_exempt(open_page(require_POST(receive)))
 
 

@@ -33,7 +33,7 @@ def refused_on_board(act: CampaignAct) -> CampaignAct:
     @wraps(act)
     def guarded(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         try:
-            # Rendered outside of the action, so that its transaction is rolled back first.
+            # Rendered outside of the use case, so that its transaction is rolled back first.
             return submit_once(act)(request, campaign_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
         except (PermissionDenied, Conflict, InvalidInput) as refused:
             return page_of_campaign(request, campaign_id, refused=refused, status=refusal_status(refused))

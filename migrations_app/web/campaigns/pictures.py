@@ -11,7 +11,7 @@ from migrations_app.campaigns.burn_up import BurnUp
 WIDTH, HEIGHT, TOP = 1000, 300, 6
 TICKS = 5
 AHEAD = 0.25
-"""How much of the width is kept for the time ahead, where no end is projected."""
+"""The share of the width that is reserved for the future if no end is projected."""
 CALENDAR_DAYS = 14
 
 

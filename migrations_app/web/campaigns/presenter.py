@@ -14,7 +14,7 @@ from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.rollouts.approvals import TYPED
 
 POLLED = ("draft", "running", "paused")
-"""States in which the page looks for news by itself."""
+"""States in which the page polls for updates."""
 Forms = dict[str, str | None]
 """Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
 

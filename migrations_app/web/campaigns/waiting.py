@@ -24,7 +24,7 @@ from migrations_app.web.rollouts.commands import LONGEST, STOP
 from migrations_app.web.rollouts.page import refusal_status
 
 ACCEPTED = "accepted-"
-"""Before the id of a rollout: the field with its steps that are accepted one by one."""
+"""Prefix of a form field, before the id of a rollout: the steps that are accepted one by one."""
 
 
 @require_right()

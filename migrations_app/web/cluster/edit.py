@@ -27,7 +27,7 @@ def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Enqueues a scan unless one is already active; with a `check` in the form, only of what that check reads."""
     check = request.POST.get("check", "")
     try:
-        # A page may be older than this release, which does not ask that check any more: then all is read.
+        # An open page may be older than this release and name a removed check: then everything is read.
         if not start_scan(cluster_id, by=request.user.get_username(), only_check=check if is_asked(check) else ""):
             messages.info(request, _("A scan of this cluster was already under way."))
     except Conflict as refused:

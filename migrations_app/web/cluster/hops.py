@@ -77,9 +77,9 @@ class RailStop:
     url: str = ""
     chosen: bool = False
     ahead: int = 0
-    """How many blockers of a later upgrade can be fixed before it is next."""
+    """The number of blockers of a later upgrade that can be fixed now."""
     running: bool = False
-    """The running release, where nothing is left of the way to it."""
+    """Whether it is the running release, and the upgrade to it is complete."""
 
 
 def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:

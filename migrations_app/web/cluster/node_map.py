@@ -8,7 +8,7 @@ from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.report import OWNERS, OwnedNode
 
 MOST_SQUARES = 60
-"""Squares of one cell or pool; the others are a number."""
+"""Maximum number of squares in one cell or pool; the rest is shown as a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from migrations_app.web.redirects import redirect_to, replace_page
 
 FIELDS = ("name", "environment", "target", "context")
 DEFAULT_WAY = "eks"
-"""What the page shows first: the way that is advised for EKS, where a kubeconfig that starts a program is refused."""
+"""The source that is chosen first: the one recommended for EKS, as a kubeconfig that starts a program is refused."""
 
 
 @require_right("add_cluster")

@@ -26,7 +26,7 @@ NEWS = 100
 COLOURS = {"green": "#1a7f52", "yellow": "#8a6100", "red": "#b3261e", "blue": "#1f6391", "grey": "#5a6862"}
 """White text on each of them has a contrast of at least 4.5 to 1."""
 LETTER_WIDTH = 7
-"""Pixels of a letter of 11 pixels height, with room to spare."""
+"""Pixels for a letter of 11 pixels height, with some margin."""
 
 
 def _badge(opened: OpenedFeed, *, now: datetime, **_: object) -> tuple[str | bytes, str]:
@@ -81,7 +81,7 @@ FILES: dict[str, tuple[str, Render]] = {
     "news.atom": ("news", partial(_news, form="atom")),
     "news.rss": ("news", partial(_news, form="rss")),
 }
-"""The kind of link that opens each file, and what writes it."""
+"""By file name: the kind of link that opens the file, and the function that writes it."""
 FILES_OF = {kind: tuple(name for name, row in FILES.items() if row[0] == kind) for kind, _ in FILES.values()}
 
 
@@ -100,7 +100,7 @@ def _feed(request: HttpRequest, *, secret: str, name: str) -> HttpResponse:
     except NotFound:
         raise Http404 from None
     answer = HttpResponse(body, content_type=media)
-    # Kept by nobody: a badge that was green yesterday must not be shown today, and a revoked link shows nothing.
+    # No cache may store it: an old badge must not be shown, and a revoked link shows nothing.
     answer["Cache-Control"] = "no-cache, no-store, must-revalidate, max-age=0"
     answer["X-Robots-Tag"] = "noindex, nofollow"
     answer["Referrer-Policy"] = "no-referrer"

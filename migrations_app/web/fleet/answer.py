@@ -29,7 +29,7 @@ ORDER: tuple[str, ...] = (
     "done",
     "no_karpenter",
 )
-"""The status groups in the order of the page: what can be done today first."""
+"""The statuses in the order of the page: clusters that can be upgraded today come first."""
 STATUS_TABS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("ready", _("Ready now"), ("ready", "ready_with_warnings")),
     ("progress", _("In progress"), ("in_progress",)),
@@ -38,7 +38,7 @@ STATUS_TABS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("target", _("On target"), ("done",)),
     ("none", _("No Karpenter"), ("no_karpenter",)),
 )
-"""Value in the address, word, and the statuses of each tab."""
+"""Query value, title and statuses of each tab."""
 WORDS_SHOWN = 2
 
 

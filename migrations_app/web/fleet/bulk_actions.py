@@ -23,7 +23,7 @@ from migrations_app.web.fleet.page import csv_answer, fleet_filters
 
 NAMED = 5
 MOST_SCANS = 100
-"""Scans that one request asks for; beyond that the scan of the whole fleet is meant."""
+"""Maximum number of scans of one request; for more there is the scan of the whole fleet."""
 
 
 @require_right("change_cluster")

@@ -24,7 +24,7 @@ from migrations_app.web.cluster.waivers import WaiveForm, usual_waiver
 from migrations_app.web.fleet.bulk_actions import back_to_fleet, chosen_clusters, fleet_query
 
 MOST = 100
-"""Clusters of one form; beyond that a waiver of a group is meant."""
+"""Maximum number of clusters in one form; for more there is the waiver of a group."""
 
 
 @require_right("change_cluster")

@@ -42,11 +42,11 @@ MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
 UNKNOWN = DonePercent(percent=None, bound="unknown")
 LAST_HEADINGS = ("clusters", "scanned", "fell because")
 FALLS_TOLD = 6
-"""Falls that the picture tells in words, the newest ones; it marks every one."""
+"""How many falls, the newest ones, the picture explains in words; it marks all of them."""
 FOOT = 456
-"""Where the keys of the picture stand, its last line but those of the falls."""
+"""Vertical position of the last line of the picture's legend; the lines about falls are below it."""
 FALL_LINE = 150
-"""Characters of such a line, which the width of the picture holds."""
+"""Maximum number of characters of a line about a fall, by the width of the picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

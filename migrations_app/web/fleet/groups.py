@@ -16,7 +16,7 @@ from migrations_app.use_cases.clusters import groups as arrange
 from migrations_app.web.access import require_right, uuids_in
 
 RIGHT = "administer_policy"
-"""Membership in a group decides over rights on the cluster."""
+"""Membership in a group decides who may do what to a cluster."""
 
 
 class GroupForm(forms.Form):

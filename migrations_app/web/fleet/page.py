@@ -52,7 +52,7 @@ from migrations_app.web.fleet.export import as_csv
 
 MOST_LABELS = 8
 EXPORTED = 500
-"""Rows that an export reads at a time."""
+"""Number of rows that an export reads at a time."""
 BY_LABEL = "label:"
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}", re.ASCII)
 COLUMNS = (

@@ -17,11 +17,11 @@ from migrations_app.texts import text as _
 
 WIDTH, HEIGHT, TOP = 1000, 300, 6
 LEAST_DAYS = 7
-"""Days before today that the axis covers at least, so that one point is no line."""
+"""Minimum number of days before today on the axis, so that a single point does not fill the drawing."""
 AHEAD = 14
-"""Days after today that the axis covers at least."""
+"""Minimum number of days after today on the axis."""
 FARTHEST = 180
-"""Days after today that the axis covers at most; a later end is only written."""
+"""Maximum number of days after today on the axis; a later end is only written as text."""
 TICKS = 6
 WORDS: Mapping[str, str] = {WAY: _("Whole way"), "to_v1beta1": _("v1alpha5 to v1beta1"), "to_v1": _("v1beta1 to v1")}
 
@@ -31,7 +31,7 @@ FALLEN: Mapping[str, tuple[str, str, str]] = {
     "stored_versions": (_("CRD"), _("CRDs"), _("not storing v1 alone")),
     "claims": (_("claim"), _("claims"), _("not stored as v1")),
 }
-"""What each measure counts, one and many, and what makes it legacy."""
+"""For each measure: what it counts, in singular and plural, and what makes it legacy."""
 FALL_WORDS: Mapping[FallCause, str] = {
     "more_left": _("{number} {noun} more {legacy}"),
     "done_gone": _("{number} migrated {noun} fewer"),
@@ -125,7 +125,7 @@ class ProgressChart:
     falls: tuple[FallMark, ...]
     scans: tuple[float, ...]
     places: tuple[float, ...]
-    """Where each day stands, in percent of the width."""
+    """The position of each day, in percent of the width."""
     today: float
 
 

@@ -31,7 +31,7 @@ def refused_on_page(act: Act) -> Act:
     @wraps(act)
     def guarded(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
         try:
-            # Rendered outside of the action, so that its transaction is rolled back first.
+            # Rendered outside of the use case, so that its transaction is rolled back first.
             return submit_once(act)(request, journey_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
         except (PermissionDenied, Conflict, InvalidInput) as refused:
             return page_of_journey(request, journey_id, refused=refused, status=refusal_status(refused))

@@ -16,9 +16,9 @@ from migrations_app.use_cases.journeys.steps import CONFIRMABLE
 from migrations_app.use_cases.rollouts.approvals import TYPED
 
 POLLED = ("draft", "running")
-"""States in which the page looks for news by itself."""
+"""States in which the page polls for updates."""
 RESTORING_STOPPED = ("failed", "aborted", "rejected", "paused", "needs_attention", "expired")
-"""States of the rollout in which somebody asks again."""
+"""States of the restoring rollout in which a person may request it again."""
 Forms = dict[str, str | None]
 """Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
 

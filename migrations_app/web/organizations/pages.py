@@ -17,7 +17,7 @@ from migrations_app.web.organizations.forms import ChosenForm, OrganizationForm,
 
 RIGHT = "add_cluster"
 MOST_SHOWN = 200
-"""Clusters to choose from on one page; registering them brings the next ones up."""
+"""Maximum number of clusters to choose from on one page; once they are registered the next ones are shown."""
 
 
 @require_right(RIGHT)

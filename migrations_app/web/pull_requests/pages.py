@@ -69,7 +69,7 @@ def pull_request(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpRespon
     """One pull request: its content, who approved it, and its outcome."""
     row = request_row(pull_request_id)
     proposal: Proposal | None = None
-    # What was previewed is sealed: without the key the rest of the page still says what came of it.
+    # The preview is sealed: without the key the rest of the page still shows the state of the request.
     with suppress(InvalidSetting):
         proposal = proposal_of(request_of(pull_request_id))
     return render(

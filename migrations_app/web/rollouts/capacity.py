@@ -18,7 +18,7 @@ STANDINGS: Mapping[Standing, tuple[str, str]] = {
     "short": ("too little", "warning"),
     "unknown": ("not known", "unknown"),
 }
-"""Word and tone of each."""
+"""Word and tone of each standing."""
 NOT_TOLD = "not known"
 
 

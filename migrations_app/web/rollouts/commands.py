@@ -36,7 +36,7 @@ def refused_on_page(act: Act) -> Act:
     @wraps(act)
     def guarded(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
         try:
-            # Rendered outside of the action, so that its transaction is rolled back first.
+            # Rendered outside of the use case, so that its transaction is rolled back first.
             return submit_once(act)(request, rollout_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
         except (PermissionDenied, Conflict, InvalidInput) as refused:
             return rollout_page(request, rollout_id, refused=refused, status=refusal_status(refused))

@@ -27,7 +27,7 @@ from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about, offered
 
 TOLD_FOR = timedelta(days=7)
-"""How long approvers are shown emergency approvals."""
+"""For how long approvers see emergency approvals."""
 
 
 @require_right()

@@ -60,7 +60,7 @@ class ShownStep:
     kubectl: str
     no_return: bool
     skips: bool = False
-    """Its node may be skipped: it was not sent yet, and the rollout is under way."""
+    """Whether the node of the step may be skipped: it was not sent yet, and the rollout is running."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

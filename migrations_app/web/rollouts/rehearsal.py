@@ -36,7 +36,7 @@ LINES = (
     ("waiting", _("Pods that wait"), "pending"),
 )
 MOST_ROWS = 40
-"""Moments in the table beside the lines."""
+"""Maximum number of moments in the table beside the lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

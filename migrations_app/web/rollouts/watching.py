@@ -19,11 +19,11 @@ ANSWERS_A_SECOND = 40
 SHORTEST, LONGEST = 2, 15
 """The shortest and the longest pause in seconds before a page asks again."""
 DRAWN_SECONDS = 10
-"""For how long a drawn live part is used again; its elapsed times are as old."""
+"""Seconds for which a rendered live part is reused; the elapsed times in it are up to that old."""
 _DRAWN = LocMemCache("live-rollouts", {"OPTIONS": {"MAX_ENTRIES": 20}})
 _LOCK = threading.Lock()
 PAUSE = "X-Rollout-Pause"
-"""For how many seconds at least the page waits before it asks again."""
+"""Header with the minimum number of seconds until the page polls again."""
 
 
 @dataclass(slots=True)

@@ -32,7 +32,7 @@ from migrations_app.web.spreadsheet import harmless
 RIGHT = "view_auditevent"
 LIMIT = 50
 FOLDED = 3
-"""Events of steps from which on they are folded into one row."""
+"""Minimum number of events of steps that are folded into one row."""
 WIDE, HIGH = 600, 40
 FILTERS = ("q", "actor", "verb", "outcome", "cluster", "plan", "correlation", "since", "until")
 

@@ -33,7 +33,7 @@ from migrations_app.web.samples.sign_in import people_for
 BROWSER = f"{settings.COOKIE_PREFIX}signed_in_here"
 BROWSER_DAYS = 90
 ONE_TIME = "one_time_until"
-"""Until when a session that began with a one-time password sets a new one without being asked for it once more."""
+"""The time until which a session that began with a one-time password may set a new one without entering it again."""
 
 
 class SignIn(views.LoginView):
@@ -118,7 +118,7 @@ class CountedPasswordChangeForm(PasswordChangeForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
         super().__init__(*args, **kwargs)
-        # Django's own text is a list in HTML, and help is shown as text.
+        # Django's own help text is a list in HTML, and this page shows help as plain text.
         self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
 
     def validate_password_for_user(self, user: User, password_field_name: str = "") -> None:  # noqa: ARG002 - Django's signature

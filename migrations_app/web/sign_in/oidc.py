@@ -94,7 +94,7 @@ def back(request: HttpRequest) -> HttpResponse:
         str(stored_state.get("state")).encode(), state.encode()
     ):
         return _failure(request, _("the answer belongs to no question of this browser"), stored_state={})
-    # RFC 9207: a provider that names itself in its answer has to be the one that was asked.
+    # RFC 9207: a provider that names itself in its answer must be the one that the request was sent to.
     if request.GET.get("iss", oidc.client().issuer) != oidc.client().issuer:
         return _failure(request, _("the answer is of another identity provider"), stored_state=stored_state)
     if not code or len(code) > 4096:
