@@ -85,10 +85,10 @@ def agree_back(journey: str) -> str:
     """Approves the rollback rollout as Cleo; returns its id."""
     from migrations_app.models.journey import JourneyRollout
     from migrations_app.use_cases.rollouts.approvals import approve as approve_rollout
-    from tests.use_cases.people import yes
+    from tests.use_cases.people import approval_request
 
     made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="back").latest("pk").rollout
-    approve_rollout(made.pk, _person("cleo"), yes=yes(made), by=_actor("cleo"))
+    approve_rollout(made.pk, _person("cleo"), yes=approval_request(made), by=_actor("cleo"))
     return str(made.pk)
 
 
