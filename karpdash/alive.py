@@ -1,7 +1,8 @@
-"""`python -m karpdash.alive FILE`: container health check of a process without pages, such as a worker or an agent.
+"""`python -m karpdash.alive FILE`: container health check of a process without pages, such as a worker or an
+agent.
 
-Such a process touches its file whenever its main loop turns (`migrations_app/clients/alive_file.py`). One that hangs,
-or was stopped, does not. This program asks for nothing but the file, so that it costs little.
+Such a process touches its file at every turn of its main loop (`migrations_app/clients/alive_file.py`). A process that
+hangs or was stopped does not. This program only reads the age of the file, so it costs little.
 """
 
 import argparse
@@ -15,7 +16,7 @@ WITHIN = 60.0
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 if the process works, otherwise 1 with the reason."""
+    """Returns 0 if the process works, otherwise 1 after printing the reason."""
     options = make_parser().parse_args(argv)
     reason = _reason(options.file, within=options.within, says=options.says)
     if reason and options.broker and _broker_is_away():

@@ -1,5 +1,5 @@
-"""`karpdash backup FILE`: a consistent copy of the SQLite database while karpdash runs. It does not
-contain the keys.
+"""`karpdash backup FILE`: makes a consistent copy of the SQLite database while karpdash runs. The copy does not contain
+the keys.
 """
 
 import argparse
@@ -22,7 +22,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str]) -> int:
-    """0: the copy exists and is intact; 2 with one line otherwise."""
+    """Returns 0 if the copy exists and is intact; 2 after one line otherwise."""
     target = make_parser().parse_args(argv).file
     try:
         size = back_up(current(), target)
@@ -36,8 +36,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def back_up(env: Env, target: Path) -> int:
-    """The size of the copy in bytes. Raises InvalidSetting without a SQLite database, InvalidInput if the copy cannot
-    be written.
+    """Writes the copy and returns its size in bytes. Raises InvalidSetting without a SQLite database, InvalidInput if
+    the copy cannot be written.
     """
     if not env.database["ENGINE"].endswith("sqlite3"):
         raise InvalidSetting("names no SQLite file: pg_dump backs PostgreSQL up", where="KARPDASH_DATABASE_URL")

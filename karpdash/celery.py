@@ -1,4 +1,6 @@
-"""The Celery app: queues, limits and the beat schedule. Beat only ticks; the database says what is due."""
+"""The Celery app: queues, limits and the beat schedule. Beat only ticks; the rows of the database say which work is
+due.
+"""
 
 import ctypes
 import gc
@@ -25,7 +27,7 @@ TASK_SECONDS = ENV.scan_deadline + 60
 TICK = ENV.sweep_interval
 ALIVE = AliveFile(Path(ENV.alive_file) if ENV.alive_file else None)
 _MALLOC_TRIM = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
-"""The C library's function that gives unused memory back; glibc has it."""
+"""The function of the C library that returns unused memory to the system; only glibc has it."""
 
 app = Celery("karpdash", task_cls="migrations_app.tasks:LoggedTask")
 app.conf.update(
@@ -43,7 +45,7 @@ app.conf.update(
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
         "socket_connect_timeout": 2,
-        # Who sends a message while the broker is down hears so at once: the row waits for the sweep (R05).
+        # Sending a message fails at once while the broker is down: the sweeper finds the row later (R05).
         "max_retries": 1,
         "interval_start": 0.2,
         "interval_step": 0.0,
@@ -63,7 +65,7 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_soft_shutdown_timeout=SOFT_STOP,
     timezone="UTC",
-    # In memory: the rows say what is due, and a timetable that writes a file ends where the disk is full (R25).
+    # The schedule is in memory: the rows say what is due, and a schedule in a file fails when the disk is full (R25).
     beat_scheduler="karpdash.celery:ProbedScheduler",
     beat_schedule={
         "due scans": {"task": "scan_fleet", "schedule": float(TICK), "options": {"expires": TICK}},
@@ -84,10 +86,11 @@ HEARTBEAT_SECONDS = 10.0
 
 
 class Heartbeat(StartStopStep):
-    """Worker heartbeat: the main loop writes a row every ten seconds; it uses the database for nothing else.
+    """Writes the worker's heartbeat row every ten seconds from the main loop, which uses the database for
+    nothing else.
 
-    Celery's own heartbeat goes to the broker and is read by nothing. It is off, because a worker that is stopped
-    while its broker is down would retry its last one for ever.
+    Celery's own heartbeat goes to the broker and nothing reads it. It is off, because a worker that is stopped while
+    its broker is down would retry the last heartbeat for ever.
     """
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
@@ -106,16 +109,20 @@ app.steps["consumer"].add(Heartbeat)
 
 
 class ProbedScheduler(Scheduler):
-    """Touches the file of the health check at every turn: at least every five seconds, when a checkpoint is due."""
+    """Beat's scheduler that touches the file of the health check at every turn: at least every five seconds, when the
+    next checkpoint is due.
+    """
 
     def tick(self, *args: Any, **more: Any) -> float:  # noqa: ANN401 - celery has no types
-        """Sends what is due. Returns the seconds until the next turn."""
+        """Sends the messages that are due. Returns the seconds until the next turn."""
         ALIVE.touch()
         return float(super().tick(*args, **more))
 
 
 def tick() -> None:
-    """Beat, until the process ends; for a thread. Where beat fails the process is stopped: both are started again."""
+    """Runs beat in a thread until the process ends. If beat fails, the process is stopped, and both are started
+    again.
+    """
     try:
         Service(app, max_interval=1, scheduler_cls=Scheduler).start()
     finally:
@@ -134,7 +141,7 @@ def _lives(name: str) -> None:
 
 @worker_init.connect
 def _build_structs(**_kwargs: object) -> None:
-    """Before tasks run side by side."""
+    """Builds msgspec structs before tasks run in parallel."""
     app.loader.import_default_modules()
     from migrations_app.inventory.struct_types import build_structs
 
@@ -143,13 +150,15 @@ def _build_structs(**_kwargs: object) -> None:
 
 @worker_before_create_process.connect
 def _share_memory(**_kwargs: object) -> None:
-    """Before a process of the pool is forked: what is there by now is not written to by its garbage collector."""
+    """Runs before a process of the pool is forked: freezes existing objects, so that the child's garbage collector does
+    not write to shared memory.
+    """
     collect_as_usual()
 
 
 @task_postrun.connect
 def _return_memory(**_kwargs: object) -> None:
-    """What a scan used goes back to the system: the C library would keep it for the next one, hours later."""
+    """Returns memory that a scan used to the system: the C library would keep it for the next scan, hours later."""
     if _MALLOC_TRIM is not None:
         gc.collect()
         _MALLOC_TRIM(0)

@@ -1,4 +1,4 @@
-"""The `karpdash` program. Commands that need the wiring run here; all others are in migrations_app.cli."""
+"""The `karpdash` program. Commands that need the Django project run here; all others are in migrations_app.cli."""
 
 import importlib
 import sys
@@ -7,36 +7,36 @@ from typing import Any
 
 from karpdash.garbage import collect_seldom
 
-WIRED = {
+PROJECT_COMMANDS = {
     "up": "processes.up",
     "worker": "processes.lanes",
     "backup": "backup",
     "files": "files",
     "completion": "completion",
 }
-"""Commands of the wiring, each with the module that runs it."""
+"""Commands that run in this package, each with its module."""
 
-SERVES = ("up", "worker")
+SERVER_COMMANDS = ("up", "worker")
 """Commands that need the packages of the extra `server`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit code of the command."""
+    """Returns the exit code of the command."""
     collect_seldom()
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words[:1] and words[0] in WIRED:
-        if words[0] in SERVES and (message := _missing_packages_message(f"karpdash {words[0]}")):
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] and arguments[0] in PROJECT_COMMANDS:
+        if arguments[0] in SERVER_COMMANDS and (message := _missing_packages_message(f"karpdash {arguments[0]}")):
             sys.stderr.write(f"{message}\n")
             return 2
-        module: Any = importlib.import_module(f"karpdash.{WIRED[words[0]]}")
-        return int(module.run(words[1:]))
+        module: Any = importlib.import_module(f"karpdash.{PROJECT_COMMANDS[arguments[0]]}")
+        return int(module.run(arguments[1:]))
     from migrations_app.cli import main as product
 
-    return product(words)
+    return product(arguments)
 
 
 def _missing_packages_message(command: str) -> str:
-    """One line that says which packages are not installed; empty if they are."""
+    """Returns one line that names the packages that are not installed; empty if all are."""
     from migrations_app.cli.django_setup import require_server
     from migrations_app.errors import InvalidSetting
 

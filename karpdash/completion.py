@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from karpdash.command import WIRED
+from karpdash.command import PROJECT_COMMANDS
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -24,7 +24,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str]) -> int:
-    """0 after printing the script."""
+    """Returns 0 after printing the script."""
     shell = make_parser().parse_args(argv).shell
     import shtab  # no other command needs it
 
@@ -33,7 +33,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def every_parser() -> argparse.ArgumentParser:
-    """One parser with every command as a subcommand, and `--server` before them; it is for completion only."""
+    """Returns one parser with every command as a subcommand and `--server` before them; used for completion only."""
     from migrations_app.cli import COMMANDS
 
     root = argparse.ArgumentParser(prog="karpdash")
@@ -48,7 +48,7 @@ def every_parser() -> argparse.ArgumentParser:
 def _parser_of(name: str) -> argparse.ArgumentParser:
     if name == "completion":
         return make_parser()
-    where = f"karpdash.{WIRED[name]}" if name in WIRED else f"migrations_app.cli.{name}"
-    module: Any = importlib.import_module(where)
+    module_name = f"karpdash.{PROJECT_COMMANDS[name]}" if name in PROJECT_COMMANDS else f"migrations_app.cli.{name}"
+    module: Any = importlib.import_module(module_name)
     parser: argparse.ArgumentParser = module.make_parser()
     return parser

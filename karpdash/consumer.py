@@ -1,4 +1,4 @@
-"""How a worker takes tasks from the broker; imported by workers alone."""
+"""A Celery consumer that survives the loss of the broker; imported by workers alone."""
 
 from typing import Any
 
@@ -10,16 +10,16 @@ from celery.worker.consumer.consumer import COLLECT_SOCKET_TIMEOUT  # type: igno
 class Consumer(CeleryConsumer):
     """Celery's consumer, which goes on when the broker is lost while a task runs.
 
-    Celery 5.7 closes the connection twice. Where the first time fails on the way, the second one wants to give back
-    the messages that are not acknowledged, through a transport that is gone: an AttributeError, and the worker ends.
+    Celery 5.7 closes the connection twice. If the first close fails half-way, the second one tries to return the
+    unacknowledged messages through a transport that no longer exists: an AttributeError, and the worker ends.
     """
 
     task_consumer: Any = None
 
     def on_connection_error_after_connected(self, exc: Exception) -> None:
-        """Closes the channel of the tasks while it has its transport, then does what Celery does."""
+        """Closes the channel of the tasks while it still has its transport, then does what Celery does."""
         if self.connection is not None and self.task_consumer is not None:
-            # A broker that is silent rather than gone would be read from for ever.
+            # Without this, reading from a broker that is connected but silent would never end.
             bound_open_broker_sockets(self.connection, COLLECT_SOCKET_TIMEOUT)
             for _ in range(2):  # the first time may end at the reply that it still waits for
                 self.connection.maybe_close_channel(self.task_consumer.channel)

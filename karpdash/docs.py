@@ -1,5 +1,5 @@
-"""Writes the files that are generated from the code: `python -m karpdash.docs`; with --check only
-lists outdated ones.
+"""Writes the files that are generated from the code: `python -m karpdash.docs`; with --check it only lists outdated
+files.
 """
 
 import json
@@ -30,11 +30,11 @@ OF_CHART = frozenset({
     "audit_url", "audit_file", "allowed_hosts", "https", "behind_proxy", "plain_http", "probe_slots", "worker_slots",
     "action_slots", "alive_file",
 })  # fmt: skip
-"""Settings that the chart makes of other values: they cannot be given as settings."""
+"""Settings that the chart derives from other values; its `settings` value may not contain them."""
 
 
 def pages() -> dict[str, str]:
-    """The text of each generated file, by its path relative to docs."""
+    """Returns the text of each generated file, by its path relative to docs."""
     scan = json.dumps(scan_schema(), indent=2) + "\n"
     return {
         "settings.md": settings_page(),
@@ -54,7 +54,9 @@ def pages() -> dict[str, str]:
 
 
 def _chart_files() -> dict[str, str]:
-    """What the charts hold that is made elsewhere: rules of the roles, alerts, the board, the names of settings."""
+    """Returns the files of the charts that are generated or copied: rules of the roles, alerts, dashboard, names of
+    settings.
+    """
     rules = docs.chart_files(all_actions())
     files = {f"{CHARTS}/{chart}/files/{name}": text for chart in ("karpdash", "karpdash-agent")
              for name, text in rules.items()}  # fmt: skip
@@ -69,7 +71,7 @@ def _chart_files() -> dict[str, str]:
 
 
 def values_schema(text: str) -> str:
-    """The schema of the chart's values, in which exactly the settings of this release may be named."""
+    """Returns the schema of the chart's values, which allows exactly the settings of this release."""
     schema = json.loads(text)
     names = {setting.variable.removeprefix(PREFIX).lower(): setting.secret for setting in settings()}
     allowed = {
@@ -84,7 +86,7 @@ def values_schema(text: str) -> str:
 
 
 def settings_page() -> str:
-    """The table of settings."""
+    """Returns the page with the table of settings."""
     lines = [
         "# Settings",
         "",
@@ -108,8 +110,8 @@ def _code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def stale(folder: Path = DOCS) -> list[str]:
-    """Names of the pages whose file differs from the code."""
+def outdated_pages(folder: Path = DOCS) -> list[str]:
+    """Returns the names of the pages whose file differs from the code."""
     return [name for name, text in pages().items() if not _is_current(folder / name, text)]
 
 
@@ -118,8 +120,8 @@ def _is_current(path: Path, text: str) -> bool:
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 if nothing is outdated, or is any more; 1 if --check finds an outdated file."""
-    outdated = stale()
+    """Returns 0 if no file is outdated any more; 1 if --check finds an outdated file."""
+    outdated = outdated_pages()
     if list(argv) == ["--check"]:
         print("\n".join(f"out of date: {_display_path(name)}" for name in outdated), file=sys.stderr)
         return 1 if outdated else 0

@@ -1,4 +1,5 @@
-"""Files that come with the program: templates, static files, docs, ClusterRoles and the Helm chart.
+"""Finds files that are installed with the program: templates, static files, docs, ClusterRoles and the Helm
+chart.
 
 In a wheel they are inside this package, in a checkout beside it.
 """
@@ -12,7 +13,7 @@ _PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = _PACKAGE.parent
 SHIPPED = _PACKAGE / "shipped"
 """Exists only where karpdash was installed from a wheel."""
-SHOWN = {
+SHOWN_PATHS = {
     "docs": "docs",
     "cli": "docs/cli.md",
     "rbac": "deploy/rbac",
@@ -20,17 +21,17 @@ SHOWN = {
     "agent-chart": "deploy/helm/karpdash-agent",
     "monitoring": "deploy/prometheus",
 }
-"""What `karpdash files` names, each with its path."""
+"""The names that `karpdash files` prints, each with its path."""
 
 
 def folder(name: str) -> Path:
-    """The path of a folder or file that comes with the program, such as `templates` or `deploy/rbac`."""
+    """Returns the path of a folder or file of the program, such as `templates` or `deploy/rbac`."""
     return (SHIPPED if SHIPPED.is_dir() else CHECKOUT) / name
 
 
 def data_folder(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
-    """Where data is kept if it is not configured: `var` of a checkout, otherwise the platform's data folder. Relative
-    to the working directory only if the environment names no home.
+    """Returns where data is stored if no folder is set: `var` of a checkout, otherwise the platform's data folder. The
+    path is relative to the working directory only if the environment names no home.
     """
     if not SHIPPED.is_dir():
         return CHECKOUT / "var"
@@ -38,14 +39,14 @@ def data_folder(environ: Mapping[str, str], *, platform: str = sys.platform) -> 
 
 
 def platform_folder(environ: Mapping[str, str], *, platform: str) -> Path:
-    """The folder for data of applications of this user, by the convention of Linux, macOS or Windows."""
+    """Returns the folder for data of applications of this user, by the convention of Linux, macOS or Windows."""
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "")
     if platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "karpdash"
     if platform == "darwin":
         return home / "Library" / "Application Support" / "karpdash"
     data_home = environ.get("XDG_DATA_HOME", "")
-    # A relative path there is to be ignored, says the XDG Base Directory Specification.
+    # The XDG Base Directory Specification says that a relative path in this variable is ignored.
     return (Path(data_home) if Path(data_home).is_absolute() else home / ".local" / "share") / "karpdash"
 
 
@@ -54,16 +55,16 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="karpdash files", description="Print where the docs, the ClusterRoles and the Helm charts of karpdash are."
     )
-    parser.add_argument("name", nargs="?", choices=tuple(SHOWN), help="print the path of this one only")
+    parser.add_argument("name", nargs="?", choices=tuple(SHOWN_PATHS), help="print the path of this one only")
     return parser
 
 
 def run(argv: Sequence[str]) -> int:
-    """`karpdash files`: 0 after printing the path of one of them, or of all with their names."""
+    """`karpdash files`: returns 0 after printing one path, or all paths with their names."""
     name = make_parser().parse_args(argv).name
     if name:
-        print(folder(SHOWN[name]))
+        print(folder(SHOWN_PATHS[name]))
         return 0
-    for label, path in SHOWN.items():
+    for label, path in SHOWN_PATHS.items():
         print(f"{label:<12}{folder(path)}")
     return 0

@@ -1,6 +1,7 @@
-"""Passwords that are guessed first although they are long: a common word, or one of this place, with something around.
+"""Refuses passwords that are easy to guess although they are long: a common word, or a word about this product, with
+digits or signs around it.
 
-Length and Django's list of common passwords are checked beside it; nothing is asked about kinds of characters.
+Length and Django's list of common passwords are checked by other validators; no kinds of characters are required.
 """
 
 import re
@@ -16,16 +17,16 @@ WORDS = frozenset({
     "nodeclaim", "nodeclass", "nodepool", "operator", "password", "pool", "provisioner", "readiness", "root", "upgrade",
     "viewer", "welcome",
 })  # fmt: skip
-"""What somebody who knows what karpdash is tries first."""
+"""Words that an attacker who knows karpdash tries first."""
 MOST_PARTS = 2
 """A phrase of more different words than this is not a variant of one."""
 
 FEWEST_LETTERS = 3
-"""Fewer letters in a row are no word: digits with a letter among them are a password as good as their length."""
+"""A shorter run of letters is not a word: digits with a few letters are as good a password as their length."""
 
 
 class VariantValidator:
-    """Refuses one or two words that everybody tries, with digits and signs around them or repeated."""
+    """Refuses one or two common words with digits and signs around them, or repeated."""
 
     def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:  # noqa: ARG002 - Django's signature
         """Raises ValidationError."""
@@ -33,18 +34,18 @@ class VariantValidator:
             raise ValidationError("This password is a common word with something around it.", code="password_variant")
 
     def get_help_text(self) -> str:
-        """What is asked, for forms."""
+        """Returns the rule as a text for forms."""
         return "Three or more words of your own are good; one common word with digits around it is not."
 
 
 def is_variant(password: str) -> bool:
-    """Whether nothing is left of the password without common words, words of this place, digits and signs."""
+    """Whether nothing is left of the password without common words, words of this product, digits and signs."""
     parts = {_unit(part) for part in re.findall(r"[^\W\d_]+", password.casefold())} or {_unit(password.casefold())}
     return len(parts) <= MOST_PARTS and all(_is_known(part) for part in parts)
 
 
 def _unit(text: str) -> str:
-    """What the text repeats; the text itself if it repeats nothing."""
+    """Returns the part that the text repeats; the text itself if it repeats nothing."""
     return text[: (text + text).find(text, 1)]
 
 

@@ -13,7 +13,7 @@ SECONDS = 5.0
 
 
 def main(argv: Sequence[str]) -> int:
-    """0 for a response with status 200, otherwise 1 with the reason."""
+    """Returns 0 for a response with status 200, otherwise 1 after printing the reason."""
     port, path, *_ = (*argv, *("8000", "/healthz")[len(argv) :])
     connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=SECONDS)
     headers = {"Host": (*current().allowed_hosts, "localhost")[0], "X-Forwarded-Proto": "https"}

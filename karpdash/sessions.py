@@ -1,7 +1,7 @@
-"""Sessions in the database, under a digest of their key: a copy of the database signs nobody in.
+"""Sessions in the database, stored under a digest of their key, so that a copy of the database signs nobody in.
 
-A session ends IDLE after the last thing that its person did, and LONGEST after the sign-in, whatever they did. One that
-claims to come from the future is not taken, since nobody can tell how old it is; `retention.py` deletes it.
+A session ends IDLE after its person was last active, and LONGEST after the sign-in in any case. A session whose times
+are in the future is refused, since its age is unknown; `retention.py` deletes it.
 """
 
 import hashlib
@@ -16,23 +16,25 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 IDLE = timedelta(hours=4)
-"""Longer than NIST asks: people watch rollouts for hours, and what destroys asks for the person again (A44)."""
+"""Longer than NIST recommends: people watch rollouts for hours, and destructive actions need a recent sign-in (A44)."""
 LONGEST = timedelta(hours=12)
 SEEN_EVERY = timedelta(minutes=5)
-"""How exactly a session knows when its person last did something: each update is a write."""
+"""The precision of the time of last activity: each update is a write."""
 BEGAN, ACTIVE = "began_at", "active_at"
 
 
 def stored_key(session_key: str) -> str:
-    """What the table holds instead of the key of the cookie: 40 characters of its SHA-256."""
+    """Returns what the table holds instead of the key of the cookie: 40 characters of its SHA-256."""
     return hashlib.sha256(session_key.encode()).hexdigest()[:40]
 
 
 class SessionStore(DatabaseSessionStore):
-    """Django's database store; only the digest of a key is written or looked up. The key lives in the cookie."""
+    """Django's database store; only the digest of a key is written or looked up. The key itself is only in the
+    cookie.
+    """
 
     def load(self) -> dict[str, Any]:
-        """What the session holds; nothing for one that is over."""
+        """Returns the content of the session; nothing if it is over."""
         values: dict[str, Any] = super().load()
         if is_over(values):
             self._session_key = None
@@ -66,7 +68,7 @@ class SessionStore(DatabaseSessionStore):
 
 
 def is_over(data: dict[str, Any]) -> bool:
-    """Whether a signed-in session with that data has ended by now; never for one that holds no times."""
+    """Whether a signed-in session with that data is over by now; never for a session without times."""
     now = _now()
     began, active = int(data.get(BEGAN, now)), int(data.get(ACTIVE, now))
     ahead = max(began, active) - now > SEEN_EVERY.total_seconds()
@@ -74,12 +76,12 @@ def is_over(data: dict[str, Any]) -> bool:
 
 
 def is_by_person(request: HttpRequest) -> bool:
-    """Whether a person caused the request. What a page polls by itself is a GET by htmx."""
+    """Whether a person caused the request. Requests that a page sends while polling are GETs by htmx."""
     return request.method != "GET" or request.headers.get("HX-Request") != "true"
 
 
 def note_activity(session: Any) -> None:  # noqa: ANN401 - the store of the settings
-    """Notes that the person of a session did something, once in SEEN_EVERY."""
+    """Records that the person of a session was active, at most once in SEEN_EVERY."""
     if _now() - session.get(ACTIVE, _now()) >= SEEN_EVERY.total_seconds():
         session[ACTIVE] = _now()
 

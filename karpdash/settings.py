@@ -102,12 +102,12 @@ AXES_USERNAME_CALLABLE = "migrations_app.use_cases.accounts.sign_in.throttled_na
 AXES_HTTP_RESPONSE_CODE = 429
 AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "sign_in/locked.html"
-# Its table keeps what was posted; the fields of every page that asks for a password are left out.
+# The table of django-axes stores posted fields; the password fields of every page are left out.
 AXES_SENSITIVE_PARAMETERS = [
     *("username", "ip_address", "password", "old_password", "new_password1", "new_password2", "csrfmiddlewaretoken"),
 ]
 
-# A browser takes a name that begins so only over TLS, for this host and its root: no other host sets or reads it.
+# Browsers accept a cookie with this prefix only over TLS, for this host and path /: no other host sets or reads it.
 COOKIE_PREFIX = "__Host-" if ENV.https else ""
 SESSION_ENGINE = "karpdash.sessions"
 SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
@@ -117,7 +117,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = ENV.https
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 CSRF_COOKIE_SECURE = ENV.https
-# Forms and htmx have their token from the page.
+# Forms and htmx read their token from the page.
 CSRF_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = ENV.https
 SECURE_HSTS_SECONDS = 31_536_000 if ENV.https else 0
@@ -146,7 +146,7 @@ STORAGES = {
 # Files are served from their source folder: there is no collectstatic step and no second copy.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False
-# Their addresses change with their content.
+# The URL of a static file changes with its content.
 WHITENOISE_MAX_AGE = 24 * 3600
 
 LOGGING = {

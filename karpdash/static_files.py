@@ -1,6 +1,6 @@
-"""Static files by the hash of their content, and compressed pages.
+"""Serves static files under URLs with a hash of their content, and compresses pages.
 
-Files are served from their source folder, so a hash in the address is all that a browser needs to keep one.
+Files are served from their source folder; the hash in the URL is all that a browser needs to cache a file.
 """
 
 import hashlib
@@ -16,12 +16,12 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
 STATIC = "/static/"
-EXACT = ("/api/", "/metrics")
-"""Paths whose answers stay as they are: a compressed answer has a weak ETag, which no If-Match fits."""
+UNCOMPRESSED = ("/api/", "/metrics")
+"""Paths whose answers are not compressed: a compressed answer has a weak ETag, which no If-Match matches."""
 
 
 class HashedAddresses(StaticFilesStorage):
-    """Adds the hash of a file's content to its address."""
+    """Adds the hash of a file's content to its URL."""
 
     def url(self, name: str | None) -> str:
         address: str = super().url(name)
@@ -31,14 +31,14 @@ class HashedAddresses(StaticFilesStorage):
 
 @cache
 def _digest(name: str) -> str:
-    """The first 12 digits of the file's SHA-256; empty for a file that is not there."""
+    """Returns the first 12 digits of the file's SHA-256; empty if there is no such file."""
     path = finders.find(name) if name else None
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] if isinstance(path, str) else ""
 
 
 class OtherReleases:
-    """While two releases run side by side, one may be asked for a file as a page of the other named it: its own content
-    is answered, and no browser keeps it under that address.
+    """Serves files under the hash of another release. While two releases run side by side, a process may be asked for a
+    file with the other release's hash: it answers with its own content and forbids caching.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -46,7 +46,7 @@ class OtherReleases:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        # Only files that are there: the hashes of any other name would be remembered too.
+        # Only existing files: otherwise the cache of hashes would grow with every requested name.
         exists = request.path.startswith(STATIC) and response.status_code < HTTPStatus.BAD_REQUEST
         if exists and (version := request.GET.get("v", "")) and version != _digest(request.path.removeprefix(STATIC)):
             response["Cache-Control"] = "no-store"
@@ -57,7 +57,7 @@ class CompressedPages(GZipMiddleware):
     """Compresses pages and static files; Django pads them at random, so that their size reveals nothing (BREACH)."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        if request.path.startswith(EXACT):
+        if request.path.startswith(UNCOMPRESSED):
             return response
         compressed: HttpResponseBase = super().process_response(request, response)
         return compressed

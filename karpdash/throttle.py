@@ -1,4 +1,4 @@
-"""How wrong passwords are counted: as django-axes does, without those of a clock that was ahead."""
+"""Counts wrong passwords as django-axes does, but ignores attempts with a time in the future."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from django.utils import timezone
 
 
 class PasswordThrottle(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no types
-    """Wrong tries that claim to come from the future count no more once the clock went back (R18).
+    """Ignores wrong attempts whose time is in the future, after the clock was set back (R18).
 
-    Otherwise nobody could sign in until the clock had come so far again.
+    Otherwise nobody could sign in until the clock reached that time again.
     """
 
     def get_user_attempts(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> list[QuerySet[Any]]:
-        """The wrong tries that count for each way to lock out, as django-axes asks for them."""
+        """Returns the wrong attempts that count for each kind of lock-out, in the form that django-axes expects."""
         latest = (getattr(request, "axes_attempt_time", None) or timezone.now()) + get_cool_off(request)
         return [tries.filter(attempt_time__lte=latest) for tries in super().get_user_attempts(request, credentials)]

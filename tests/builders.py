@@ -1,7 +1,7 @@
-"""A cluster for tests: `a_cluster("0.37.8").with_docs(...).build()` is an Inventory in which everything was seen.
+"""Builds an Inventory for tests: `a_cluster("0.37.8").with_docs(...).build()` has every part read.
 
-Objects are given as the API words them; `samples.kube` and its neighbours make them short. What is not given is Seen
-and empty, so that a test says by `unseen` what could not be read.
+Objects are written as in the API; `samples.kube` and its neighbours make them short. A part that is not given is Seen
+and empty, so a test calls `unseen` for what could not be read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -72,7 +72,7 @@ PARTS: dict[str, tuple[str, type[o.Projection]]] = {
 
 
 class ACluster:
-    """Collects objects; every method answers with itself."""
+    """Collects objects; every method returns the builder itself."""
 
     def __init__(self) -> None:
         self._items: dict[str, list[Any]] = {name: [] for name in PART_NAMES}
@@ -83,7 +83,7 @@ class ACluster:
         self._fold = PodGrouper()
 
     def with_docs(self, *docs: Doc) -> Self:
-        """Files each document under its part, as a scan would."""
+        """Adds each document to its part, as a scan would."""
         for doc in docs:
             self._file(doc)
         return self
@@ -97,7 +97,7 @@ class ACluster:
         return self
 
     def with_values(self, values: Doc, *, version: str = "0.37.8", namespace: str = "kube-system") -> Self:
-        """The Helm record of the chart karpenter with these values."""
+        """Adds the Helm record of the chart karpenter with these values."""
         record = o.HelmRelease(
             name="karpenter",
             namespace=namespace,
@@ -114,7 +114,7 @@ class ACluster:
         return self
 
     def with_hidden(self, variable: str = "") -> Self:
-        """The controller takes that variable by its name from an object that is not read, or any, without names."""
+        """Makes the controller take that variable from an object that is not read; without a name, any variable."""
 
         def hide(container: Doc) -> None:
             kept = [one for one in container.get("env") or () if one["name"] != variable]
@@ -124,7 +124,7 @@ class ACluster:
         return self._with_containers(hide)
 
     def with_flag(self, flag: str) -> Self:
-        """The controller is started with it."""
+        """Starts the controller with that flag."""
         return self._with_containers(lambda container: container.update(args=[flag]))
 
     def _with_containers(self, change: Callable[[Doc], None]) -> Self:
@@ -136,13 +136,15 @@ class ACluster:
         return self
 
     def with_aws(self, **parts: Part[Any] | tuple[Any, ...]) -> Self:
-        """AWS was looked at: parts are given as their items, or as Unseen; what is not given is Seen and empty."""
+        """Marks AWS as read: each part is given as its items, or as Unseen; a part that is not given is Seen
+        and empty.
+        """
         given = {name: Seen(part) if isinstance(part, tuple) else part for name, part in parts.items()}
         self._aws = (self._aws or dict.fromkeys(AWS_PART_NAMES, Seen(()))) | given
         return self
 
     def without(self, *parts: str) -> Self:
-        """Empties those parts."""
+        """Empties these parts."""
         for part in parts:
             self._items[part] = []
         return self
@@ -156,7 +158,7 @@ class ACluster:
         return self.set_aside(part, UnparsableObject("Thing", "", name, "$.spec", "Expected `object`"))
 
     def set_aside(self, part: str, *bad: UnparsableObject) -> Self:
-        """These were there, and could not be read."""
+        """Adds objects to the part that exist but could not be parsed."""
         self._bad[part] = bad
         return self
 
@@ -202,12 +204,14 @@ class ACluster:
 
 
 def an_empty_cluster() -> ACluster:
-    """A cluster in which everything was read and nothing was found."""
+    """Returns a cluster in which everything was read and nothing was found."""
     return ACluster()
 
 
 def a_cluster(version: str = "0.37.8", *, kubernetes: str = "1.29", **install: Any) -> ACluster:
-    """A cluster that runs that release as its charts install it, and no pool, claim or node beside it."""
+    """Returns a cluster that runs that release as its charts install it, without pools, claims and nodes of
+    Karpenter.
+    """
     made = ACluster().with_kubernetes(server_version(kubernetes)["gitVersion"])
     chosen = Install(cluster="test", version=version, **install)
     docs = controller(chosen, [NODE])
@@ -215,7 +219,7 @@ def a_cluster(version: str = "0.37.8", *, kubernetes: str = "1.29", **install: A
 
 
 def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str, ...] = ()) -> list[Doc]:
-    """The CRDs of a release as the chart karpenter-crd installs them beside the controller."""
+    """Returns the CRDs of a release as the chart karpenter-crd installs them beside the controller."""
     shipped = crd_set(release(version))
     service = (namespace, "karpenter") if shipped and shipped.crd_chart_converts else ()
     marks = helm_marks("karpenter-crd", namespace)
@@ -223,9 +227,11 @@ def helm_crds(version: str, *, namespace: str = "kube-system", stored: tuple[str
 
 
 def step_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29") -> PathHop:
-    """The step of that hop on the way from `start` to the newest release. Raises LookupError where there is none.
+    """Returns the step of that hop on the path from `start` to the newest release. Raises LookupError if there
+    is none.
 
-    A minor that this way passes over, as once newer ones are known it does, is where another way ends.
+    If that path skips the minor, as it may once newer minors are known, the step is taken from a path that ends at the
+    minor.
     """
     found = path(start, kubernetes=kubernetes)
     if hop not in found.hops and find(hop) is not None and hop not in HOPS:
@@ -237,7 +243,9 @@ def step_at(hop: str, *, start: str = "0.37.8", kubernetes: str | None = "1.29")
 
 
 def case_at(hop: str, cluster: ACluster, *, start: str = "") -> CheckContext:
-    """The case of that hop; the path begins at the running release, or at `start` where none can be told."""
+    """Returns the check context of that hop; the path begins at the running release, or at `start` if the running
+    release is unknown.
+    """
     inventory = cluster.build()
     running = facts.detect_running_release(inventory)
     version = next((one.git_version for one in inventory.version.items), "")
@@ -245,8 +253,8 @@ def case_at(hop: str, cluster: ACluster, *, start: str = "") -> CheckContext:
     return CheckContext(inventory, step, running, stage_of(inventory, running), NOW)
 
 
-def ask(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:
-    """The finding of that check at that hop. Raises LookupError where the check is not asked there."""
+def finding_of(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:
+    """Returns the finding of that check at that hop. Raises LookupError if the check is not asked there."""
     chosen = next(one for one in all_checks() if one.id == check)
     found = run([chosen], case_at(hop, cluster, start=start))
     if not found:
@@ -254,24 +262,26 @@ def ask(check: str, hop: str, cluster: ACluster, *, start: str = "") -> Finding:
     return found[0]
 
 
-def told(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[str, str, tuple[Evidence, ...]]:
-    """Status, summary and evidence: all that a test of judging compares."""
-    found = ask(check, hop, cluster, start=start)
+def result_of(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[str, str, tuple[Evidence, ...]]:
+    """Returns status, summary and evidence: all that a test of a check's judgement compares."""
+    found = finding_of(check, hop, cluster, start=start)
     return found.status, found.summary, found.evidence
 
 
 def remedies(check: str, hop: str, cluster: ACluster, *, start: str = "") -> tuple[Remedy, ...]:
-    """Those that the check itself words; the actions that it names come behind them (test_runner)."""
-    return tuple(one for one in ask(check, hop, cluster, start=start).remedies if one.how != "action")
+    """Returns the remedies that the check writes itself, without the actions that it names (see test_runner)."""
+    return tuple(one for one in finding_of(check, hop, cluster, start=start).remedies if one.how != "action")
 
 
-def as_published(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
-    """The remedies without their changes."""
+def without_changes(found: Iterable[Remedy]) -> tuple[Remedy, ...]:
+    """Returns the remedies without their changes."""
     return tuple(msgspec.structs.replace(one, change=msgspec.UNSET) for one in found)
 
 
-def changed(remedy: Remedy, *, when: When = "landing", version: str = "") -> Mapping[str, str]:
-    """Key to value as JSON of what that remedy changes in the release karpenter, at that time and release."""
+def helm_values_of(remedy: Remedy, *, when: When = "landing", version: str = "") -> Mapping[str, str]:
+    """Returns the values that the remedy changes in the release karpenter, key to value as JSON; asserts time and
+    version.
+    """
     assert isinstance(remedy.change, HelmChange)
     where = (remedy.change.chart, remedy.change.release, remedy.change.namespace)
     assert where == ("karpenter", "karpenter", "kube-system")
@@ -280,17 +290,17 @@ def changed(remedy: Remedy, *, when: When = "landing", version: str = "") -> Map
 
 
 def reads(check: str) -> tuple[str, ...]:
-    """The parts that check cannot do without."""
+    """Returns the parts that the check needs."""
     return next(one for one in all_checks() if one.id == check).reads
 
 
-def blind(check: str, hop: str, cluster: ACluster, *, part: str) -> tuple[str, str]:
-    """Status and summary when that part could not be read; the path is told apart from what was seen."""
+def result_without(check: str, hop: str, cluster: ACluster, *, part: str) -> tuple[str, str]:
+    """Returns status and summary if that part could not be read; the path is that of the cluster with the part."""
     running = facts.detect_running_release(cluster.build()).release
-    found = ask(check, hop, cluster.unseen(part), start=str(running))
+    found = finding_of(check, hop, cluster.unseen(part), start=str(running))
     return found.status, found.summary
 
 
 def asked_hops(check: str) -> tuple[str, ...]:
-    """The hops at which that check is asked; ("*",) is every one."""
+    """Returns the hops at which that check is asked; ("*",) is every hop."""
     return next(one for one in all_checks() if one.id == check).hops

@@ -1,4 +1,4 @@
-"""What AWS may show of a cluster: instances by their tags, node roles, profiles, queues."""
+"""Builds what a scan of AWS reads: instances by their tags, node roles, profiles, queues."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ def v1(name: str = "web", *, cluster: str = "test") -> TaggedInstances:
 
 
 def with_roles(*statements: dict[str, Any], groups: tuple[TaggedInstances, ...] = ()) -> dict[str, Any]:
-    """Parts of AWS: a controller role with one document of these statements, and instances."""
+    """Returns parts of AWS: a controller role with one document of these statements, and instances."""
     return {"controller_roles": (a_controller_role(*statements),), "instances": groups}
 
 
@@ -67,7 +67,7 @@ def a_node_role(
     own: tuple[str, ...] = (),
     **parts: Any,
 ) -> NodeRole:
-    """A role that exists, with managed policies of AWS and `own` ones, and no access entry."""
+    """Returns an existing role with managed policies of AWS and `own` ones, and no access entry."""
     attached = [AttachedPolicy(name=one, arn=f"arn:aws:iam::aws:policy/{one}") for one in policies]
     attached += [AttachedPolicy(name=one, arn=f"arn:aws:iam::{ACCOUNT}:policy/{one}") for one in own]
     usual = {"role": Seen((a_role(name),)), "policies": Seen(tuple(attached)), "inline": Seen(())}
@@ -90,7 +90,7 @@ def a_profile(name: str, *roles: str, exists: bool = True, by: NamedBy | None = 
 
 
 def send(*services: str, effect: str = "Allow", **more: Any) -> dict[str, Any]:
-    """A statement of the queue's policy."""
+    """Returns a statement of the queue's policy."""
     principal: Any = {"Service": list(services)} if services else "*"
     return {"Effect": effect, "Principal": principal, "Action": "sqs:SendMessage", "Resource": QUEUE_ARN, **more}
 
@@ -101,7 +101,7 @@ def a_queue(*statements: dict[str, Any], **more: Any) -> Queue:
 
 
 def parse_all(remedies: tuple[Remedy, ...]) -> None:
-    """Every command is one for bash, every document JSON; Terraform is read where the program is at hand."""
+    """Checks that every command parses in bash and every document is JSON; Terraform is checked if it is installed."""
     for remedy in remedies:
         if remedy.text.startswith("{"):
             json.loads(remedy.text)

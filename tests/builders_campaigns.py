@@ -1,4 +1,4 @@
-"""Campaigns as rows, in any state, without a worker behind them."""
+"""Creates rows of campaigns in any state, without a worker."""
 
 from datetime import timedelta
 from typing import Any
@@ -25,7 +25,7 @@ HOP = HopPreview(
 
 
 def a_preview(cluster: Cluster, **fields: Any) -> MemberPreview:
-    """What was shown of a cluster from 0.37.8 to 1.0.14."""
+    """Returns the preview of a cluster from 0.37.8 to 1.0.14."""
     told: dict[str, Any] = {
         "cluster": str(cluster.pk), "name": cluster.name, "environment": cluster.environment, "release": "0.37.8",
         "owned": 6, "pods": 40, "hops": (HOP,), "approvals": 1,
@@ -36,7 +36,9 @@ def a_preview(cluster: Cluster, **fields: Any) -> MemberPreview:
 def a_campaign(
     *clusters: Cluster, state: str = "previewed", author: User | None = None, size: int = 1, **columns: Any
 ) -> Campaign:
-    """A campaign over the clusters in waves of that size; its members wait, or are done where it succeeded."""
+    """Creates a campaign over the clusters in waves of that size; its members wait, or are done if the campaign
+    succeeded.
+    """
     now = timezone.now()
     shown = tuple(a_preview(one) for one in clusters)
     waves = tuple(tuple(one.cluster for one in shown[at : at + size]) for at in range(0, len(shown), size))

@@ -1,4 +1,4 @@
-"""Clusters whose nodes are replaced, and AWS accounts with so much room for them."""
+"""Builds clusters whose nodes are replaced, and AWS accounts with a given free capacity."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ CLASS = "EC2NodeClass/default"
 
 
 def launched(count: int, *, zone: str = ZONE, first: int = 1, name: str = "web", **more: Any) -> list[Launched]:
-    """Nodes of a pool in one zone, of 8 vCPUs and at most 58 pods each."""
+    """Returns nodes of a pool in one zone, of 8 vCPUs and at most 58 pods each."""
     return [
         Launched(pool=name, number=number, cluster="test", kubelet="v1.29.4", zone=zone, instance_type=TYPE, **more)
         for number in range(first, first + count)
@@ -23,7 +23,7 @@ def launched(count: int, *, zone: str = ZONE, first: int = 1, name: str = "web",
 
 
 def aws_node(**env: str) -> Doc:
-    """The DaemonSet of the VPC CNI with these settings."""
+    """Returns the DaemonSet of the VPC CNI with these settings."""
     (container,) = containers("aws-node", "amazon-k8s-cni:v1.18.3")
     container["env"] = [{"name": name, "value": value} for name, value in env.items()]
     pod = template({"app": "aws-node"}, {"hostNetwork": True, "containers": [container]})
@@ -31,7 +31,7 @@ def aws_node(**env: str) -> Doc:
 
 
 def rolled(*nodes: Launched, budget: str = "10%", cni: Doc | None = None, **limits: str) -> ACluster:
-    """0.37 with these nodes of NodePools, which 1.0 replaces."""
+    """Returns a cluster on 0.37 with these nodes of NodePools, which 1.0 replaces."""
     made = a_cluster().with_docs(
         aws_node() if cni is None else cni, node_class("default", cluster="t", version="v1beta1")
     )
@@ -47,7 +47,7 @@ def subnet(free: int, *classes: str, zone: str = ZONE, size: int = 4096, **more:
 
 
 def quota(free: int | None, code: str = STANDARD, *, used: int = 100) -> VcpuQuota:
-    """A quota with so many vCPUs free; None: AWS measured nothing."""
+    """Returns a quota with that many free vCPUs; None: AWS measured nothing."""
     if free is None:
         return VcpuQuota(code=code, limit=used)
     return VcpuQuota(code=code, limit=free + used, used=used, measured_at=AT)
@@ -62,7 +62,7 @@ def offered(*zones: str, kind: str = TYPE) -> tuple[InstanceOffering, ...]:
 
 
 def roomy(cluster: ACluster, **parts: Any) -> ACluster:
-    """The cluster in an account with plenty of room, but for these parts."""
+    """Puts the cluster into an account with plenty of free capacity, except for these parts."""
     plenty: dict[str, Any] = {
         "subnets": (subnet(3000), subnet(3000, zone=NEXT_ZONE)),
         "quotas": (quota(500), quota(500, SPOT)),

@@ -1,4 +1,4 @@
-"""Roles of the controller and their policies, made of our own statements: `a_role(policy_for("0.37"))`."""
+"""Builds the controller's roles and their policies: `a_role(policy_for("0.37"))`."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def document(*statements: Json) -> str:
 
 
 def policy_for(*releases: str, site: AwsSite = SITE, without: tuple[str, ...] = ()) -> str:
-    """A document that allows all that these releases need, less the actions named."""
+    """Returns a document that allows all that these releases need, except the named actions."""
     found = [one for release in releases for one in closing(find_gaps((), release=release, site=site), site).statements]
     body = document_of(found)
     body["Statement"] = [thinned for one in body["Statement"] if (thinned := _thinned(one, without))]
@@ -57,7 +57,7 @@ def iam_role(name: str = "KarpenterController", *, trust: str = "{}") -> Role:
 def a_role(
     *texts: str | PolicyDocument, name: str = "KarpenterController", trust: str = "{}", **more: Any
 ) -> ControllerRole:
-    """The controller's role by IRSA with these policies, unless told otherwise."""
+    """Returns the controller's role by IRSA with these policies; keyword arguments change its fields."""
     role = iam_role(name, trust=trust)
     documents = tuple(text if isinstance(text, PolicyDocument) else managed(text) for text in texts)
     given: dict[str, Any] = {
@@ -83,7 +83,9 @@ def oidc(*client_ids: str) -> OidcProvider:
 
 
 def permitted(version: str, *roles: ControllerRole, **parts: Any) -> ACluster:
-    """A cluster at that release whose controller has these roles, and whose nodes run as KarpenterNodeRole-test."""
+    """Returns a cluster at that release whose controller has these roles, and whose nodes run as
+    KarpenterNodeRole-test.
+    """
     env = parts.pop("env", {"INTERRUPTION_QUEUE": "test"})
     aws = {"controller_roles": roles, "node_roles": (a_node_role(),)} | parts
     return a_cluster(version, env=env, kubernetes="1.27" if version.startswith("0.3") else "1.29").with_aws(**aws)

@@ -1,4 +1,4 @@
-"""Journeys as rows, in any state, without a cluster behind them."""
+"""Creates rows of journeys in any state, without a cluster."""
 
 from datetime import timedelta
 from typing import Any
@@ -35,7 +35,7 @@ SHOWN = Outline(action="upgrade_crds", parameters="p", cluster="u ca", limits="l
 def a_journey(
     cluster: Cluster, *, state: str = "previewed", author: User | None = None, at: int = 0, **columns: Any
 ) -> Journey:
-    """A journey from 0.37.8 to 1.0.14 in that state; those under way are at the step of that place."""
+    """Creates a journey from 0.37.8 to 1.0.14 in that state; a running or paused one is at step number `at`."""
     now = timezone.now()
     plan = JourneyPlan(
         cluster=str(cluster.pk), hop="1.0", starts="0.37.8", lands="1.0.14", covers="high", steps=STEPS,

@@ -1,4 +1,4 @@
-"""Pods on nodes that a hop replaces, for the checks that ask about drains; and whether a remedy is shell."""
+"""Builds pods on nodes that a hop replaces, for checks about drains; and checks whether a remedy is a shell command."""
 
 import shutil
 import subprocess
@@ -15,13 +15,13 @@ NOTHING = ("not_applicable", "the upgrade replaces no node that exists now", ())
 
 
 def rolling(*docs: Doc) -> ACluster:
-    """0.32 with two nodes behind Machines, which 0.33 replaces."""
+    """Returns a cluster on 0.32 with two nodes behind Machines, which 0.33 replaces."""
     nodes = [*machine(OLD, template="default"), *machine(OTHER, template="default")]
     return a_cluster("0.32.10", kubernetes="1.28").with_docs(*nodes, *docs)
 
 
 def still() -> ACluster:
-    """0.32 without a node to be replaced."""
+    """Returns a cluster on 0.32 without a node that is replaced."""
     return a_cluster("0.32.10", kubernetes="1.28")
 
 
@@ -35,13 +35,13 @@ def pods(
     labels: dict[str, str] | None = None,
     **spec: Any,
 ) -> list[Doc]:
-    """The pods of a workload in namespace shop, without the workload."""
+    """Returns the pods of a workload in namespace shop, without the workload."""
     made = template(labels or {"app": name}, {"containers": containers(name, "web:1")} | spec, annotations=annotations)
     return pods_of(workload(kind, name, namespace="shop", replicas=count, pod=made), nodes, count=count)
 
 
 def bare(name: str, node: str = OLD.node, **spec: Any) -> Doc:
-    """A pod without an owner."""
+    """Returns a pod without an owner."""
     status = {"phase": "Running"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta(name, "shop"), "spec": {"nodeName": node} | spec} | {
         "status": status
@@ -49,7 +49,7 @@ def bare(name: str, node: str = OLD.node, **spec: Any) -> Doc:
 
 
 def owned_pod(kind: str, name: str, node: str = OLD.node) -> Doc:
-    """One pod of an owner of any kind."""
+    """Returns one pod with an owner of that kind."""
     made = bare(f"{name}-0", node)
     made["metadata"]["ownerReferences"] = [owner(kind, name, api_version="batch/v1")]
     return made

@@ -1,4 +1,4 @@
-"""Pools, node classes and their kin for tests of checks: good ones, and the same with a field put wrong."""
+"""Builds pools, node classes and related objects for tests of checks: valid ones, and the same with changed fields."""
 
 import copy
 import subprocess
@@ -8,7 +8,7 @@ from typing import Any
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples import karpenter_objects as kinds
 from migrations_app.samples.kubernetes_objects import Doc
-from tests.builders import ACluster, a_cluster, blind, reads, told
+from tests.builders import ACluster, a_cluster, reads, result_of, result_without
 
 GONE = object()
 """For `put`: takes the field out."""
@@ -18,7 +18,7 @@ KUBERNETES = {"0.30": "1.27", "0.32": "1.28", "1.": "1.30"}
 
 
 def put(doc: Doc, changes: Mapping[str, Any]) -> Doc:
-    """A copy of the document with these values at these dotted paths; maps on the way are made."""
+    """Returns a copy of the document with these values at these dotted paths; missing maps are created."""
     made = copy.deepcopy(doc)
     for path, value in changes.items():
         *parents, last = path.split(".")
@@ -33,42 +33,42 @@ def put(doc: Doc, changes: Mapping[str, Any]) -> Doc:
 
 
 def a_pool(changes: Mapping[str, Any] | None = None, *rows: Any, name: str = "web", version: str = "v1") -> Doc:
-    """A NodePool of the class default that may launch on-demand, but for these changes."""
+    """Returns a NodePool of the class default that may launch on-demand, with these changes."""
     made = kinds.pool(name, *(rows or (kinds.ON_DEMAND,)), node_class="default", version=version)
     return put(made, changes or {})
 
 
 def a_class(changes: Mapping[str, Any] | None = None, *, name: str = "default", version: str = "v1") -> Doc:
-    """An EC2NodeClass with pinned AL2023 images (v1) or the family AL2023 (v1beta1), but for these changes."""
+    """Returns an EC2NodeClass with pinned AL2023 images (v1) or the family AL2023 (v1beta1), with these changes."""
     return put(kinds.node_class(name, cluster="test", version=version), changes or {})
 
 
 def a_provisioner(changes: Mapping[str, Any] | None = None, *, name: str = "web") -> Doc:
-    """A Provisioner that consolidates, but for these changes."""
+    """Returns a Provisioner that consolidates, with these changes."""
     return put(kinds.provisioner(name, kinds.ON_DEMAND, template="default"), changes or {})
 
 
 def a_template(changes: Mapping[str, Any] | None = None, *, name: str = "default") -> Doc:
-    """An AWSNodeTemplate with AL2 images, but for these changes."""
+    """Returns an AWSNodeTemplate with AL2 images, with these changes."""
     return put(kinds.node_template(name, cluster="test"), changes or {})
 
 
 def a_claim(changes: Mapping[str, Any] | None = None, *, version: str = "v1", number: int = 1) -> list[Doc]:
-    """A NodeClaim of the pool web, but for these changes, and its node."""
+    """Returns a NodeClaim of the pool web, with these changes, and its node."""
     launched = kinds.Launched(pool="web", number=number, cluster="test", kubelet="v1.30.4")
     found, node = kinds.claim(launched, node_class="default", version=version)
     return [put(found, changes or {}), node]
 
 
 def a_machine(changes: Mapping[str, Any] | None = None) -> list[Doc]:
-    """A Machine of the Provisioner web, but for these changes, and its node."""
+    """Returns a Machine of the Provisioner web, with these changes, and its node."""
     launched = kinds.Launched(pool="web", number=1, cluster="test", kubelet="v1.28.4")
     found, node = kinds.machine(launched, template="default")
     return [put(found, changes or {}), node]
 
 
 def at(version: str, *docs: Doc, kubernetes: str = "") -> ACluster:
-    """A cluster on that release with these objects; its Kubernetes fits the release."""
+    """Returns a cluster on that release with these objects; its Kubernetes version fits the release."""
     fitting = next((minor for prefix, minor in KUBERNETES.items() if version.startswith(prefix)), "1.29")
     return a_cluster(version, kubernetes=kubernetes or fitting).with_docs(*docs)
 
@@ -78,26 +78,26 @@ def row(kind: str, name: str, path: str, *, seen: str, wanted: str) -> Evidence:
 
 
 def found(check: str, hop: str, cluster: ACluster) -> tuple[str, tuple[Evidence, ...]]:
-    """Status and evidence."""
-    status, _, evidence = told(check, hop, cluster)
+    """Returns status and evidence of the finding."""
+    status, _, evidence = result_of(check, hop, cluster)
     return status, evidence
 
 
 def answer(check: str, hop: str, cluster: ACluster) -> tuple[str, str]:
-    """Status and summary."""
-    return told(check, hop, cluster)[:2]
+    """Returns status and summary of the finding."""
+    return result_of(check, hop, cluster)[:2]
 
 
 def unseen_is_unknown(check: str, hop: str, *, version: str, skip: Iterable[str] = ()) -> None:
-    """Asserts that each part the check reads makes it unknown while it is unseen."""
+    """Asserts that the check is unknown whenever one of the parts that it reads is unseen."""
     for part in reads(check):
         if part not in skip:
-            words = blind(check, hop, at(version), part=part)
+            words = result_without(check, hop, at(version), part=part)
             assert words == ("unknown", f"{part} could not be read: forbidden"), part
 
 
 def parses(remedies: Iterable[Remedy]) -> list[str]:
-    """The tools of the remedies, after bash has read those that are commands."""
+    """Returns the tools of the remedies, after checking that bash parses the commands."""
     kept = list(remedies)
     for one in kept:
         if one.how in ("kubectl", "helm"):

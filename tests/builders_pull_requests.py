@@ -1,4 +1,4 @@
-"""Rows of pull requests."""
+"""Creates rows of pull requests."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from migrations_app.models.pull_request import PullRequest
 
 
 def a_pull_request(cluster: Cluster, **columns: Any) -> PullRequest:
-    """A preview in a repository that is not registered any more, sealed with a key that is gone, too."""
+    """Creates a preview in a repository that is no longer registered, encrypted with a key that no longer exists."""
     told: dict[str, Any] = {
         "kind": "github", "address": "https://github.com/acme/clusters", "check_id": "drift_enabled", "hop": "0.32",
         "base": "main", "commit": "0" * 40, "branch": "karpdash/x/y-1", "digest": "1" * 64, "made_by_name": "x",

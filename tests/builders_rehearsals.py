@@ -1,4 +1,4 @@
-"""Rehearsals as rows: of plans that can be played on the sample scene, and with results that were stored."""
+"""Creates rows of rehearsals: of plans that can be played on the sample scene, and with stored results."""
 
 from functools import cache
 from typing import Any
@@ -26,7 +26,7 @@ LIMITS = RolloutLimits(batch=2, pool_percent=50)
 
 
 def plan_for(scene: Scene, action: str = "roll_nodes") -> Plan:
-    """What a preview of the scene's cluster comes to."""
+    """Returns the plan that a preview of the scene's cluster makes."""
     api = scene.bundle()
     inventory = collect(api, cluster="shop").inventory
     reading = read_objects(api, inventory)
@@ -35,13 +35,13 @@ def plan_for(scene: Scene, action: str = "roll_nodes") -> Plan:
 
 
 def scene_cluster(scene: Scene, name: str = "shop") -> Cluster:
-    """The scene, registered as a bundle."""
+    """Registers the scene as a bundle and returns the cluster."""
     items = {"apiVersion": "v1", "kind": "List", "items": scene.documents}
     return Cluster.objects.get(pk=register_bundle(msgspec.json.encode(items), Details(name=name)))
 
 
 def plan_row(scene: Scene, *, state: str = "previewed", action: str = "roll_nodes", **columns: Any) -> Rollout:
-    """The previewed plan of the scene's cluster, which can be read again."""
+    """Creates the previewed plan of the scene's cluster, which can be read again."""
     cluster = scene_cluster(scene)
     plan = msgspec.structs.replace(plan_for(scene, action), cluster=str(cluster.pk), author="ada", policy=1)
     return a_rollout(cluster, state=state, plan_value=plan, **columns)
@@ -49,13 +49,13 @@ def plan_row(scene: Scene, *, state: str = "previewed", action: str = "roll_node
 
 @cache
 def played(*failures: Failure) -> tuple[RehearsalPlay, ...]:
-    """The plays of the plan of the usual scene."""
+    """Returns the plays of the plan of the default scene."""
     scene = Scene()
     return rehearse_plan(scene.bundle(), plan_for(scene), cluster="shop", failures=failures, seed=0, check=go_on)
 
 
 def a_rehearsal(row: Rollout, *failures: Failure, state: str = "finished", **columns: Any) -> Rehearsal:
-    """A rehearsal of the plan in that state; a finished one has the result of the usual scene."""
+    """Creates a rehearsal of the plan in that state; a finished one has the result of the default scene."""
     now = timezone.now()
     told: dict[str, Any] = {"digest": row.digest, "state": state, "requested_by": "ada"}
     told["failures"] = [[one.scenario, one.zone] for one in failures]

@@ -1,4 +1,4 @@
-"""Plans and rollouts as rows, in any state, without a cluster behind them."""
+"""Creates rows of plans and rollouts in any state, without a cluster."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,7 +22,7 @@ NODE = ObjectTarget("", "v1", "nodes", "Node", "ip-10-0-0-1", uid="u-2")
 
 
 def taint(**more: Any) -> Step:
-    """Taints the Provisioner; can be taken back."""
+    """Returns a step that taints the Provisioner; it can be undone."""
     field = ("spec", "taints")
     words: dict[str, Any] = {
         "title": "Taint Provisioner default",
@@ -37,7 +37,7 @@ def taint(**more: Any) -> Step:
 
 
 def remove(**more: Any) -> Step:
-    """Deletes a node; nothing takes that back."""
+    """Returns a step that deletes a node; it cannot be undone."""
     words: dict[str, Any] = {
         "title": "Delete Node ip-10-0-0-1",
         "change": deletion(NODE),
@@ -50,12 +50,12 @@ def remove(**more: Any) -> Step:
 
 
 def identity_of(cluster: Cluster) -> ClusterIdentity:
-    """The identity of the cluster in its plans: each row is a cluster of its own."""
+    """Returns the identity of the cluster in its plans: each row is another cluster."""
     return msgspec.structs.replace(IDENTITY, kube_system_uid=f"uid-{cluster.pk}")
 
 
 def a_plan(cluster: Cluster, *steps: Step, **more: Any) -> Plan:
-    """A plan of the given steps; without any it taints one Provisioner."""
+    """Returns a plan of these steps; without steps it taints one Provisioner."""
     words: dict[str, Any] = {
         "action": "taint_and_drift",
         "title": "Taint Provisioners and let drift replace their nodes",
@@ -75,7 +75,7 @@ def a_plan(cluster: Cluster, *steps: Step, **more: Any) -> Plan:
 def a_rollout(
     cluster: Cluster, *steps: Step, state: str = "previewed", author: User | None = None, **columns: Any
 ) -> Rollout:
-    """A row in that state. One that has left the preview carries the nonce."""
+    """Creates a rollout in that state. One after the state previewed has a nonce."""
     plan = columns.pop("plan_value", None) or a_plan(cluster, *steps)
     now = timezone.now()
     told: dict[str, Any] = {
@@ -101,14 +101,14 @@ def a_rollout(
     return Rollout.objects.create(**(told | columns))
 
 
-def a_yes(row: Rollout, person: User, **columns: Any) -> Approval:
-    """The person's yes to this very plan."""
+def an_approval(row: Rollout, person: User, **columns: Any) -> Approval:
+    """Creates the person's approval of this plan."""
     told: dict[str, Any] = {"digest": row.digest, "nonce": row.nonce, "approver_name": person.username}
     return Approval.objects.create(rollout=row, approver=person, **(told | columns))
 
 
 def a_line(row: Rollout, step: str = "s001", **columns: Any) -> Attempt:
-    """A line of the journal: an applied patch, unless told otherwise."""
+    """Creates a line of the journal: an applied patch, with these changes."""
     told: dict[str, Any] = {
         "step": step,
         "number": Attempt.objects.filter(rollout=row, step=step).count() + 1,
@@ -126,7 +126,7 @@ def a_line(row: Rollout, step: str = "s001", **columns: Any) -> Attempt:
 
 
 def a_picture(**more: Any) -> dict[str, Any]:
-    """A picture as a row keeps it, with one pod that a budget holds."""
+    """Returns stored counters of a cluster, with one pod whose eviction a budget blocks."""
     told: dict[str, Any] = {
         "taken_at": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         "ready_nodes": 14,
@@ -143,6 +143,6 @@ def a_picture(**more: Any) -> dict[str, Any]:
 
 
 def entitled(user: User, *rights: str) -> User:
-    """The user with these rights; a fresh object, since Django remembers rights."""
+    """Gives the user these rights and returns a fresh object, since Django caches rights."""
     user.user_permissions.add(*Permission.objects.filter(codename__in=rights))
     return User.objects.get(pk=user.pk)

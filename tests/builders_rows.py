@@ -1,4 +1,4 @@
-"""Rows for tests of queries and pages: registered clusters with snapshots, without a scan behind them."""
+"""Creates rows for tests of queries and pages: registered clusters with snapshots, without a scan."""
 
 import hashlib
 import zlib
@@ -40,7 +40,7 @@ def a_finding(
     phase: Any = "resources",
     **more: Any,
 ) -> Finding:
-    """A finding with one cause and two remedies, unless told otherwise."""
+    """Returns a finding with one cause and two remedies; keyword arguments change its fields."""
     words: dict[str, Any] = {
         "title": id.replace("_", " ").capitalize(),
         "why": "The next release no longer serves the kind, and its controller would forget the nodes.",
@@ -58,7 +58,7 @@ def _remedies() -> tuple[Remedy, ...]:
 
 
 def findings(hop: str = "0.32") -> tuple[Finding, ...]:
-    """One of each status, over several phases."""
+    """Returns one finding of each status, over several phases."""
     return (
         a_finding("legacy_provisioners_gone", hop=hop),
         a_finding("controller_off_bad_patches", hop=hop, severity="warning", phase="controller"),
@@ -79,7 +79,7 @@ def a_report(
     parts: Sequence[PartLine] = (),
     **more: Any,
 ) -> Report:
-    """A cluster on 0.30 with one hop judged and one ahead of it."""
+    """Returns the report of a cluster on 0.30 with one judged hop and one later hop."""
     checks = checks or (*findings("0.32"), *findings("0.33+"))
     hops = tuple(dict.fromkeys(finding.hop for finding in checks))
     lines = tuple(hop_line(hop, (f for f in checks if f.hop == hop)) for hop in hops)
@@ -115,7 +115,7 @@ def _step(hop: str) -> PathStep:
 
 
 def some_nodes(count: int = 6, *, owner: str = "karpenter_alpha", **more: Any) -> tuple[OwnedNode, ...]:
-    """Nodes of one owner, numbered."""
+    """Returns nodes of one owner, numbered."""
     return tuple(
         OwnedNode(
             name=f"ip-10-0-{owner[:3]}-{index}.ec2.internal",
@@ -137,7 +137,7 @@ def a_claim_lost(name: str = "default-9zz") -> Anomaly:
 
 
 def a_cluster(name: str = "shop-prod", **columns: Any) -> Cluster:
-    """A registered cluster that was never scanned."""
+    """Creates a registered cluster that was never scanned."""
     columns.setdefault("source", Cluster.Source.KUBECONFIG)
     return Cluster.objects.create(name=name, **columns)
 
@@ -151,7 +151,7 @@ def a_snapshot(
     latest: bool = True,
     **columns: Any,
 ) -> Snapshot:
-    """A published snapshot; columns not given are taken from the report."""
+    """Creates a published snapshot; columns that are not given are taken from the report."""
     report = report or a_report(cluster.name, nodes=nodes)
     body, rows = msgspec.json.encode(report), msgspec.json.encode(tuple(nodes))
     digest = hashlib.sha256(body + rows).hexdigest()
@@ -208,7 +208,7 @@ def _finding_row(content: Content, finding: Finding) -> FindingRow:
 def a_failure(
     cluster: Cluster, *, times: int = 3, code: str = "unreachable", detail: str = "connection refused"
 ) -> None:
-    """The cluster did not answer, that many times in a row."""
+    """Records that the cluster did not answer, that many times in a row."""
     Cluster.objects.filter(pk=cluster.pk).update(
         failures=times,
         failing_since=NOW - timedelta(hours=times),

@@ -1,4 +1,4 @@
-"""Controller roles with documents on them, inventories that saw them, and sheets of permissions."""
+"""Builds controller roles with documents, inventories with these roles, and IAM sheets."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 
 
 def a_site(**parts: Any) -> Inventory:
-    """A cluster to which exactly the settings apply that are assumed of any."""
+    """Returns a cluster with exactly the settings that are assumed of any cluster."""
     usual = {"controller": (controller(INTERRUPTION_QUEUE="shop"),), "ec2nodeclasses": (node_class(role=NODES),)}
     return an_inventory(**usual | parts)
 
@@ -37,7 +37,7 @@ def allow(*actions: str, resource: str | list[str] = "*", **more: Any) -> dict[s
 
 
 def needed_by(release: str) -> str:
-    """A narrow document that allows all that the release asks of the site, as text."""
+    """Returns a narrow document that allows all that the release needs at the site, as text."""
     statements = closing(find_gaps((), release=release, site=SITE), SITE).statements
     return text_of(*(one.as_json() for one in statements))
 
@@ -48,7 +48,7 @@ def a_document(text: str, name: str = "controller", **more: Any) -> PolicyDocume
 
 
 def a_controller_role(*documents: PolicyDocument | str, arn: str = ARN, **more: Any) -> ControllerRole:
-    """A role found by its annotation; texts become documents."""
+    """Returns a role found by its annotation; texts become documents."""
     made = tuple(one if isinstance(one, PolicyDocument) else a_document(one) for one in documents)
     name = arn.rpartition("/")[2]
     role = Role(name=name, arn=arn, path="/", trust="{}", boundary_arn="", max_session_seconds=3600)
@@ -63,7 +63,9 @@ def saw_roles(
     simulation: Part[CrossCheck] = NOT_ASKED,
     controller_roles: Part[ControllerRole] | None = None,
 ) -> Inventory:
-    """An inventory whose AWS part saw those roles; `controller_roles` instead of them for a part that was not seen."""
+    """Returns an inventory whose AWS part has these roles; `controller_roles` replaces the part, such as by an unseen
+    one.
+    """
     found = Seen(roles) if controller_roles is None else controller_roles
     aws = AwsSeen(place=PLACE, controller_roles=found, simulation=simulation)
     return replace(inventory or a_site(), aws=aws)
@@ -72,5 +74,5 @@ def saw_roles(
 def a_sheet(
     *roles: ControllerRole, steps: tuple[tuple[str, str], ...] = STEPS, running: str = "0.31.4", **more: Any
 ) -> IamSheet:
-    """The sheet of such an inventory."""
+    """Returns the IAM sheet of such an inventory."""
     return iam_sheet(saw_roles(*roles, **more), steps=steps, running=running)

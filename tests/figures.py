@@ -1,4 +1,4 @@
-"""The figures of docs/architecture.md as a table: size and cut of the code base. `make figures` prints it."""
+"""Prints size and structure of the code base as the table of docs/architecture.md: `make figures`."""
 
 import statistics
 import sys
@@ -13,7 +13,7 @@ NOT_MODULES = ("__init__.py",)
 
 
 def sources() -> list[str]:
-    """Every Python file that is no test, Django's schema steps included."""
+    """Returns every Python file that is no test, with Django's schema steps."""
     return [path for path in measures.files() if path.endswith(".py") and not path.startswith("tests/")]
 
 
@@ -22,31 +22,31 @@ def lines(paths: list[str]) -> int:
 
 
 def largest_folder(paths: list[str]) -> tuple[str, int]:
-    """The folder with the most modules, and their number; `__init__.py` is not counted."""
+    """Returns the folder with the most modules, and their number; `__init__.py` is not counted."""
     folders = Counter(str(PurePosixPath(path).parent) for path in paths if not path.endswith(NOT_MODULES))
     return folders.most_common(1)[0]
 
 
 def repeated_classes(paths: list[str]) -> list[str]:
-    """Names of public classes that more than one module defines."""
+    """Returns names of public classes that more than one module defines."""
     names = Counter(name for path in paths for name in measures.top_classes(path) if not name.startswith("_"))
     return sorted(name for name, times in names.items() if times > 1)
 
 
 def long_template_lines(most: int = LONGEST_TEMPLATE_LINE) -> int:
-    """Lines of templates above that many characters."""
+    """Returns the number of lines of templates that are longer than that."""
     templates = [path for path in measures.files() if path.startswith("templates/") and path.endswith(".html")]
     return sum(len(line) > most for path in templates for line in measures.text(path).splitlines())
 
 
 def sizes(functions: list[Function]) -> tuple[float, float, int]:
-    """Lines of a function: median, ninth decile, largest."""
+    """Returns the lines of a function: median, ninth decile, largest."""
     found = [function.lines for function in functions]
     return statistics.median(found), statistics.quantiles(found, n=10, method="inclusive")[8], max(found)
 
 
 def rows() -> list[tuple[str, str]]:
-    """The figures with their names, in the order of the page."""
+    """Returns the figures with their names, in the order of the page."""
     product = measures.product()
     folder, modules = largest_folder(product)
     median, ninth, largest = sizes(measures.functions(product))

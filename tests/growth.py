@@ -1,4 +1,6 @@
-"""The cost of an input as counted work: lines of Python that run, and bytes that are held at once. No clock is read."""
+"""Measures how the cost of work grows with its input, as lines of Python that run and bytes held at once; no clock is
+used.
+"""
 
 import sys
 import tracemalloc
@@ -8,7 +10,7 @@ from typing import Any
 
 
 def lines_run(work: Callable[[], object]) -> int:
-    """How many lines of Python run while it works. What the C library does inside one line counts as one."""
+    """Returns how many lines of Python run during the work. Work of the C library within one line counts as one."""
     count = 0
 
     def trace(_frame: FrameType, event: str, _argument: object) -> Any:
@@ -26,7 +28,7 @@ def lines_run(work: Callable[[], object]) -> int:
 
 
 def peak_mib(work: Callable[[], object]) -> float:
-    """MiB that are held at the worst moment of the work, beyond what was there."""
+    """Returns the largest number of MiB held during the work, beyond what was held before."""
     tracemalloc.start()
     try:
         work()
@@ -36,7 +38,9 @@ def peak_mib(work: Callable[[], object]) -> float:
 
 
 def assert_linear(work: Callable[[int], Callable[[], object]], *, sizes: tuple[int, int, int]) -> None:
-    """Twice the size costs at most 2.3 times as much, twice in a row; `work` of a size makes what is measured."""
+    """Asserts that twice the size costs at most 2.3 times as much, twice in a row; `work(size)` returns what is
+    measured.
+    """
     assert (sizes[1], sizes[2]) == (2 * sizes[0], 4 * sizes[0])
     work(sizes[0])()  # what is loaded or compiled once
     small, middle, large = (lines_run(work(size)) for size in sizes)

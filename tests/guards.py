@@ -1,4 +1,4 @@
-"""Tests that commit are swept away afterwards; the guards of the audit log, which refuse just that, rest meanwhile."""
+"""Switches off the triggers that protect the audit log while the test database is emptied after a test that commits."""
 
 import importlib
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ _flush = BaseDatabaseOperations.execute_sql_flush
 
 
 @contextmanager
-def resting() -> Iterator[None]:
-    """The guards off, and on again; harmless where the schema has none yet."""
+def triggers_off() -> Iterator[None]:
+    """Context in which the triggers are off; harmless if the schema has none yet."""
     with connection.cursor() as cursor:
         for statement in _off():
             cursor.execute(statement)
@@ -36,11 +36,11 @@ def _on() -> tuple[str, ...]:
     return tuple(f"ALTER TABLE {table} ENABLE TRIGGER USER" for table in TABLES)
 
 
-def _flush_at_rest(self: BaseDatabaseOperations, sql_list: list[str]) -> None:
-    with resting():
+def _flush_with_triggers_off(self: BaseDatabaseOperations, sql_list: list[str]) -> None:
+    with triggers_off():
         _flush(self, sql_list)
 
 
 def let_tests_sweep() -> None:
-    """From now on a flush of the test database lets the guards rest."""
-    setattr(BaseDatabaseOperations, "execute_sql_flush", _flush_at_rest)  # noqa: B010 - mypy refuses the plain way
+    """Makes every later flush of the test database switch the triggers off."""
+    setattr(BaseDatabaseOperations, "execute_sql_flush", _flush_with_triggers_off)  # noqa: B010 - mypy refuses the plain way

@@ -1,9 +1,9 @@
-"""The tests that need no server, on each Python from 3.11 to 3.14 that is found here: `make matrix`.
+"""Runs the tests that need no server on each installed Python from 3.11 to 3.14: `make matrix`.
 
     python -m tests.matrix [--only 3.14] [--in FOLDER] [TESTS ...]
 
 Each version gets an environment of its own in FOLDER (build/matrix) with the packages of locks/dev.txt. A version that
-is not there is named and not counted. 0 when all that were tried passed, 1 when one failed, 2 when none was found.
+is not installed is named and not counted. Exit code 0: all passed, 1: one failed, 2: none was found.
 """
 
 import argparse
@@ -34,7 +34,7 @@ ASK = "import sys; print(*sys.version_info[:2], sep='.'); print(sys.version.spli
 
 
 def candidates(version: str) -> Iterator[str]:
-    """Where an interpreter of that version may be: on PATH, and among those that pyenv and uv keep."""
+    """Returns where an interpreter of that version may be: on PATH, and among those of pyenv and uv."""
     for folder in os.get_exec_path():
         yield str(Path(folder, f"python{version}"))
     home = Path.home()
@@ -44,7 +44,7 @@ def candidates(version: str) -> Iterator[str]:
 
 
 def interpreter(version: str) -> tuple[str, str] | None:
-    """The first interpreter that says it is of that version, and its whole version; None where there is none."""
+    """Returns the first interpreter that reports that version, and its full version; None if there is none."""
     for path in candidates(version):
         if not os.access(path, os.X_OK):
             continue
@@ -55,7 +55,9 @@ def interpreter(version: str) -> tuple[str, str] | None:
 
 
 def environment(path: str, folder: Path) -> Path | None:
-    """The interpreter of a new environment with the locked packages and the project; None where that failed."""
+    """Creates an environment with the locked packages and the project and returns its interpreter; None if that
+    failed.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     python = folder / "bin" / "python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
@@ -70,7 +72,7 @@ def environment(path: str, folder: Path) -> Path | None:
 
 
 def tested(python: Path, tests: Sequence[str], *, data: Path) -> bool:
-    """Whether the tests pass there."""
+    """Whether the tests pass in that environment."""
     command = [str(python), "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-m", NO_SERVER, *tests]
     return (
         subprocess.run(command, cwd=ROOT, env=os.environ | {"KARPDASH_DATA_DIR": str(data)}, check=False).returncode

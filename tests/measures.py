@@ -1,4 +1,6 @@
-"""What test_architecture.py measures: tracked files, functions, comments. It reads text and imports no product."""
+"""Measures the source for test_architecture.py: tracked files, functions, comments. It reads text and imports no
+product.
+"""
 
 import ast
 import io
@@ -21,8 +23,8 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function or method as written. `parameters` may be given by position, without self and cls; `outermost` is one
-    that the module itself holds.
+    """A function or method in the source. `parameters` may be given by position, without self and cls; `outermost` if
+    it is not nested in a class or function.
     """
 
     path: str
@@ -40,7 +42,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is asked about one file. Its tree is not kept: those of all files are millions of objects."""
+    """The measurements of one file. Its syntax tree is not stored: the trees of all files are millions of objects."""
 
     docstring: str | None
     functions: tuple[Function, ...]
@@ -53,7 +55,7 @@ class Source:
 
 @cache
 def files() -> tuple[str, ...]:
-    """Every file of the project: what git tracks or would track; without git, what is not generated."""
+    """Returns every file of the project: what git tracks or would track; without git, what is not generated."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     try:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -64,7 +66,7 @@ def files() -> tuple[str, ...]:
 
 
 def python(*tops: str) -> list[str]:
-    """The Python files below these folders, without Django's schema steps."""
+    """Returns the Python files below these folders, without Django's schema steps."""
     return [p for p in files() if p.endswith(".py") and p.split("/")[0] in tops and not p.startswith(SCHEMA_STEPS)]
 
 
@@ -74,7 +76,7 @@ def product() -> list[str]:
 
 @cache
 def text(path: str) -> str:
-    """The file's text; bytes that are no text become question marks."""
+    """Returns the file's text; bytes that are not valid become question marks."""
     return (ROOT / path).read_bytes().decode(errors="replace")
 
 
@@ -104,41 +106,45 @@ def source(path: str) -> Source:
 
 
 def functions(paths: list[str]) -> list[Function]:
-    """All functions and methods, nested ones too."""
+    """Returns all functions and methods, nested ones too."""
     return [function for path in paths for function in source(path).functions]
 
 
 def modules(package: str) -> list[str]:
-    """Dotted names of a package's or module's files, the package itself first."""
+    """Returns dotted names of a package's or module's files, the package itself first."""
     base = package.replace(".", "/")
     found = [p for p in product() if p == f"{base}.py" or p.startswith(f"{base}/")]
     return sorted(p.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for p in found)
 
 
 def broad_excepts(path: str) -> list[str]:
-    """path:line of every handler, or suppress(), that catches everything."""
+    """Returns path:line of every handler, or suppress(), that catches everything."""
     return [f"{path}:{line}" for line in source(path).broad_excepts]
 
 
 def defined_names(path: str) -> tuple[tuple[int, str], ...]:
-    """(line, name) of what the file itself names: classes, functions, parameters, variables, attributes."""
+    """Returns (line, name) of the names that the file defines: classes, functions, parameters, variables,
+    attributes.
+    """
     return source(path).names
 
 
 def top_classes(path: str) -> tuple[str, ...]:
-    """The names of the classes that the module itself holds; those inside of others are named with them."""
+    """Returns the names of the classes that are not nested in other classes."""
     return source(path).classes
 
 
 def called_with(path: str, callables: set[str]) -> Iterator[tuple[int, object]]:
-    """(line, constant) of each constant given to a call or decorator of these names: addresses, names of tasks."""
+    """Returns (line, constant) of each constant given to a call or decorator of these names: addresses, names
+    of tasks.
+    """
     for line, names, constants in source(path).calls:
         if names & callables:
             yield from ((line, value) for value in constants)
 
 
 def unreasoned(path: str) -> list[str]:
-    """path:line of each comment that switches a checker off without a code, or without saying why."""
+    """Returns path:line of each comment that switches a checker off without a code or without a reason."""
     found: list[str] = []
     if not SWITCHES.search(text(path)):
         return found
@@ -152,7 +158,7 @@ def unreasoned(path: str) -> list[str]:
 
 
 def matches(paths: list[str], pattern: str, flags: int = 0) -> list[str]:
-    """path:line: text of each line in which the pattern is found."""
+    """Returns `path:line: text` of each line that matches the pattern."""
     wanted = re.compile(pattern, flags)
     return [
         f"{path}:{number}: {line.strip()[:120]}"
@@ -200,7 +206,7 @@ def _call(node: ast.Call) -> tuple[int, frozenset[str], tuple[object, ...]]:
 
 
 def _names(node: ast.expr) -> set[str]:
-    """The last names in an expression: {"Exception"} for builtins.Exception, both of a tuple of two."""
+    """Returns the last names in an expression: {"Exception"} for builtins.Exception, both of a tuple of two."""
     if isinstance(node, ast.Tuple):
         return {name for element in node.elts for name in _names(element)}
     if isinstance(node, ast.Attribute):

@@ -1,9 +1,10 @@
-"""Makes faults, one at a time, and prints those that no test notices: `python -m tests.mutants [NUMBER] [SEED]`.
+"""Makes faults in the code, one at a time, and prints those that no test notices: `python -m tests.mutants [NUMBER]
+[SEED]`.
 
 It copies the project, changes one operator or constant of a function of the deciding half in the copy, and runs the
-tests that import the changed module or carry its name, then those of its layer that need no server; they have to pass
-without the fault. The same number and seed choose the same places while the code stays as it is. Nothing is changed in
-the working tree.
+tests that import the changed module or carry its name, then the tests of its layer that need no server; without the
+fault these tests have to pass. The same number and seed choose the same places while the code stays the same. Nothing
+is changed in the working tree.
 """
 
 import ast
@@ -40,14 +41,14 @@ class Place(NamedTuple):
 
 
 def candidates(tree: ast.Module) -> list[ast.AST]:
-    """The nodes of function bodies that a fault can change, in the order of the text."""
+    """Returns the nodes of function bodies that a fault can change, in the order of the text."""
     functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
     nodes = {id(node): node for function in functions for line in function.body for node in _code_of(line)}
     return sorted(nodes.values(), key=lambda node: (node.lineno, node.col_offset, type(node).__name__))
 
 
 def _code_of(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes that can be changed; not those of docstrings and annotations."""
+    """Returns the nodes that can be changed, without those of docstrings and annotations."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
         return
     annotations = {
@@ -72,7 +73,7 @@ def _can_change(node: ast.AST) -> bool:
 
 
 def change(node: ast.AST) -> str:
-    """Makes the fault in that node; says what it was before."""
+    """Makes the fault in that node; returns the original text."""
     before = ast.unparse(node)
     match node:
         case ast.Compare():
@@ -89,7 +90,7 @@ def change(node: ast.AST) -> str:
 
 
 def faulty(text: str, number: int) -> tuple[str, str]:
-    """The text of a module with that fault, and what was changed: `line: before -> after`."""
+    """Returns the text of a module with that fault, and what was changed: `line: before -> after`."""
     tree = ast.parse(text)
     node = candidates(tree)[number]
     before = change(node)
@@ -97,7 +98,7 @@ def faulty(text: str, number: int) -> tuple[str, str]:
 
 
 def chosen(number: int, seed: int) -> list[Place]:
-    """That many places of the deciding half, spread over it at random; all of them if there are fewer."""
+    """Returns that many places of the deciding half, at random; all of them if there are fewer."""
     paths = sorted(path for layer in LAYERS for path in (ROOT / "migrations_app" / layer).rglob("*.py"))
     places = [
         Place(path.relative_to(ROOT).as_posix(), node)
@@ -108,14 +109,14 @@ def chosen(number: int, seed: int) -> list[Place]:
 
 
 def covering(path: str) -> list[str]:
-    """The test files that import the module or carry its name; the folder of its layer if there is none."""
+    """Returns the test files that import the module or carry its name; the folder of its layer if there are none."""
     named = (ROOT / "tests").rglob(f"test_{Path(path).stem}.py")
     found = {one.relative_to(ROOT).as_posix() for one in named} | set(importers(modules([path])))
     return sorted(found) or [f"tests/{Path(path).parts[1]}"]
 
 
 def noticed(folder: Path, path: str) -> bool:
-    """Whether a test fails in the copy: one that is near the module, or any of its layer."""
+    """Whether a test fails in the copy: one near the module, or any of its layer."""
     layer = f"tests/{Path(path).parts[1]}"
     return _fails(folder, covering(path)) or _fails(folder, ["-m", WITHOUT_SERVERS, layer])
 
@@ -134,7 +135,7 @@ def _fails(folder: Path, chosen: Sequence[str]) -> bool:
 
 
 def unseen(places: Sequence[Place]) -> Iterator[str]:
-    """The faults that no test notices: `path:line: before -> after`."""
+    """Returns the faults that no test notices: `path:line: before -> after`."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "project"
         shutil.copytree(ROOT, folder, ignore=LEFT_BEHIND)

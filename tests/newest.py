@@ -1,4 +1,4 @@
-"""The newest release that the tables know, and the minor after it. No test writes them as numbers."""
+"""The newest release that the tables know, and the minor after it, so that no test writes them as numbers."""
 
 from dataclasses import replace
 
@@ -17,12 +17,12 @@ NEXT_MINOR = f"{NEWEST_ROW.order[0]}.{NEWEST_ROW.order[1] + 1}"
 
 
 def table_to(minor: str) -> Table:
-    """The table as it was when that minor was the newest: for tests of mechanics that count on its numbers."""
+    """Returns the table as it was when that minor was the newest, for tests that depend on its numbers."""
     return RELEASES[: [row.minor for row in RELEASES].index(minor) + 1]
 
 
 def following(row: MinorRelease, *, patches: int = 1, **changes: object) -> MinorRelease:
-    """The row of the minor after that one, alike in all but its numbers and `changes`."""
+    """Returns the row of the minor after that one, equal except for its numbers and `changes`."""
     major, number = row.order
     minor = f"{major}.{number + 1}"
     first = f"{minor}.0"

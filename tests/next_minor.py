@@ -1,7 +1,8 @@
-"""The suite with one Karpenter minor more than there is: `python -m tests.next_minor [arguments of pytest]`.
+"""Runs the tests with one more Karpenter minor than there is: `python -m tests.next_minor [arguments of
+pytest]`.
 
-It copies the project, adds the rows of an imaginary next minor to the copy as docs/adding-a-release.md says, writes
-the generated pages anew and runs pytest there. A test that fails there takes the newest release for a fixed one.
+It copies the project, adds the rows of an imaginary next minor to the copy as docs/adding-a-release.md says, writes the
+generated pages and runs pytest there. A test that fails there assumes that the newest release never changes.
 """
 
 import ast
@@ -91,7 +92,9 @@ def copy_into(folder: Path, *, more: Rows | None = None) -> None:
 
 
 def _with_rows(text: str, table: str, *, rows: str) -> str:
-    """The text of a module with the rows before the last line of that table. Raises LookupError without such table."""
+    """Returns the text of a module with the rows before the last line of that table. Raises LookupError without such a
+    table.
+    """
     for statement in ast.parse(text).body:
         targets = [statement.target] if isinstance(statement, ast.AnnAssign) else getattr(statement, "targets", [])
         if any(isinstance(target, ast.Name) and target.id == table for target in targets):
@@ -102,7 +105,7 @@ def _with_rows(text: str, table: str, *, rows: str) -> str:
 
 
 def run_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """What Python answers to these words in the copy."""
+    """Runs Python in the copy with these arguments and returns its output."""
     command = [sys.executable, *words]
     return subprocess.run(command, cwd=folder, env=_environment(folder), capture_output=True, text=True, check=False)
 
@@ -113,7 +116,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code of pytest in the copy."""
+    """Returns the exit code of pytest in the copy."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "project"
         copy_into(folder)

@@ -1,6 +1,6 @@
-"""The pictures of the docs, taken anew: `python -m tests.pictures [NAME ...]` writes docs/pictures/NAME.png.
+"""Takes the pictures of the docs: `python -m tests.pictures [NAME ...]` writes docs/pictures/NAME.png.
 
-It starts karpdash with its sample fleet in a folder of its own and looks at the pages with chromium.
+It starts karpdash with its sample fleet in a folder of its own and opens the pages with chromium.
 """
 
 import json
@@ -30,9 +30,9 @@ FIRST_ADMIN = re.compile(r"first admin: name (\S+), one-time password (\S+)")
 
 
 class Picture(NamedTuple):
-    """`of` is the sample cluster whose tab it shows; `path` is the address, or the tab of that cluster.
+    """`of` is the sample cluster whose tab is shown; `path` is the URL, or the tab of that cluster.
 
-    With `first`, what the first row of that page leads to is shown instead.
+    With `first`, the page that the first row links to is shown instead.
     """
 
     path: str
@@ -59,7 +59,7 @@ WANTED: dict[str, Picture] = {
 
 
 def main(names: Sequence[str]) -> int:
-    """0 when all were taken; 2 for a name that is none."""
+    """Returns 0 when all were taken; 2 for an unknown name."""
     unknown = [name for name in names if name not in WANTED]
     if unknown:
         sys.stderr.write(f"no such picture: {', '.join(unknown)} (there are {', '.join(WANTED)})\n")
@@ -112,7 +112,7 @@ def _take(address: str, account: tuple[str, str], names: Sequence[str], folder: 
 
 
 def connect_agent(page: Page, address: str, folder: Path) -> Child:
-    """Registers a cluster with an agent and starts that agent; the API server that it names does not answer."""
+    """Registers a cluster with an agent and starts that agent; its API server does not answer."""
     page.goto("/clusters/new?way=agent")
     page.get_by_text("Agent in the cluster").click()
     page.get_by_label("Name").fill(FAR)

@@ -1,4 +1,4 @@
-"""Shapes of secrets, and texts that only look like them: one table for every door through which text leaves."""
+"""Texts with secrets, and texts that only look like secrets, for tests of every output of text."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAsecretsecret\n-----END R
 
 
 class Shape(NamedTuple):
-    """A text with a secret in it; `hidden` must be gone wherever the text leaves."""
+    """A text with a secret in it; no output may contain `hidden`."""
 
     name: str
     text: str

@@ -1,4 +1,6 @@
-"""A scan whose every sentence is another one: what is decided, grouped and advised must not change by it."""
+"""Replaces every sentence of a scan by another one, to show that decisions, groups and remedies do not depend on
+sentences.
+"""
 
 import hashlib
 import re
@@ -26,23 +28,23 @@ _COMMENT = re.compile(r"(^|\s+)#(\s.*)?$")
 
 
 def other(text: str) -> str:
-    """Another sentence; equal ones stay equal, and no piece of the old one is left."""
+    """Returns another sentence; equal ones stay equal, and no piece of the old one is left."""
     return f"{REWORDED} {hashlib.sha256(text.encode()).hexdigest()[:8]}" if text else ""
 
 
 def reworded(collected: Collected) -> Report:
-    """The report of a scan in which checks, and whatever kept us from reading, say everything in other words."""
+    """Returns the report of a scan in which all sentences of checks and of unread parts are replaced."""
     with ExitStack() as stack:
-        for name, said in _SAID_BY_RUNNER.items():
-            stack.enter_context(mock.patch.object(runner, name, partial(_otherwise, said)))
+        for name, runner_text in _RUNNER_TEXTS.items():
+            stack.enter_context(mock.patch.object(runner, name, partial(_reworded_text, runner_text)))
         return evaluate(_unread(collected), checks=tuple(map(_check, all_checks()))).report
 
 
-_SAID_BY_RUNNER = {name: getattr(runner, name) for name in ("could_not_read", "asked_at", "made_at")}
+_RUNNER_TEXTS = {name: getattr(runner, name) for name in ("could_not_read", "asked_at", "made_at")}
 
 
-def _otherwise(said: Callable[..., Any], *told: Any) -> Any:
-    return _word(said(*told))
+def _reworded_text(runner_text: Callable[..., Any], *told: Any) -> Any:
+    return _word(runner_text(*told))
 
 
 def _check(check: Check) -> Check:
@@ -66,7 +68,7 @@ def _word(word: Any) -> Any:
 
 
 def _unread(collected: Collected) -> Collected:
-    """With other words of what could not be read, in the inventory and in the lines about its parts."""
+    """Returns the scan with other sentences about unread parts, in the inventory and in the lines about its parts."""
     inventory = collected.inventory
     parts = {one.name: _part(getattr(inventory, one.name)) for one in fields(inventory) if one.init}
     aws = {one.name: _part(getattr(inventory.aws, one.name)) for one in fields(inventory.aws) if one.init}
@@ -84,7 +86,7 @@ def _part(part: Any) -> Any:
 
 
 def decided(report: Report) -> dict[str, Any]:
-    """All of a report but its sentences: verdicts, findings, groups, stages, and the commands of remedies."""
+    """Returns all of a report but its sentences: verdicts, findings, groups, stages, and the commands of remedies."""
     found = [
         (one.hop, one.id, one.status, one.severity, one.evidence_total, one.evidence_exact, one.reason, _places(one))
         for one in report.checks
@@ -115,6 +117,6 @@ def _groups(report: Report, hop: str) -> list[Any]:
 
 
 def _commands(remedies: tuple[Remedy, ...]) -> list[tuple[str, str, list[str]]]:
-    """Of each remedy what is run or written; comments are sentences."""
+    """Returns the commands or files of each remedy, without comments, which are sentences."""
     lines = [(one, [_COMMENT.sub("", line) for line in one.text.split("\n")]) for one in remedies]
     return [(one.how, one.action, [line for line in kept if line]) for one, kept in lines]

@@ -1,9 +1,9 @@
-"""Finds program logic that reads sentences written for people: what test_sentences.py allows nowhere.
+"""Finds program logic that reads sentences written for people; test_sentences.py allows it nowhere.
 
-A sentence is an attribute of one of the names in SENTENCES, `str()` of a caught error, or a local name that one was
-assigned to. Reading is: searching in it, comparing it with words, cutting it, matching it with a pattern. Handing it
-on, joining it, shortening it at its end (`detail[:500]`), giving it a capital and asking whether it is empty are none
-of that.
+A sentence is an attribute of one of the names in SENTENCES, `str()` of a caught error, or a local name that was
+assigned a sentence. Reading is: searching in it, comparing it with words, splitting it, matching it with a pattern.
+Passing it on, joining it, shortening it at its end (`detail[:500]`), capitalizing it and testing whether it is empty
+are not reading.
 """
 
 import ast
@@ -21,12 +21,12 @@ MATCHES = {"match", "search", "fullmatch", "findall", "finditer", "split", "sub"
 
 
 def readers(path: Path, *, name: str) -> Iterator[str]:
-    """`name: expression` of every place of a file that reads a sentence."""
+    """Returns `name: expression` of every place of a file that reads a sentence."""
     yield from (f"{name}: {found}" for found in read_in(path.read_text(encoding="utf-8")))
 
 
 def read_in(source: str) -> list[str]:
-    """The expressions of that code that read a sentence, each once."""
+    """Returns the expressions of that code that read a sentence, each once."""
     tree = ast.parse(source)
     return sorted({found for scope in _scopes(tree) for found in _in_scope(scope)})
 
@@ -38,12 +38,12 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 
 def _in_scope(scope: ast.AST) -> Iterator[str]:
     nodes = tuple(ast.walk(scope))
-    told = _Told(scope, nodes)
-    yield from (ast.unparse(node) for node in nodes if isinstance(node, ast.expr) and told.reads(node))
+    finder = _SentenceFinder(scope, nodes)
+    yield from (ast.unparse(node) for node in nodes if isinstance(node, ast.expr) and finder.reads(node))
 
 
-class _Told:
-    """Which expressions of a function hold a sentence; `nodes` are all of it."""
+class _SentenceFinder:
+    """Knows which expressions of a function hold a sentence; `nodes` are all nodes of the function."""
 
     def __init__(self, scope: ast.AST, nodes: Sequence[ast.AST]) -> None:
         self.errors = {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
@@ -88,19 +88,19 @@ class _Told:
                 return cut or (attr in MATCHES and any(map(self.holds, args)))
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 sides = [left, *comparators]
-                return any(map(self.holds, sides)) and any(map(_tells, ops, sides, comparators))
+                return any(map(self.holds, sides)) and any(map(_depends_on_text, ops, sides, comparators))
             case ast.Subscript(value=value, slice=part):
                 return self.holds(value) and not _at_its_start(part)
         return False
 
 
 def _at_its_start(part: ast.expr) -> bool:
-    """Whether a slice only shortens a sentence or parts its first letter, which becomes a capital."""
+    """Whether a slice only shortens a sentence or takes its first letter, to capitalize it."""
     start = part.lower if isinstance(part, ast.Slice) else part
     return start is None or (isinstance(start, ast.Constant) and start.value in (0, 1))
 
 
-def _tells(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
-    """Whether the comparison tells more than that a sentence is there."""
+def _depends_on_text(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
+    """Whether the comparison depends on more than whether the sentence is empty."""
     empty = any(isinstance(one, ast.Constant) and one.value in ("", None) for one in (left, right))
     return not empty and isinstance(op, ast.In | ast.NotIn | ast.Eq | ast.NotEq)

@@ -1,6 +1,6 @@
-"""One thread at a time on an SQLite connection that threads of a test share.
+"""Serializes the use of a SQLite connection that several threads of a test share.
 
-Django's live server and the test use one connection to a database in memory. Two threads inside of it can end in a
+Django's live server and the test use one connection to a database in memory. Two threads inside it can end in a
 deadlock that no time limit ends: one holds the connection's mutex and waits for the interpreter's lock, to call a
 function that Django wrote in Python; the other holds the interpreter's lock and waits for the mutex. The product has a
 connection for each thread.
@@ -44,7 +44,7 @@ class OneAtATimeCursor(SQLiteCursorWrapper):
 
 
 def serialise() -> None:
-    """From now on every SQLite connection of this process has one thread in it at a time."""
+    """Makes every SQLite connection of this process admit one thread at a time."""
 
     def create_cursor(self: DatabaseWrapper, name: str | None = None) -> OneAtATimeCursor:
         cursor: OneAtATimeCursor = self.connection.cursor(factory=OneAtATimeCursor)
@@ -55,9 +55,9 @@ def serialise() -> None:
 
 
 def close_in_threads() -> None:
-    """From now on a thread that closes its own connection to a database in memory closes it, where Django keeps it:
-    Python 3.13 and newer warn of each one that is left. The thread that calls this keeps its own, as the database goes
-    with its last connection.
+    """Makes each thread really close its own connection to a database in memory, which Django would keep open: Python
+    3.13 and newer warn of each open connection. The thread that calls this keeps its own, as the database is lost with
+    its last connection.
     """
     keeper, kept = threading.get_ident(), DatabaseWrapper.close
 

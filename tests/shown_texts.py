@@ -1,4 +1,4 @@
-"""Every text that people can read: what templates mark, and the strings of the product's code."""
+"""Collects every text that people can read: what templates mark, and the strings of the product's code."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ GAP = "#"
 
 
 def shown_texts() -> dict[str, str]:
-    """Each text with one place where it stands; numbers and values are gaps."""
+    """Returns each text with one place where it is used; numbers and values are gaps."""
     found: dict[str, str] = {}
     for path in sorted((ROOT / "templates").rglob("*.*")):
         for text in _of_template(path.read_text(encoding="utf-8")):
@@ -35,7 +35,7 @@ def _of_template(source: str) -> Iterator[str]:
 
 
 def strings(tree: ast.Module) -> Iterator[str]:
-    """The strings of a module but for its docstrings; what an f-string fills in is a gap."""
+    """Returns the strings of a module except its docstrings; values in an f-string are gaps."""
     passed = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
@@ -46,13 +46,13 @@ def strings(tree: ast.Module) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Spaces folded, numbers and values as gaps, the sentence's end left out."""
+    """Returns the text with single spaces, numbers and values as gaps, without the full stop."""
     spaced = re.sub(r"\s+", " ", text)
     return re.sub(r"#([.,#]*#)*", GAP, re.sub(r"\d[\d.]*\d|\d", GAP, spaced)).strip(" .:…")
 
 
 def holds(text: str, old: str) -> bool:
-    """Whether the text says the old one: as a whole, or among its words when those are several."""
+    """Whether the text contains the old one: as a whole, or among its words if it has several."""
     if " " not in old:
         return text == old
     return old in text and re.search(rf"(?<!\w){re.escape(old)}(?!\w)", text) is not None

@@ -1,4 +1,6 @@
-"""The files that whitenoise serves, looked up once in a process: each client of a test has a middleware of its own."""
+"""Makes all test clients share one index of the files that whitenoise serves: each client has a middleware of
+its own.
+"""
 
 from typing import Any
 
@@ -16,5 +18,5 @@ def _look_up_once(self: WhiteNoiseMiddleware) -> None:
 
 
 def share() -> None:
-    """From now on each of them takes over what the first one found: no test changes the files or their settings."""
+    """Makes each middleware use the index of the first one: no test changes the files or their settings."""
     setattr(WhiteNoiseMiddleware, "add_files_from_finders", _look_up_once)  # noqa: B010 - mypy refuses the plain way

@@ -1,4 +1,4 @@
-"""Which texts of a template people see, and which of them no mark of translation holds."""
+"""Finds the visible texts of a template that are not marked for translation."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ KEPT = {"karpdash", "HTTP", "UTC", "NodeClaim", "Machine"}
 
 
 def unmarked(source: str) -> Iterator[str]:
-    """Each visible text of the template that no mark holds: an argument, an attribute, or between tags."""
+    """Returns each visible text of the template without a mark: an argument, an attribute, or text between tags."""
     for tag in DJANGO.findall(source):
         for found in ARGUMENT.findall(tag):
             yield from words("".join(found))
@@ -32,7 +32,7 @@ def unmarked(source: str) -> Iterator[str]:
 
 
 def words(text: str) -> Iterator[str]:
-    """The text when it holds words that another language writes otherwise."""
+    """Yields the text if it has words that would be translated."""
     line = re.sub(r"\s+", " ", ENTITY.sub(" ", text.replace("\x00", " "))).strip()
     if any(word not in KEPT for word in re.findall(r"[A-Za-z]+", line)):
         yield line

@@ -1,8 +1,8 @@
-"""Prints the test files that a change touches: those changed themselves, and those that import a changed module.
+"""Prints the test files that a change affects: changed tests, and tests that import a changed module.
 
     python -m tests.touched [REVISION]
 
-Compared with REVISION (HEAD by default, so: what is not committed yet). The folders of the deciding half are left out,
+Compares with REVISION (HEAD by default, so: uncommitted changes). The folders of the deciding half are left out,
 because `make check` runs them whole, and so are browser, deploy, journeys and bench, which `make test` runs.
 """
 
@@ -18,7 +18,7 @@ SLOW = ("acceptance", "bench", "browser", "deploy", "journeys")
 
 
 def changed(revision: str) -> list[str]:
-    """Python files that differ from the revision, new ones included."""
+    """Returns Python files that differ from the revision, new ones included."""
     against = ["git", "diff", "--name-only", "--diff-filter=d", revision, "--", "*.py"]
     new = ["git", "ls-files", "--others", "--exclude-standard", "--", "*.py"]
     lines = (
@@ -28,12 +28,12 @@ def changed(revision: str) -> list[str]:
 
 
 def modules(paths: list[str]) -> list[str]:
-    """The dotted names of those files; a package stands for its __init__."""
+    """Returns the dotted names of these files; a package stands for its __init__."""
     return [re.sub(r"(/__init__)?\.py$", "", path).replace("/", ".") for path in paths]
 
 
 def importers(names: list[str]) -> list[str]:
-    """Test files that import one of the modules, as `from a.b import c` or `from a import b`."""
+    """Returns test files that import one of the modules, as `from a.b import c` or `from a import b`."""
     wanted = set(names)
     found = []
     for path in sorted((ROOT / "tests").glob("**/test_*.py")):
@@ -46,7 +46,7 @@ def importers(names: list[str]) -> list[str]:
 
 
 def is_run(path: str) -> bool:
-    """Whether `make check` names the file: a test, outside of the folders that are run whole or left to `make test`."""
+    """Whether `make check` lists the file: a test, outside the folders that are run whole or left to `make test`."""
     parts = PurePosixPath(path).parts
     return parts[0] == "tests" and parts[-1].startswith("test_") and parts[1] not in PURE + SLOW
 

@@ -1,1 +1,1 @@
-"""The environment as validated values, and the parts of Django's settings made from it. Decides nothing later on."""
+"""Reads the environment as validated values, and builds parts of Django's settings from them."""

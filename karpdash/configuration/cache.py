@@ -1,4 +1,4 @@
-"""Django's cache in the broker's Redis, so that all web processes share it. It holds the API's request counts alone."""
+"""Django's cache in the broker's Redis, shared by all web processes. It holds only the API's request counts."""
 
 import json
 from typing import Any
@@ -21,12 +21,12 @@ class JsonSerializer:
 
 
 def redis_url(broker_url: str) -> str:
-    """The broker's address as redis-py writes it; Celery's own form of a socket's address is translated."""
+    """Returns the broker's URL in the form of redis-py; Celery writes the URL of a socket in another way."""
     return broker_url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
 
 
 def caches(broker_url: str) -> dict[str, Any]:
-    """The setting CACHES. A broker in memory, which only tests have, leaves the cache in memory too."""
+    """Returns the setting CACHES. With a broker in memory, which only tests have, the cache is in memory too."""
     if broker_url.startswith("memory:"):
         return {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     options = {

@@ -1,5 +1,5 @@
-"""Settings as fields of a dataclass: each field made by `setting` is the variable KARPDASH_<NAME>, with type, default,
-limits and description. msgspec checks types and limits.
+"""Declares settings as dataclass fields: each field made by `setting` is the variable KARPDASH_<NAME>, with type,
+default, limits and description. msgspec checks types and limits.
 """
 
 import difflib
@@ -23,9 +23,9 @@ ELSEWHERE = frozenset(
         "TEST_LATE", "TLS_DIR", "TOKEN",
     )
 )  # fmt: skip
-"""Variables of docker-compose.yml, of `karpdash --server`, tests and benchmarks: neither settings nor misspelt ones."""
+"""Variables of docker-compose.yml, `karpdash --server`, tests and benchmarks; they are no settings."""
 _SERVICE_LINK = re.compile(r"KARPDASH_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)\w*)?)")
-"""What Kubernetes sets in each pod for a Service whose name begins with `karpdash`."""
+"""Variables that Kubernetes sets in each pod for a Service whose name begins with `karpdash`."""
 
 
 def setting(
@@ -38,8 +38,8 @@ def setting(
     secret: bool = False,
     variable: str = "",
 ) -> Any:  # noqa: ANN401 - dataclasses.field hides its type in the same way
-    """A field that is a setting. `read` makes the value from the text and raises InvalidInput. A secret may come from
-    a file, and is in no message and no repr. `variable` is named where it differs from the field.
+    """Returns a field that is a setting. `read` makes the value from the text and raises InvalidInput. A secret may
+    come from a file, and is in no message and no repr. `variable` is the name if it differs from the field's.
     """
     definition = Setting(doc=doc, read=read, limits=msgspec.Meta(ge=low, le=high), secret=secret, variable=variable)
     if isinstance(default, dict):
@@ -49,7 +49,7 @@ def setting(
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What a field says about its variable. `default` is written as the environment would write it."""
+    """The variable of a field. `default` is written as in the environment."""
 
     doc: str
     read: Callable[[str], object] | None
@@ -62,7 +62,7 @@ class Setting:
 
     @property
     def allowed(self) -> str:
-        """The allowed values; empty for a text that `read` judges."""
+        """The allowed values; empty for a text that `read` checks."""
         if self.kind is int:
             return f"{self.limits.ge} to {self.limits.le}"
         if get_origin(self.kind) is Literal:
@@ -70,7 +70,7 @@ class Setting:
         return "0, 1" if self.kind is bool else ""
 
     def value(self, text: str) -> Any:  # noqa: ANN401 - of the type of the field
-        """The value of that text. Raises InvalidSetting with the variable in `where`."""
+        """Returns the value of that text. Raises InvalidSetting with the variable in `where`."""
         read = self.read or _READERS.get(self.kind, str)
         try:
             return msgspec.convert(read(text), Annotated[self.kind, self.limits])
@@ -82,7 +82,7 @@ class Setting:
 
 
 def settings_of(declaration: type) -> tuple[Setting, ...]:
-    """The fields made by `setting`, in their order."""
+    """Returns the fields made by `setting`, in their order."""
     kinds = get_type_hints(declaration)
     return tuple(
         _completed(attribute, kinds[attribute.name])
@@ -100,13 +100,13 @@ def _completed(attribute: Field[Any], kind: Any) -> Setting:  # noqa: ANN401 - a
 
 
 def texts(settings: Iterable[Setting], environ: Mapping[str, str]) -> dict[str, str]:
-    """The texts that are set, by field name. Raises InvalidSetting for a secret that is given twice or whose file
+    """Returns the texts that are set, by field name. Raises InvalidSetting for a secret that is set twice or whose file
     cannot be read, and for a variable that begins with KARPDASH_ but is no setting.
     """
-    known = {setting.variable: setting for setting in settings}
-    files = {f"{name}{FILE}": setting for name, setting in known.items() if setting.secret}
-    _refuse_unknown(set(environ), known=known.keys() | files.keys())
-    values = {setting.name: environ[name].strip() for name, setting in known.items() if name in environ}
+    by_variable = {setting.variable: setting for setting in settings}
+    files = {f"{name}{FILE}": setting for name, setting in by_variable.items() if setting.secret}
+    _refuse_unknown(set(environ), allowed=by_variable.keys() | files.keys())
+    values = {setting.name: environ[name].strip() for name, setting in by_variable.items() if name in environ}
     for name, setting in files.items():
         if path := environ.get(name, "").strip():
             if values.get(setting.name):
@@ -115,10 +115,10 @@ def texts(settings: Iterable[Setting], environ: Mapping[str, str]) -> dict[str, 
     return values
 
 
-def _refuse_unknown(names: set[str], *, known: set[str]) -> None:
-    for name in sorted(names - known - ELSEWHERE):
+def _refuse_unknown(names: set[str], *, allowed: set[str]) -> None:
+    for name in sorted(names - allowed - ELSEWHERE):
         if name.startswith(PREFIX) and not _SERVICE_LINK.fullmatch(name):
-            candidates = [variable.removeprefix(PREFIX) for variable in sorted(known)]
+            candidates = [variable.removeprefix(PREFIX) for variable in sorted(allowed)]
             similar = difflib.get_close_matches(name.removeprefix(PREFIX), candidates, n=1, cutoff=0.7)
             hint = f"did you mean {PREFIX}{similar[0]}?" if similar else "the settings are listed in docs/settings.md"
             raise InvalidSetting(f"there is no such setting; {hint}", where=name)
@@ -150,7 +150,7 @@ def _comma_separated(text: str) -> tuple[str, ...]:
 
 
 _READERS: dict[Any, Callable[[str], object]] = {
-    # What is neither keeps its text, which msgspec refuses; it would take `true` and `1e3` too.
+    # Any other text stays a text, which msgspec refuses; msgspec itself would also accept `true` and `1e3`.
     bool: lambda text: {"0": False, "1": True}.get(text, text),
     int: lambda text: int(text) if text.isdecimal() else text,
     tuple[str, ...]: _comma_separated,

@@ -1,4 +1,4 @@
-"""The settings of the product: every one is an annotated field of `Env`, read once from the environment."""
+"""All settings of the product: each is an annotated field of `Env`, read once from the environment."""
 
 import os
 from collections.abc import Mapping
@@ -188,18 +188,18 @@ class Env:
 
 @cache
 def settings() -> tuple[Setting, ...]:
-    """Every setting, in the order of the docs."""
+    """Returns every setting, in the order of the docs."""
     return settings_of(Env)
 
 
 @cache
 def current() -> Env:
-    """The environment of this process; raises InvalidSetting with the variable."""
+    """Returns the environment of this process. Raises InvalidSetting with the variable."""
     return read(os.environ)
 
 
 def read(environ: Mapping[str, str]) -> Env:
-    """Validates every variable. Raises InvalidSetting with the variable's name in `where`."""
+    """Validates every variable and returns the values. Raises InvalidSetting with the variable's name in `where`."""
     values = texts(settings(), environ)
     folder = Path(values.get("data_dir") or data_folder(environ)).absolute()
     if_empty = _texts_of(folder)
@@ -209,8 +209,8 @@ def read(environ: Mapping[str, str]) -> Env:
 
 
 def _texts_of(folder: Path) -> dict[str, str]:
-    """What stands for empty settings: paths in the data folder, and the keys that `karpdash up` has created there.
-    Without them system_checks refuses to start.
+    """Returns defaults for empty settings: paths in the data folder, and the keys that `karpdash up` has created there.
+    Without these keys system_checks refuses to start.
     """
     key_files = {"secret_key": "secret.key", "encryption_keys": "encryption.keys", "audit_signing_key": "audit.key"}
     return {
@@ -238,7 +238,9 @@ def _aws(env: Env) -> OwnIdentity:
 
 
 def _audit_sinks(env: Env) -> Sinks:
-    """Plain http is accepted only on this machine, and only if loopback addresses are allowed."""
+    """Returns the sinks of audit checkpoints. Plain http is accepted only on this machine, and only if loopback
+    addresses are allowed.
+    """
     parts = urlsplit(env.audit_url)
     if parts.scheme == "http" and not (env.allow_loopback and is_this_machine(parts.hostname or "")):
         raise _bad("AUDIT_URL", "plain http is only taken for a loopback address, with KARPDASH_ALLOW_LOOPBACK=1")
@@ -246,7 +248,7 @@ def _audit_sinks(env: Env) -> Sinks:
 
 
 def _oidc(env: Env) -> OidcClient | None:
-    """None if sign-in uses passwords only."""
+    """Returns the settings of OpenID Connect; None if sign-in uses passwords only."""
     if not env.oidc_issuer:
         if env.oidc_client_id or env.oidc_client_secret:
             raise _bad("OIDC_ISSUER", "is missing beside the other KARPDASH_OIDC_ settings")

@@ -15,34 +15,39 @@ from migrations_app.readiness.missing_rows import missing_rows
 SHORTEST_KEY = 32
 PLACEHOLDERS = ("changeme", "change-me", "change_me", "insecure", "default", "example", "secret", "password")
 """Placeholder words found in keys or passwords that were never replaced."""
-ANYBODYS_PASSWORDS = ("", "postgres", "password", "karpdash", "admin", "root", "test", "postgrespw")
+COMMON_PASSWORDS = ("", "postgres", "password", "karpdash", "admin", "root", "test", "postgrespw")
 FEWEST_BYTES = 8
 """Minimum number of different bytes in 32 random ones: fewer occur by chance once in more than 10**30 keys."""
-EVERYWHERE = 8
+SHORTEST_PREFIX = 8
 """Minimum prefix length of an allowed network: a shorter prefix opens nearly every address."""
-THIS_MACHINE = ("localhost", "0.0.0.0", "[::]", "::")  # noqa: S104 # nosec B104 - compared, never bound
-TLS_DECIDED = ("verify-full", "verify-ca", "disable")
-"""The other modes of libpq verify no certificate, or fall back to clear text without a word."""
+LOCAL_HOSTS = ("localhost", "0.0.0.0", "[::]", "::")  # noqa: S104 # nosec B104 - compared, never bound
+EXPLICIT_SSL_MODES = ("verify-full", "verify-ca", "disable")
+"""The other modes of libpq verify no certificate, or fall back to clear text without a warning."""
 Problems = Iterator[tuple[str, str]]
 
 
 @register(deploy=False)
 def configuration(**_kwargs: Any) -> list[Error]:  # noqa: ANN401 - Django's own signature
-    """The errors that prevent this installation from serving safely."""
+    """Returns the errors that prevent this installation from serving safely."""
     env: Env = settings.ENV
-    problems = [*_secrets(env), *_doors(env), *_surroundings(env), *(("E017", row) for row in missing_rows())]
+    problems = [
+        *_secret_problems(env),
+        *_host_problems(env),
+        *_service_problems(env),
+        *(("E017", row) for row in missing_rows()),
+    ]
     if settings.DEBUG:
         problems.append(("E004", "DEBUG is on"))
     return [Error(words, id=f"karpdash.{number}") for number, words in problems]
 
 
 def refuse_unsafe() -> None:
-    """Raises InvalidSetting with every reason; for processes that Django's own checks do not stop."""
+    """Raises InvalidSetting with every error; for processes that Django's own checks do not stop."""
     if errors := configuration():
         raise InvalidSetting("; ".join(str(error.msg) for error in errors))
 
 
-def _secrets(env: Env) -> Problems:
+def _secret_problems(env: Env) -> Problems:
     if not env.secret_key:
         yield "E001", "KARPDASH_SECRET_KEY is not set and the data folder holds no key"
     elif _guessable(env.secret_key):
@@ -65,7 +70,7 @@ def _guessable(key: str) -> bool:
     return len(key) < SHORTEST_KEY or len(set(key)) < FEWEST_BYTES or any(word in lowered for word in PLACEHOLDERS)
 
 
-def _doors(env: Env) -> Problems:
+def _host_problems(env: Env) -> Problems:
     if "*" in env.allowed_hosts:
         yield "E003", "KARPDASH_ALLOWED_HOSTS must name hosts, not *"
     if not env.allowed_hosts:
@@ -73,12 +78,12 @@ def _doors(env: Env) -> Problems:
     for host in env.allowed_hosts:
         if "/" in host or " " in host or _has_port(host):
             yield "E011", f"KARPDASH_ALLOWED_HOSTS: {host!r} is no host name; scheme, port and path do not belong there"
-    abroad = [host for host in env.allowed_hosts if not _is_here(host)]
-    if abroad and not (env.https or env.plain_http):
+    remote = [host for host in env.allowed_hosts if not _is_local(host)]
+    if remote and not (env.https or env.plain_http):
         yield (
             "E012",
             (
-                f"plain HTTP for {abroad[0]}: set KARPDASH_HTTPS=1 behind TLS, or KARPDASH_PLAIN_HTTP=1 where "
+                f"plain HTTP for {remote[0]}: set KARPDASH_HTTPS=1 behind TLS, or KARPDASH_PLAIN_HTTP=1 where "
                 "passwords in clear do no harm"
             ),
         )
@@ -91,19 +96,19 @@ def _has_port(host: str) -> bool:
     return ":" in host and not host.startswith("[")
 
 
-def _is_here(host: str) -> bool:
+def _is_local(host: str) -> bool:
     bare = host.strip("[]")
     try:
-        return host in THIS_MACHINE or ipaddress.ip_address(bare).is_loopback
+        return host in LOCAL_HOSTS or ipaddress.ip_address(bare).is_loopback
     except ValueError:
         return host.endswith(".localhost")
 
 
-def _surroundings(env: Env) -> Problems:
+def _service_problems(env: Env) -> Problems:
     database = env.database
-    if database.get("HOST", "")[:1] not in ("", "/") and database.get("PASSWORD", "").lower() in ANYBODYS_PASSWORDS:
+    if database.get("HOST", "")[:1] not in ("", "/") and database.get("PASSWORD", "").lower() in COMMON_PASSWORDS:
         yield "E014", "KARPDASH_DATABASE_URL has no password, or one that everybody tries first"
-    if _is_far(database) and database.get("OPTIONS", {}).get("sslmode") not in TLS_DECIDED:
+    if _is_remote(database) and database.get("OPTIONS", {}).get("sslmode") not in EXPLICIT_SSL_MODES:
         yield (
             "E018",
             (
@@ -118,10 +123,10 @@ def _surroundings(env: Env) -> Problems:
             yield "E016", f"KARPDASH_ALLOWED_NETWORKS: {text!r} {reason}"
 
 
-def _is_far(database: dict[str, Any]) -> bool:
-    """Whether the database is a PostgreSQL server that is asked over a network."""
+def _is_remote(database: dict[str, Any]) -> bool:
+    """Whether the database is a PostgreSQL server that is reached over a network."""
     host = database.get("HOST", "")
-    return host[:1] not in ("", "/") and not _is_here(host)
+    return host[:1] not in ("", "/") and not _is_local(host)
 
 
 def _too_wide(text: str) -> str:
@@ -129,4 +134,6 @@ def _too_wide(text: str) -> str:
         network = ipaddress.ip_network(text)
     except ValueError:
         return "is no network such as 10.1.0.0/16"
-    return "opens nearly every address: name the networks of your clusters" if network.prefixlen < EVERYWHERE else ""
+    return (
+        "opens nearly every address: name the networks of your clusters" if network.prefixlen < SHORTEST_PREFIX else ""
+    )

@@ -1,4 +1,4 @@
-"""Values of single settings from their texts. Each raises InvalidInput, with a message that contains no secret."""
+"""Parses the texts of single settings. Each function raises InvalidInput, with a message that contains no secret."""
 
 import base64
 import ipaddress
@@ -13,11 +13,11 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput
 
 TLS_OPTIONS = ("sslmode", "sslrootcert", "sslcert", "sslkey")
-"""What a PostgreSQL address may ask for behind its question mark, in the words of libpq."""
+"""Options of libpq that are allowed in the query of a PostgreSQL URL."""
 
 
 def read_database(url: str) -> dict[str, Any]:
-    """Django's dictionary for one database."""
+    """Returns Django's dictionary for one database."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return _sqlite(parts.path[1:] if parts.path.startswith("//") else parts.path)
@@ -57,14 +57,14 @@ def _postgres(parts: SplitResult) -> dict[str, Any]:
 
 
 def read_broker(url: str) -> str:
-    """The broker's URL, as Celery takes it."""
+    """Returns the broker's URL, as Celery takes it."""
     if (scheme := urlsplit(url).scheme) not in ("redis", "rediss", "redis+socket", "memory"):
         raise InvalidInput(f"scheme {scheme!r} is none of redis, rediss, redis+socket")
     return url
 
 
 def read_keys(text: str) -> tuple[tuple[str, bytes], ...]:
-    """Pairs of id and key of 32 bytes, in the order given."""
+    """Returns pairs of id and key of 32 bytes, in the order of the text."""
     return tuple(_key(piece.strip()) for piece in text.split(",") if piece.strip())
 
 
@@ -80,7 +80,7 @@ def _key(text: str) -> tuple[str, bytes]:
 
 
 def read_signing_key(text: str) -> bytes:
-    """32 bytes; none for an empty text."""
+    """Returns 32 bytes; an empty value for an empty text."""
     try:
         key = base64.b64decode(text, validate=True)
     except ValueError:
@@ -91,12 +91,12 @@ def read_signing_key(text: str) -> bytes:
 
 
 def read_email(url: str) -> MailServer | None:
-    """The mail server; None for an empty text: no mail is sent."""
+    """Returns the mail server; None for an empty text: no mail is sent."""
     return read_mail_server(url) if url else None
 
 
 def read_endpoint(url: str) -> str:
-    """The endpoint of signed AWS requests; plain http only on this machine. Empty: AWS's own endpoints."""
+    """Returns the endpoint of signed AWS requests; plain http only on this machine. Empty: AWS's own endpoints."""
     if url:
         parts, host = _split(url)
         if parts.username is not None or not host or parts.scheme not in ("http", "https"):
@@ -107,7 +107,7 @@ def read_endpoint(url: str) -> str:
 
 
 def read_audit_url(url: str) -> str:
-    """The URL that checkpoints are sent to; whether plain http is allowed depends on another setting."""
+    """Returns the URL that checkpoints are sent to; whether plain http is allowed depends on another setting."""
     if url:
         parts, host = _split(url)
         if not url.isascii() or not url.isprintable() or " " in url or len(url) > 500:
@@ -127,47 +127,47 @@ def _split(url: str) -> tuple[SplitResult, str]:
 
 
 def read_audit_file(path: str) -> str:
-    """The path; empty if checkpoints are not written to a file."""
+    """Returns the path; empty if checkpoints are not written to a file."""
     if path and not Path(path).is_absolute():
         raise InvalidInput("must be an absolute path: every process writes to the same file")
     return path
 
 
 def read_alive_file(path: str) -> str:
-    """The path; empty if no health check looks at a file."""
+    """Returns the path; empty if no health check looks at a file."""
     if path and not Path(path).is_absolute():
         raise InvalidInput("must be an absolute path")
     return path
 
 
 def read_token(text: str) -> Secret:
-    """A token that a header may carry."""
+    """Returns a token that a header may contain."""
     if not text.isascii() or not (text or "x").isprintable() or " " in text:
         raise InvalidInput("holds characters that no header may carry")
     return Secret(text)
 
 
 def read_charts(text: str) -> str:
-    """The registry; empty if charts come from the data folder only."""
+    """Returns the registry; empty if charts come from the data folder only."""
     if text not in ("", "official"):
         read_registry(text)
     return text
 
 
 def read_oidc_issuer(url: str) -> str:
-    """The provider's URL; empty if sign-in uses passwords only."""
+    """Returns the provider's URL; empty if sign-in uses passwords only."""
     return read_issuer(url) if url else ""
 
 
 def read_scopes(text: str) -> str:
-    """Scopes of OpenID Connect, separated by spaces."""
+    """Returns scopes of OpenID Connect from a text separated by spaces."""
     if "openid" not in text.split():
         raise InvalidInput("must name openid")
     return text
 
 
 def read_line(text: str) -> str:
-    """A text that is neither empty nor longer than a line."""
+    """Returns a text that is not empty and has one line."""
     if not text or not text.isprintable():
         raise InvalidInput("must be a text in one line")
     return text

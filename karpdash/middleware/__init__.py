@@ -1,1 +1,1 @@
-"""What happens to every request and response: client address, request id, headers. No page is rendered here."""
+"""Middleware for every request and response: client address, request id, headers. No page is rendered here."""

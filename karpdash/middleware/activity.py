@@ -1,4 +1,4 @@
-"""Notes in a session when its person last did something, so that an abandoned one ends."""
+"""Records in a session when its person was last active, so that an abandoned session ends."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from karpdash.sessions import is_by_person, note_activity
 
 
 class SessionActivity:
-    """Looks only at sessions that were read for the request anyway."""
+    """Updates only sessions that were read for the request anyway."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

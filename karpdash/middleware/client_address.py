@@ -1,4 +1,4 @@
-"""Behind a proxy every connection comes from the proxy, so the client's address is taken from its header."""
+"""Reads the client's address from the proxy's header, because behind a proxy every connection comes from the proxy."""
 
 import ipaddress
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 class ClientAddress:
     """Stores the last address of X-Forwarded-For where sign-in throttling and the audit log read it.
 
-    The last address is set by the proxy itself; earlier ones are claims of the client. Without a configured proxy
-    the header is ignored. `client_address` of the request is the same, but empty where a proxy is configured and told
-    no address: then the address of the socket may be that of the proxy, and proves nothing of the client.
+    The proxy itself sets the last address; earlier addresses are claims of the client. Without a configured proxy the
+    header is ignored. `client_address` of the request is the same, but empty if a proxy is configured and sent no
+    address: then the socket's address may be that of the proxy, and proves nothing about the client.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -27,7 +27,7 @@ class ClientAddress:
 
 
 def _last_address(header: str) -> str:
-    """The last address; empty if it is not a valid address."""
+    """Returns the last address; empty if it is not a valid address."""
     try:
         return str(ipaddress.ip_address(header.rpartition(",")[2].strip()))
     except ValueError:

@@ -1,4 +1,6 @@
-"""Requests that are refused: TRACE, programs that ask in clear where TLS is set, and methods that no view has."""
+"""Refuses TRACE, programs that send requests without TLS where TLS is required, and methods that a view does
+not have.
+"""
 
 from collections.abc import Callable
 
@@ -7,21 +9,21 @@ from django.http import HttpRequest, HttpResponse, HttpResponseForbidden, HttpRe
 from django.shortcuts import render
 
 API = "/api/"
-PROGRAMS = (API, "/scim/", "/metrics")
-"""Addresses that programs ask. A redirect to https would hide from them that their token was sent in clear; people
-are led on by SecurityMiddleware.
+PROGRAM_PATHS = (API, "/scim/", "/metrics")
+"""Paths that programs use. A redirect to https would hide that their token was sent without TLS; SecurityMiddleware
+redirects people.
 """
 TEXT = "text/plain; charset=utf-8"
 
 
 class Refusals:
-    """405 for TRACE, which the API answers by itself; 403 for programs in clear."""
+    """Answers 405 to TRACE, except on the API, which does so itself; 403 to programs without TLS."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if settings.SECURE_SSL_REDIRECT and not request.is_secure() and request.path.startswith(PROGRAMS):
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure() and request.path.startswith(PROGRAM_PATHS):
             return HttpResponseForbidden("Ask over https, and replace the token.\n", content_type=TEXT)
         if request.method == "TRACE" and not request.path.startswith(API):
             return HttpResponseNotAllowed(["GET", "HEAD", "POST"])
@@ -29,14 +31,16 @@ class Refusals:
 
 
 class WrongMethod:
-    """Gives an empty 405 the page of errors unless a program asked: a bare 405 shows nothing. Its headers stay."""
+    """Adds the error page to an empty 405 unless a program sent the request: browsers show nothing for an empty answer.
+    The headers stay.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         answer = self.get_response(request)
-        by_program = request.path.startswith(PROGRAMS) or not request.accepts("text/html")
+        by_program = request.path.startswith(PROGRAM_PATHS) or not request.accepts("text/html")
         if not isinstance(answer, HttpResponseNotAllowed) or answer.content or by_program:
             return answer
         page = render(request, "405.html", {"methods": answer.headers["Allow"]}, status=answer.status_code)

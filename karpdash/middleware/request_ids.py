@@ -1,4 +1,4 @@
-"""Every request has an id: the caller's own or a new one. It is sent in the response and added to each log line."""
+"""Gives every request an id, the caller's own or a new one, and sends it in the response and in each log line."""
 
 import logging
 import re
@@ -12,16 +12,16 @@ from structlog.contextvars import bound_contextvars
 
 log = logging.getLogger(__name__)
 HEADER = "X-Request-ID"
-QUIET = ("/static/", "/healthz", "/readyz", "/metrics", "/agent/v1/")
-UNCHANGED = 304
-"""What pages are told that ask by themselves, every few seconds."""
+QUIET_PATHS = ("/static/", "/healthz", "/readyz", "/metrics", "/agent/v1/")
+NOT_MODIFIED = 304
+"""The status of most answers to pages that poll every few seconds."""
 REFUSED = (401, 403, 429)
-"""Statuses of requests whose sender is logged: somebody tried what they may not."""
+"""Statuses of refused requests, whose sender is logged."""
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
 
 class RequestIds:
-    """Binds the id for the duration of the request and logs one line about it, without query and body."""
+    """Binds the id for the duration of the request and logs one line about the request, without query and body."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -39,7 +39,7 @@ class RequestIds:
 
 
 def _log_request(request: HttpRequest, response: HttpResponse, *, seconds: float) -> None:
-    quiet = response.status_code == UNCHANGED or request.path.startswith(QUIET)
+    quiet = response.status_code == NOT_MODIFIED or request.path.startswith(QUIET_PATHS)
     level = logging.DEBUG if quiet else logging.INFO
     fields: dict[str, Any] = {"method": request.method, "path": request.path[:500], "status": response.status_code}
     if response.status_code in REFUSED:
@@ -49,6 +49,6 @@ def _log_request(request: HttpRequest, response: HttpResponse, *, seconds: float
 
 
 def _account(request: HttpRequest) -> int | None:
-    """The number of the account whose session or token the request carries; None for strangers."""
+    """Returns the number of the account whose session or token the request carries; None without an account."""
     user = getattr(request, "user", None)
     return user.pk if user is not None else None

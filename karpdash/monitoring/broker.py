@@ -1,4 +1,4 @@
-"""Whether the broker answers."""
+"""Checks whether the broker answers."""
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -8,7 +8,7 @@ from karpdash.configuration.env import current
 
 
 def broker_answers() -> bool:
-    """Asked once, for a second at most; one in memory always does."""
+    """Whether the broker answers one request within a second; a broker in memory always does."""
     url = current().broker_url
     if url.startswith("memory"):
         return True

@@ -1,4 +1,4 @@
-"""Liveness and readiness of karpdash itself."""
+"""Health endpoints: liveness and readiness of karpdash itself."""
 
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -21,10 +21,10 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 if nothing is missing, otherwise 503 with what is: database, schema, broker, disk, worker:<lane>, beat.
+    """200 if nothing is missing, otherwise 503 with the names: database, schema, broker, disk, worker:<lane>,
+    beat.
 
-    With `?for=web` only what pages need counts, so that a load balancer keeps serving pages if only workers are
-    down.
+    With `?for=web` only what pages need counts, so that a load balancer still sends requests if only workers are down.
     """
     reasons = missing()
     needed = {name for name in reasons if name in NEEDED_FOR_PAGES} if request.GET.get("for") == "web" else set(reasons)
@@ -33,7 +33,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 
 def missing() -> dict[str, str]:
-    """What is missing, each with the reason as text."""
+    """Returns the missing components, each with the reason as text."""
     reasons = _database()
     if "database" not in reasons and "schema" not in reasons:
         reasons |= _lanes() | _disk()

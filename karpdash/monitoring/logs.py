@@ -1,4 +1,4 @@
-"""JSON log lines on standard error, with the ids they belong to, without bodies and secrets (K17, T23)."""
+"""JSON log lines on standard error, with request, scan and rollout ids, without bodies and secrets (K17, T23)."""
 
 import logging
 import re
@@ -42,7 +42,9 @@ class NoBodies(logging.Filter):
 
 
 def json_formatter() -> logging.Formatter:
-    """One JSON object for each line: event, level, logger, timestamp, and the ids of request, scan and rollout."""
+    """Returns a formatter of one JSON object a line: event, level, logger, timestamp, and the ids of request, scan and
+    rollout.
+    """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -62,9 +64,7 @@ def json_formatter() -> logging.Formatter:
 
 
 def exception_as_text(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Replaces the traceback text of an exception by types and stack frames; its message is kept only if it is
-    harmless.
-    """
+    """Replaces an exception by types and stack frames; the exception's message is kept only if it is harmless."""
     exc_info = event.pop("exc_info", None)
     if exc_info is True:
         exc_info = sys.exc_info()
@@ -75,13 +75,13 @@ def exception_as_text(_logger: WrappedLogger, _method: str, event: EventDict) ->
 
 
 def _lines(error: BaseException) -> Iterator[str]:
-    """For the exception and each of its causes: the type (with the message if harmless), then the stack frames,
-    innermost last.
+    """Returns, for the exception and each of its causes, the type (with the message if harmless), then the stack
+    frames, innermost last.
     """
-    seen: set[int] = set()
+    visited: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen:
-        seen.add(id(current))
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
         kind = type(current)
         text = f": {current}" if _is_harmless(current) else ""
         yield f"{'because of ' if current is not error else ''}{kind.__module__}.{kind.__qualname__}{text}"
@@ -95,12 +95,12 @@ def _is_harmless(error: BaseException) -> bool:
 
 
 def scrubber(env: Env) -> Processor:
-    """A processor that hides secrets: those of this installation, and everything that looks like one."""
-    own = sorted({secret for secret in _secrets(env) if len(secret) >= 8}, key=len, reverse=True)
-    known = re.compile("|".join(map(re.escape, own))) if own else None
+    """Returns a processor that hides secrets: those of this installation, and everything that looks like one."""
+    secret_texts = sorted({secret for secret in _secrets(env) if len(secret) >= 8}, key=len, reverse=True)
+    secret_pattern = re.compile("|".join(map(re.escape, secret_texts))) if secret_texts else None
 
     def scrub(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-        return {name: _scrubbed(value, lambda text: _hidden(text, known)) for name, value in event.items()}
+        return {name: _scrubbed(value, lambda text: _hidden(text, secret_pattern)) for name, value in event.items()}
 
     return scrub
 
@@ -116,8 +116,8 @@ def _secrets(env: Env) -> Iterator[str]:
         yield env.aws.keys.token.reveal()
 
 
-def _hidden(text: str, known: re.Pattern[str] | None) -> str:
-    return replace(known.sub(HIDDEN, text) if known else text, HIDDEN)
+def _hidden(text: str, secret_pattern: re.Pattern[str] | None) -> str:
+    return replace(secret_pattern.sub(HIDDEN, text) if secret_pattern else text, HIDDEN)
 
 
 def _scrubbed(value: Any, hide: Callable[[str], str]) -> Any:  # noqa: ANN401 - any JSON goes in and comes out

@@ -56,7 +56,7 @@ def _use(request: HttpRequest) -> TokenUse | HttpResponse:
 
 
 def registry(fleet: FleetNumbers) -> CollectorRegistry:
-    """A registry with only these numbers, without process metrics."""
+    """Returns a registry with these metrics alone, without process metrics."""
     collector_registry = CollectorRegistry(auto_describe=False)
     collector_registry.register(_FleetCollector(fleet))
     return collector_registry
@@ -71,7 +71,7 @@ class _FleetCollector(Collector):
 
 
 def families(fleet: FleetNumbers) -> Iterator[Metric]:
-    """Each metric with its labels; the names are those in the docs."""
+    """Returns each metric with its labels; the names are those in the docs."""
     verdict = _gauge("hop_verdict", "Whether that is the verdict on the hop.", "cluster", "hop", "verdict")
     for cluster, hop, word in fleet.verdicts:
         for value in VERDICTS:

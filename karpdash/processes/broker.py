@@ -8,8 +8,8 @@ from migrations_app.errors import InvalidSetting
 
 
 def broker_program() -> str:
-    """The path of a server installed on this machine, otherwise of the one in the wheel. Raises InvalidSetting without
-    either.
+    """Returns the path of a server installed on this machine, otherwise of the one in the wheel. Raises InvalidSetting
+    without either.
     """
     program = shutil.which("valkey-server") or shutil.which("redis-server")
     return program or _from_wheel()
@@ -28,7 +28,9 @@ def _from_wheel() -> str:
 
 
 def broker_command(program: str, folder: Path) -> list[str]:
-    """The command line: no port; a socket with mode 0700; an append-only file, so that the queue survives a restart."""
+    """Returns the command line: no port; a socket with mode 0700; an append-only file, so that the queue survives a
+    restart.
+    """
     settings = {
         "port": "0",
         "unixsocket": str(folder / "broker.sock"),

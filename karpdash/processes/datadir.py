@@ -1,4 +1,4 @@
-"""The data folder of `karpdash up`: created once, keys generated with mode 0600 and reused at the next start."""
+"""The data folder of `karpdash up`: created once, with keys of mode 0600 that are reused at the next start."""
 
 import base64
 import fcntl
@@ -15,14 +15,14 @@ SHORTEST_SOCKET_LIMIT = 100
 
 
 def prepare(path: Path) -> Path:
-    """The absolute folder, ready to use. Raises InvalidSetting if it cannot be written."""
+    """Returns the absolute folder, ready to use. Raises InvalidSetting if it cannot be written."""
     folder = path.absolute()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / "broker").mkdir(mode=0o700, exist_ok=True)
-        _keep(folder / "secret.key", secrets.token_urlsafe(48))
-        _keep(folder / "encryption.keys", f"k1:{base64.b64encode(os.urandom(32)).decode()}")
-        _keep(folder / "audit.key", base64.b64encode(os.urandom(32)).decode())
+        _create_once(folder / "secret.key", secrets.token_urlsafe(48))
+        _create_once(folder / "encryption.keys", f"k1:{base64.b64encode(os.urandom(32)).decode()}")
+        _create_once(folder / "audit.key", base64.b64encode(os.urandom(32)).decode())
         probe = folder / f".write-{os.getpid()}"
         probe.touch(mode=0o600)
         probe.unlink()
@@ -35,9 +35,9 @@ def prepare(path: Path) -> Path:
     return folder
 
 
-def hold(folder: Path) -> TextIO:
-    """The open lock file: while it is open, no other process may use the folder. Raises InvalidSetting if another one
-    does.
+def lock(folder: Path) -> TextIO:
+    """Returns the open lock file: while it is open, no other process may use the folder. Raises InvalidSetting if
+    another process uses it.
 
     Two instances would start two brokers on one socket, and two workers on one SQLite file (R34).
     """
@@ -48,19 +48,19 @@ def hold(folder: Path) -> TextIO:
         lock.close()
         raise InvalidSetting(f"another karpdash up is using {folder}", where="KARPDASH_DATA_DIR") from None
     if hasattr(os, "register_at_fork"):
-        # The lock belongs to this process: a child that outlived it for a moment would hold the folder.
+        # Only this process keeps the lock: a child that lives a moment longer would still lock the folder.
         os.register_at_fork(after_in_child=lock.close)
     return lock
 
 
-def _keep(path: Path, fresh: str) -> None:
+def _create_once(path: Path, content: str) -> None:
     """Writes the file unless it exists; atomically, so that a kill leaves no partial key."""
     if path.exists():
         return
     draft = path.with_name(f".{path.name}-{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        file.write(fresh)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     draft.rename(path)
@@ -80,7 +80,7 @@ def check_port(host: str, port: int) -> None:
 
 
 def fresh_log(folder: Path, name: str) -> Path:
-    """An empty log file; the log of the previous start is kept next to it."""
+    """Returns an empty log file; the log of the previous start is kept next to it."""
     folder.mkdir(mode=0o700, exist_ok=True)
     log = folder / f"{name}.log"
     if log.exists():

@@ -1,7 +1,7 @@
-"""Child processes that are forked from one that has loaded the program already, so that they share its memory.
+"""Forks child processes from a process that has loaded the program already, so that they share its memory.
 
-A process started by itself loads the same 100 MiB again. Only on Linux: elsewhere system libraries do not survive a
-fork without exec.
+A process started by a new interpreter loads the same 100 MiB again. Only on Linux: elsewhere system libraries do not
+survive a fork without exec.
 """
 
 import ctypes
@@ -40,46 +40,48 @@ LOADED = (
     "karpdash.wsgi",
     "migrations_app.tasks",
 )
-"""What web, workers and beat use sooner or later."""
-# Looked up by name: neither macOS nor Windows has it.
+"""Modules that web, workers and beat use sooner or later."""
+# `prctl` is looked up by name: neither macOS nor Windows has it.
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None) if os.name == "posix" else None
 
 
 class Forked:
-    """As much of subprocess.Popen as the supervisor uses."""
+    """A forked process with the methods of subprocess.Popen that the supervisor uses."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
 
     def send_signal(self, number: int) -> None:
-        """Nothing happens to a process that was waited for."""
+        """Sends the signal, unless the process has ended and its exit code was read."""
         if self.returncode is None:
             os.kill(self.pid, number)
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
+        """Returns the exit code, negative for a signal; None while the process runs."""
         if self.returncode is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             self.returncode = os.waitstatus_to_exitcode(status) if pid else None
         return self.returncode
 
     def wait(self) -> int:
-        """The exit code, once it has ended."""
+        """Waits for the end and returns the exit code."""
         if self.returncode is None:
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self.returncode
 
 
 def load(*modules: str) -> None:
-    """Imports these modules; what is written to is copied, so the garbage collector leaves alone what is there then."""
+    """Imports these modules and freezes all objects: a forked child gets a copy of each page of memory that it writes
+    to, and the garbage collector would write to all.
+    """
     for name in modules:
         importlib.import_module(name)
     collect_as_usual()
 
 
 def load_program() -> None:
-    """Imports what the children need and does once what each would do at its start."""
+    """Imports what the children need, and does once the work that each child would do at its start."""
     load(*LOADED)
     from django.urls import get_resolver, reverse
 
@@ -100,27 +102,29 @@ def load_program() -> None:
 def fork(
     run: Callable[[], int], *, name: str, log: Path | None = None, stop_by: signal.Signals = signal.SIGTERM
 ) -> Forked:
-    """Calls `run` in a fork of this process; what it returns is the exit code. Without a log it writes where we do."""
+    """Calls `run` in a fork of this process; its result is the exit code. Without a log, output goes where that of this
+    process goes.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
-    # Until the child has put its own handlers in place it would take a signal as the supervisor does: as a note.
+    # Until the child has installed its own handlers, the supervisor's handler would only record a signal.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     pid = os.fork()
     if not pid:
-        _become(run, name=name, log=log, stop_by=stop_by)
+        _run_child(run, name=name, log=log, stop_by=stop_by)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return Forked(pid)
 
 
-def run_module(words: Sequence[str]) -> int:
-    """As `python -m WORDS`; 0 unless the module ends with another code itself."""
-    sys.argv = list(words)
-    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+def run_module(arguments: Sequence[str]) -> int:
+    """Runs `python -m WORDS` in this process. Returns 0 unless the module exits with another code."""
+    sys.argv = list(arguments)
+    runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     return 0
 
 
-def _become(run: Callable[[], int], *, name: str, log: Path | None, stop_by: signal.Signals) -> NoReturn:
-    """Never returns to the supervisor's code: whatever happens, the process ends here."""
+def _run_child(run: Callable[[], int], *, name: str, log: Path | None, stop_by: signal.Signals) -> NoReturn:
+    """Runs the child. Never returns to the supervisor's code: the process ends here in any case."""
     code = 1
     try:
         os.setsid()
@@ -153,18 +157,18 @@ def _redirect(log: Path) -> None:
     os.dup2(output, 2)
     os.close(nothing)
     os.close(output)
-    # Whatever stood in their places.
+    # Replaces any object that was assigned to sys.stdout and sys.stderr.
     sys.stdout = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - a descriptor, for the life of the process
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115 - as above
 
 
 def die_with_parent(by: signal.Signals) -> None:
-    """Asks the kernel to send that signal when the parent dies, where it can be asked."""
+    """Asks the kernel to send that signal when the parent dies, on systems that support it."""
     if _PRCTL is not None:
         _PRCTL(PR_SET_PDEATHSIG, by)
 
 
 def _show_as(name: str) -> None:
-    """What `ps -o comm` and `top` call the process: at most 15 bytes."""
+    """Sets the name that `ps -o comm` and `top` show: at most 15 bytes."""
     if _PRCTL is not None:
         _PRCTL(PR_SET_NAME, f"karpdash:{name}"[:15].encode(), 0, 0, 0)

@@ -14,9 +14,9 @@ from karpdash.configuration.env import Env, current
 from migrations_app.errors import InvalidSetting
 
 WORKERS = ("probe", "scan", "action")
-"""Each serves the lane of its name; the action worker also serves upkeep, whose tasks are short."""
+"""Each worker serves the lane of its name; the action worker also serves upkeep, whose tasks are short."""
 UPKEEP = "upkeep"
-"""The worker of upkeep alone, for an installation that only looks: it has none of actions."""
+"""The worker of upkeep alone, for an installation that only scans and has no action worker."""
 QUEUES = ("probe", "scan", "action", "upkeep")
 ROUTES = {
     "probe_cluster": {"queue": "probe"},
@@ -26,7 +26,7 @@ ROUTES = {
     "prepare_rollout": {"queue": "action"},
     "advance_campaign": {"queue": "action"},
     "advance_journey": {"queue": "action"},
-    # Reading a stored scan is work for the processes of scans: they are the ones there are many of.
+    # Reading a stored scan runs on the scan workers, because there are the most of them.
     "preview_campaign_member": {"queue": "scan"},
     "advance_rollout": {"queue": "action"},
     # Notifications wait for receivers as probes wait for clusters: they have their own timeout, and must not delay
@@ -39,10 +39,10 @@ SOFT_STOP = 10
 
 
 def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:
-    """The command line of a worker for that lane, or for all of them with `all`."""
-    words = ["-m", "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning"]
-    words += ["--without-heartbeat", "--without-gossip"]
-    return [sys.executable, *words, *_of_lane(lane, env), *(("-n", f"{name}@%h") if name else ())]
+    """Returns the command line of a worker for that lane, or for all lanes with `all`."""
+    arguments = ["-m", "celery", "-A", "karpdash.celery", "worker", "--loglevel", "warning"]
+    arguments += ["--without-heartbeat", "--without-gossip"]
+    return [sys.executable, *arguments, *_of_lane(lane, env), *(("-n", f"{name}@%h") if name else ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,9 @@ def _of_lane(lane: str, env: Env) -> Sequence[str]:
 
 
 def serve(lane: str, *, name: str, ticking: bool = False) -> int:
-    """Runs the worker of that lane in this process until it is told to stop; its exit code. The same as its command
-    line, without the libraries that only the command line needs. `ticking`: beat is a thread of it.
+    """Runs the worker of that lane in this process until it is stopped; returns its exit code. Does the same as the
+    worker's command line, without libraries that only the command line needs. `ticking`: beat runs as a thread of the
+    worker.
     """
     from karpdash.celery import app, tick
 
@@ -96,7 +97,7 @@ def serve(lane: str, *, name: str, ticking: bool = False) -> int:
 
 
 def beat_command() -> list[str]:
-    """The command line of beat."""
+    """Returns the command line of beat."""
     return [sys.executable, "-m", "celery", "-A", "karpdash.celery", "beat", "--loglevel", "warning", "--pidfile", ""]
 
 
@@ -111,9 +112,10 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def run(argv: Sequence[str]) -> int:
-    """`karpdash worker LANE` and `karpdash worker beat`: replaces this process, so that signals reach the worker.
+    """`karpdash worker LANE` and `karpdash worker beat`: replaces this process, so that signals reach the
+    worker.
 
-    2 with one line if it must not start.
+    Returns 2 after one line if the worker must not start.
     """
     lane = make_parser().parse_args(argv).lane
     try:
@@ -127,7 +129,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _refuse_unsafe() -> None:
-    """Raises InvalidSetting if Django's checks fail, since Celery ignores them; a worker has the same keys and
+    """Raises InvalidSetting if Django's checks fail, because Celery ignores them; a worker has the same keys and
     clusters as the web process.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")

@@ -1,6 +1,6 @@
 """Runs child processes: each in its own session, restarted with growing pauses, stopped in reverse order.
 
-A child is killed with its parent even after kill -9, because the kernel is asked to do so (PR_SET_PDEATHSIG).
+A child is killed with its parent even after kill -9, because the kernel is told to do so (PR_SET_PDEATHSIG).
 """
 
 import http.client
@@ -39,7 +39,7 @@ class Child:
     stop_by: signal.Signals = signal.SIGTERM
     """The signal to stop it: sent by the supervisor, and by the kernel if the supervisor dies."""
     run: Callable[[], int] | None = None
-    """What a fork of this process runs instead of the command in a new interpreter; its exit code."""
+    """The function that a fork of this process runs instead of the command; returns the exit code."""
     process: subprocess.Popen[bytes] | Forked | None = None
     started: float = 0.0
     restarts: int = 0
@@ -83,16 +83,19 @@ class Child:
             self.process.send_signal(self.stop_by)
 
     def stop(self) -> None:
-        """Asks it to stop; kills it and its children if it has not ended by the end of the grace period."""
+        """Sends the stop signal; kills the process and its children if it has not ended by the end of the grace
+        period.
+        """
         self.ask_to_stop()
-        left = self._asked_at + GRACE - time.monotonic()
-        if self.running and self.process is not None and not _ends(self.process, seconds=left):
+        seconds_left = self._asked_at + GRACE - time.monotonic()
+        if self.running and self.process is not None and not _ends(self.process, seconds=seconds_left):
             print(f"karpdash up: {self.name} did not stop in time and is killed", file=sys.stderr, flush=True)
         self.clear()
 
 
 def _has_ended(process: subprocess.Popen[bytes] | Forked) -> bool:
-    """Whether it has ended. It is not reaped here: until then the kernel does not reuse its session id.
+    """Whether the process has ended. It is not reaped here: until then the kernel does not reuse its session
+    id.
 
     Some systems cannot tell without reaping.
     """
@@ -114,13 +117,13 @@ def _ends(process: subprocess.Popen[bytes] | Forked, *, seconds: float) -> bool:
 
 @dataclass(slots=True)
 class Supervisor:
-    """`children` in start order."""
+    """Starts, restarts and stops `children`, which are in start order."""
 
     children: list[Child]
     stopping: bool = False
     _started: list[Child] = field(default_factory=list)
     _first: list[Child] = field(default_factory=list)
-    """What the others need until they have ended, such as the broker."""
+    """Children that the others need until they have ended, such as the broker."""
 
     def catch_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -130,7 +133,7 @@ class Supervisor:
         self.stopping = True
 
     def start_first(self, children: Sequence[Child]) -> None:
-        """Starts what the others need."""
+        """Starts the children that the others need."""
         self._first += children
         self._start_each(children)
 
@@ -148,23 +151,23 @@ class Supervisor:
             self._started.append(child)
 
     def wait_until_serving(self, url: str, *, seconds: float = 60.0) -> bool:
-        """True once the URL answers 200; False if stopped, or after the timeout."""
+        """Returns True once the URL answers 200; False if stopped, or after the timeout."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and not self.stopping:
             if _answers(url):
                 return True
-            self._restart_fallen()
+            self._restart_ended()
             time.sleep(0.1)
         return False
 
     def watch(self) -> int:
-        """Restarts ended children until asked to stop; then returns 0."""
+        """Restarts ended children until told to stop; then returns 0."""
         while not self.stopping:
-            self._restart_fallen()
+            self._restart_ended()
             time.sleep(0.2)
         return 0
 
-    def _restart_fallen(self) -> None:
+    def _restart_ended(self) -> None:
         now = time.monotonic()
         for child in self._started:
             if child.running or self.stopping:
@@ -178,12 +181,12 @@ class Supervisor:
     def _pause(self, child: Child, now: float) -> float:
         child.restarts = 1 if now - child.started > STEADY else child.restarts + 1
         pause: float = min(LONGEST_PAUSE, 0.5 * 2**child.restarts)
-        again = f"starts again in {pause:.0f} s; see {child.log}"
-        print(f"karpdash up: {child.name} ended with {child.clear()}, {again}", file=sys.stderr, flush=True)
+        notice = f"starts again in {pause:.0f} s; see {child.log}"
+        print(f"karpdash up: {child.name} ended with {child.clear()}, {notice}", file=sys.stderr, flush=True)
         return pause
 
     def stop(self) -> None:
-        """Stops the children: those that were started first after all others, which end side by side.
+        """Stops the children: all in parallel, then those that were started first.
 
         A child that exceeds the grace period is killed with its children.
         """

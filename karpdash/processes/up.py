@@ -1,4 +1,4 @@
-"""`karpdash up`: everything on one machine. Prepares the data folder, then runs broker, web, workers and beat."""
+"""`karpdash up`: runs everything on one machine. Prepares the data folder, then runs broker, web, workers and beat."""
 
 import argparse
 import os
@@ -23,7 +23,7 @@ DATABASE = "KARPDASH_DATABASE_URL"
 
 
 def run(argv: Sequence[str]) -> int:
-    """Serves until Ctrl-C or SIGTERM. 0 after a clean stop, 2 with one line if it cannot start."""
+    """Serves until Ctrl-C or SIGTERM. Returns 0 after a clean stop, 2 after one line if it cannot start."""
     options = make_parser().parse_args(argv)
     try:
         with _prepare(options):
@@ -52,7 +52,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _prepare(options: argparse.Namespace) -> TextIO:
-    """The lock of the data folder, after all checks that need no child process."""
+    """Returns the lock of the data folder, after all checks that need no child process."""
     datadir.check_port(options.host, options.port)
     data_dir = datadir.prepare(options.data_dir)
     os.environ["KARPDASH_DATA_DIR"] = str(data_dir)
@@ -60,7 +60,7 @@ def _prepare(options: argparse.Namespace) -> TextIO:
     os.environ.setdefault("KARPDASH_ALLOWED_HOSTS", f"localhost,127.0.0.1,[::1],{options.host}")
     # Each process of a pool costs memory even when idle; rollouts of a small installation can take turns.
     os.environ.setdefault("KARPDASH_ACTION_SLOTS", "1")
-    return datadir.hold(data_dir)
+    return datadir.lock(data_dir)
 
 
 def _children(options: argparse.Namespace) -> list[Child]:
@@ -87,7 +87,9 @@ def _children(options: argparse.Namespace) -> list[Child]:
 
 
 def _forked(options: argparse.Namespace) -> dict[str, Callable[[], int]]:
-    """The same children as forks of this process. The worker that waits most for others has beat as a thread."""
+    """Returns the same children as forks of this process. Beat is a thread of the worker that waits most of its time
+    for clusters.
+    """
     workers = {
         f"worker-{lane}": partial(serve, lane, name=f"{lane}-{os.getpid()}", ticking=lane == "probe")
         for lane in WORKERS
@@ -131,7 +133,7 @@ def _reachable(host: str) -> str:
 
 
 def _set_up() -> None:
-    """Settings and models; on Linux all else that the children will use, too. Raises InvalidSetting."""
+    """Loads settings and models; on Linux everything else that the children will use, too. Raises InvalidSetting."""
     import django
 
     django.setup()
@@ -141,8 +143,8 @@ def _set_up() -> None:
 
 
 def _run_apart(run: Callable[[], None]) -> int:
-    """Runs it in a forked process where forking is possible: otherwise every child would inherit its memory and its
-    connections to database and broker. 2 if it failed, after one line.
+    """Calls `run` in a forked process where forking is possible: otherwise every child would inherit its memory and its
+    connections to database and broker. Returns 2 after one line if it failed.
     """
     if not CAN_FORK:
         return _run_reporting(run)
@@ -159,7 +161,7 @@ def _run_reporting(run: Callable[[], None]) -> int:
 
 
 def _first_steps(*, demo: bool) -> None:
-    """Schema, first admin and sample fleet, before anything serves."""
+    """Creates schema, first admin and sample fleet, before any process serves."""
     _bring_schema_up()
     from django.db import connection
 
@@ -178,7 +180,9 @@ def _first_steps(*, demo: bool) -> None:
 
 
 def _live_clusters() -> int:
-    """How many clusters are registered that are talked to; without any, no child needs the client for them."""
+    """Returns the number of registered clusters that are read over the network, at most 255 as it is an exit code; for
+    0 the children need no Kubernetes client.
+    """
     from migrations_app.queries.fleet.all_clusters import live_clusters
 
     return min(live_clusters(), 255)
@@ -197,12 +201,12 @@ def _bring_schema_up() -> None:
     from django.core.management import call_command
     from django.db import DatabaseError, connection
 
-    from karpdash.monitoring.schema import no_way_up, schema_fit
+    from karpdash.monitoring.schema import schema_fit, upgrade_obstacle
 
     try:
         if connection.introspection.table_names() and schema_fit() == "ahead":
             raise InvalidSetting("a newer release took away what this one needs; it cannot go back", where=DATABASE)
-        if words := no_way_up():
+        if words := upgrade_obstacle():
             raise InvalidSetting(words, where=DATABASE)
         call_command("migrate", interactive=False, verbosity=0)
     except (DatabaseError, ImproperlyConfigured) as error:
@@ -211,7 +215,7 @@ def _bring_schema_up() -> None:
 
 
 def _history() -> None:
-    """The past of new sample clusters; pages are served meanwhile."""
+    """Generates the history of new sample clusters while pages are served already."""
     from django.db import connection
     from django.utils import timezone
 

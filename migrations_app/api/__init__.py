@@ -1,4 +1,5 @@
-"""REST for other tools under /api/v1/: one module a resource, each with its own small serializers.
+"""The REST API for other tools under /api/v1/: one module for each resource, each with its own small
+serializers.
 
-Deciding, reading rows and changing them belongs to the packages below; here requests are checked and answers shaped.
+These modules check requests and shape answers. Deciding, reading rows and changing them belongs to the packages below.
 """

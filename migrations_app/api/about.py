@@ -1,4 +1,4 @@
-"""The API about the installation and the caller: its collections, the release, who asks and what they may do."""
+"""Resource about: the collections of the API, the release, the caller and the caller's permissions."""
 
 from typing import Any
 

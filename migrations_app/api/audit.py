@@ -1,4 +1,4 @@
-"""audit: what happened, who did it, and the whole log as lines that can be proven."""
+"""Resource audit: events of the audit log, and the whole log as lines that can be verified."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""checks: the catalogue, the same for every cluster."""
+"""Resource checks: the catalogue, which is the same for every cluster."""
 
 from typing import Any
 
@@ -124,7 +124,7 @@ def _counts(entries: tuple[Coverage, ...]) -> list[dict[str, Any]]:
 
 
 def _check_fields(check: CatalogueCheck) -> dict[str, Any]:
-    """What the check declares, and what is worked out about it."""
+    """Returns what the check declares and what is derived from that."""
     description = about(check)
     declared = {name: getattr(check, name, None) for name in CheckRowSerializer().get_fields()}
     covers = [cover._asdict() for cover in description.covers]

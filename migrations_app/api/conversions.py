@@ -1,4 +1,6 @@
-"""conversions: manifests in, their next generation and what was lost on the way out. Nothing changes anywhere."""
+"""Resource conversions: converts manifests to their next generation, with what could not be carried over. Nothing is
+stored or changed.
+"""
 
 from collections.abc import Iterable
 from typing import Any, get_args
@@ -10,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.framework.fields import StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import MIB, Endpoint, body_params
@@ -26,7 +28,7 @@ MEANINGS = {
 
 
 class StrictBoolean(serializers.BooleanField):
-    """true or false; texts and numbers that look like it are none."""
+    """Only true or false; texts and numbers that look like a boolean are refused."""
 
     def to_internal_value(self, data: Any) -> bool:  # noqa: ANN401 - whatever the client sent
         if not isinstance(data, bool):
@@ -97,7 +99,7 @@ class ConversionsView(Endpoint):
         "POST": Operation("conversions_create", body=NewConversionSerializer, answer=ConvertedSerializer),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Converts Karpenter manifests, keeping their behaviour. Where nothing could be converted it is a 400."""
         body = body_params(request, NewConversionSerializer)
@@ -119,7 +121,7 @@ def _body(report: ConversionReport) -> dict[str, Any]:
 
 
 def _errors_of(findings: Iterable[LocatedFinding]) -> Iterable[ErrorDetail]:
-    """The errors, each with object, document, line and field in its text and the finding's own code."""
+    """Returns the errors, each with object, document, line and field in its text and the finding's own code."""
     for finding in findings:
         loss = finding.loss
         if loss.severity == "error":

@@ -1,9 +1,10 @@
-"""events: what happens to scans, plans, rollouts, journeys and campaigns, to follow by a cursor or as an event stream.
+"""Resource events: what happens to scans, plans, rollouts, journeys and campaigns, to follow by a cursor or as an event
+stream.
 
-A question ends after `wait` seconds at most, also as an event stream: the client asks again with the last id, as
-browsers do by themselves. A stream that stays open would hold one of the few threads of a web process for as long as
-somebody listens; here at most WAITERS of them wait at a time, and whoever finds no place is answered at once and told
-when to ask again.
+A request ends after `wait` seconds at most, also as an event stream: the client sends the next request with the last
+id, as browsers do by themselves. A stream that stays open would hold one of the few threads of a web process as long as
+its client listens; here at most WAITERS requests wait at a time. A request that finds no free place is answered at
+once, with the time of the next try.
 """
 
 import threading
@@ -44,7 +45,7 @@ WAITERS = 2
 """Maximum number of requests of one web process that wait at a time; it has eight threads."""
 LONGEST_WAIT = 20
 PAUSE = 5
-"""Seconds after which a client asks again that found no place to wait, or did not want to."""
+"""Seconds until the next request of a client that found no place to wait, or did not want to wait."""
 places = threading.BoundedSemaphore(WAITERS)
 pause = time.sleep
 LAST_ID = OpenApiParameter("Last-Event-ID", OpenApiTypes.STR, HEADER, description="As `cursor`, of an event stream.")
@@ -106,25 +107,27 @@ class FeedView(Endpoint):
             kinds=(query["kind"],) if "kind" in query else (), cluster=query.get("cluster"), limit=query["limit"]
         )
         page, waited = _waited(position, ask, seconds=query["wait"])
-        again = 0 if page.events or page.more or waited else PAUSE
-        answer = _stream(page, again) if STREAM in request.headers.get("Accept", "") else _json(page, again)
+        retry_seconds = 0 if page.events or page.more or waited else PAUSE
+        answer = (
+            _stream(page, retry_seconds) if STREAM in request.headers.get("Accept", "") else _json(page, retry_seconds)
+        )
         answer["Cache-Control"] = "no-store"
         return answer
 
 
 def _waited(position: FeedPosition, ask: FeedAsk, *, seconds: int) -> tuple[FeedPage, bool]:
-    """The page, and whether the request had a place to wait in."""
+    """Returns the page, and whether the request had a place to wait in."""
     placed = seconds > 0 and places.acquire(blocking=False)
     try:
-        here = seconds if placed else 0
-        return wait_for_events(position, ask, seconds=here, pause=pause, clock=timezone.now), placed
+        wait_seconds = seconds if placed else 0
+        return wait_for_events(position, ask, seconds=wait_seconds, pause=pause, clock=timezone.now), placed
     finally:
         if placed:
             places.release()
 
 
 def _refuse_unreachable(position: FeedPosition) -> None:
-    """Numbers that no database has are none that this list gave out."""
+    """Raises Problem `bad_cursor` for numbers that no database can reach, so that this list never gave them out."""
     if not all(0 <= number < 2**62 for number in (position.audit, position.scans, position.issued)):
         raise Problem("bad_cursor")
 
@@ -139,9 +142,9 @@ def _json(page: FeedPage, retry_seconds: int) -> Response:
     return Response(body)
 
 
-def _stream(page: FeedPage, again: int) -> HttpResponse:
-    """Server-sent events; the last line without data moves the client's last id on."""
-    lines = [f"retry: {again * 1000}\n\n"]
+def _stream(page: FeedPage, retry_seconds: int) -> HttpResponse:
+    """Returns server-sent events; the last line without data moves the client's last id on."""
+    lines = [f"retry: {retry_seconds * 1000}\n\n"]
     if page.gap:
         lines.append("event: gap\ndata: {}\n\n")
     for event in page.events:

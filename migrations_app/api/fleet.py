@@ -1,10 +1,10 @@
-"""fleet/burndown: what is left of both conversions, day by day, and when it will be gone.
+"""Endpoint fleet/burndown: what is left of both conversions, day by day, and the projected end.
 
-fleet/summary: the numbers above the fleet page.
+Endpoint fleet/summary: the numbers above the fleet page.
 
-fleet/scans: scan every cluster, and follow how far that is.
+Endpoint fleet/scans: scans every cluster, and shows the progress.
 
-fleet/views: ways to look at the fleet that are kept under a name.
+Endpoint fleet/views: saved views of the fleet page.
 """
 
 import uuid
@@ -18,10 +18,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.clusters.views import NarrowedSerializer, labels_asked, narrowed
+from migrations_app.api.clusters.views import NarrowedSerializer, fleet_filters, labels_field
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
@@ -42,7 +42,7 @@ class BurndownQuerySerializer(StrictSerializer):
 
     cluster = serializers.UUIDField(required=False)
     group = serializers.UUIDField(required=False)
-    label = labels_asked()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    label = labels_field()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
 
 
 class PointShownSerializer(StructSerializer):
@@ -143,7 +143,7 @@ class SummaryView(Endpoint):
     def get(self, request: Request) -> Response:
         """Clusters by stage and by what they wait for, and how much legacy is left."""
         query = query_params(request, NarrowedSerializer)
-        page = fleet_page(FleetAsk(**narrowed(query)), now=timezone.now(), limit=1)
+        page = fleet_page(FleetAsk(**fleet_filters(query)), now=timezone.now(), limit=1)
         totals = page.totals
         return Response(
             FleetSummarySerializer(
@@ -188,7 +188,7 @@ class FleetScansView(Endpoint):
         "POST": Operation("fleet_scans_create", answer=FleetScanShapeSerializer, status=202),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Asks for a scan of every cluster; one that is under way already is answered instead of a second one."""
         body_params(request, StrictSerializer)
@@ -246,7 +246,7 @@ class SavedViewsView(Endpoint):
         page = view_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ViewShownSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Keeps a view."""
         view_id = keep_view(person(request).pk, **body_params(request, NewViewSerializer))

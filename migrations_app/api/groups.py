@@ -1,4 +1,4 @@
-"""groups: clusters taken together, for roles, intervals and waivers."""
+"""Resource groups: groups of clusters, for roles, intervals and waivers."""
 
 import uuid
 from typing import Any
@@ -11,7 +11,7 @@ from rest_framework.reverse import reverse
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
@@ -20,7 +20,7 @@ from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHORTEST_INTERVAL
 
 CHANGE = EndpointPermission("admin", "administer_policy")
-"""Who is in a group decides who may do what to it."""
+"""Membership in a group decides who may do what to a cluster."""
 MOST_AT_ONCE = 1000
 
 
@@ -81,7 +81,7 @@ class GroupsView(Endpoint):
         page = group_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=GroupShownSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Makes a group without clusters."""
         body = body_params(request, NewGroupSerializer)
@@ -139,7 +139,7 @@ class GroupMembersView(Endpoint):
         query_params(request, StrictSerializer)
         return _members(id)
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts clusters in and takes clusters out; what is so already stays so."""
         body = body_params(request, MovedSerializer)

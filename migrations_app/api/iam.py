@@ -1,6 +1,6 @@
-"""The shapes of iam: what an evaluation is asked with, and how it is answered.
+"""Serializers of IAM evaluations, for requests and answers.
 
-iam: the sheet of permissions of a cluster, and documents judged for a release. Nothing of a request is kept.
+Resource iam: the IAM sheet of a cluster, and policy documents judged for a release. Nothing of a request is stored.
 """
 
 import io
@@ -24,7 +24,7 @@ from migrations_app.api.conversions import StrictBoolean
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictJsonParser, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
@@ -69,7 +69,7 @@ _NAMED = {
 
 
 class WithoutDoubles(StrictJsonParser):
-    """Refuses a doubled element: IAM does, and a reader that kept the last one would judge another document."""
+    """Refuses a repeated element: IAM does so, and a parser that kept the last one would judge another document."""
 
     def parse(
         self,
@@ -77,7 +77,7 @@ class WithoutDoubles(StrictJsonParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401 - plain JSON
-        """Plain JSON. Raises ParseError naming the element."""
+        """Returns plain JSON. Raises ParseError naming the element."""
         body = stream.read()
         document = super().parse(io.BytesIO(body), media_type, parser_context)
         try:
@@ -100,7 +100,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @extend_schema_field({"anyOf": [_POLICY, _NAMED]})
 class PolicyDocumentField(serializers.Field[Any, Any, Any, Any]):
-    """A policy document, or one with a name; gives back its name, empty without one, and its text."""
+    """A policy document, or a policy document with a name; the value is the name, possibly empty, and the text."""
 
     default_error_messages = {
         "not_object": "Not an object.",
@@ -232,8 +232,8 @@ class EvaluationSerializer(serializers.Serializer[Any]):
 
 SHEET = {"$ref": "#/components/schemas/IamSheet"}
 MOST_CHARACTERS = 160_000
-"""Of all documents together. A role takes ten managed policies of 6,144 characters, twenty if AWS raised the quota, and
-10,240 inline; each request of a release is put to each of them."""
+"""The limit of all documents together. A role takes ten managed policies of 6,144 characters, twenty if AWS raised the
+quota, and 10,240 inline; each request of a release is evaluated on each document."""
 NAMES = ("cluster_name", "account", "region", "partition", "queue", "assume_role_arn")
 
 
@@ -259,8 +259,8 @@ class ClusterIamView(Endpoint):
         newest = newest_sheet(id)
         body = msgspec.json.encode(newest.sheet)
         tag = etags.of_bytes(body)
-        same = etags.unchanged(request, tag)
-        answer = HttpResponse(status=304) if same else HttpResponse(body, content_type="application/json")
+        is_unchanged = etags.unchanged(request, tag)
+        answer = HttpResponse(status=304) if is_unchanged else HttpResponse(body, content_type="application/json")
         answer["ETag"] = tag
         answer["Last-Modified"] = http_date(newest.scanned_at.timestamp())
         answer["Cache-Control"] = "private, no-cache"
@@ -277,7 +277,7 @@ class EvaluationsView(Endpoint):
     }
     parser_classes = [WithoutDoubles]
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """What policies lack for a release of Karpenter, as `karpdash iam` says it, and what closes the gaps."""
         body = body_params(request, NewEvaluationSerializer)
@@ -319,10 +319,10 @@ def _request_of(body: dict[str, Any]) -> EvaluationRequest:
 
 
 def _policy_of(text: str, name: str, *, field: str, place: int | None = None) -> IamPolicy:
-    """The document; what is wrong with it is said of its place in the body."""
-    own = field if place is None else f"{field}[{place}]"
+    """Returns the document; errors in it are raised for its place in the body."""
+    location = field if place is None else f"{field}[{place}]"
     try:
-        return parse_policy(text, name=name or own)
+        return parse_policy(text, name=name or location)
     except InvalidInput as error:
         details = [ErrorDetail(str(error), code=error.code)]
         raise ValidationError({field: details if place is None else {str(place): details}}) from None
@@ -330,7 +330,7 @@ def _policy_of(text: str, name: str, *, field: str, place: int | None = None) ->
 
 @contextmanager
 def _at_field(field: str) -> Iterator[None]:
-    """What goes wrong inside is said of that field."""
+    """Raises errors of the block as errors of that field."""
     try:
         yield
     except InvalidInput as error:

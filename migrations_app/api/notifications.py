@@ -1,6 +1,6 @@
-"""channels: where news goes to.
+"""Resource channels: where notifications are sent.
 
-deliveries: the log of the news that was sent, and sending it again.
+Resource deliveries: the log of sent notifications, and sending one again.
 """
 
 import uuid
@@ -17,7 +17,7 @@ from rest_framework.reverse import reverse
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
@@ -131,7 +131,7 @@ class ChannelsView(Endpoint):
         query_params(request, StrictSerializer)
         return page_answer(request, Page(all_channels(), ""), shape=ChannelRowSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Makes a channel; for a webhook the answer holds its secret, once."""
         body = body_params(request, NewChannelSerializer)
@@ -185,7 +185,7 @@ class ChannelSecretView(Endpoint):
         "POST": Operation("channels_turn_secret", answer=NewSecretSerializer, status=201),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """A new secret, shown once. The one before it goes on signing beside it until the next turn."""
         body_params(request, StrictSerializer)
@@ -200,7 +200,7 @@ class ChannelTestView(Endpoint):
         "POST": Operation("channels_test", answer=SentSerializer, status=202),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts a test message on its way; what came of it stands in the deliveries."""
         body_params(request, StrictSerializer)
@@ -280,7 +280,7 @@ class DeliveryResendView(Endpoint):
         "POST": Operation("deliveries_resend", answer=DeliveryRowSerializer, status=202),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sends it once more with the same event id, and with fresh tries."""
         body_params(request, StrictSerializer)

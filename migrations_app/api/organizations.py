@@ -1,4 +1,4 @@
-"""aws-organizations: find and register the EKS clusters of a whole AWS organization."""
+"""Resource aws-organizations: find and register the EKS clusters of a whole AWS organization."""
 
 import uuid
 from functools import partial
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
@@ -170,7 +170,7 @@ class OrganizationsView(Endpoint):
         page = organization_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=OrganizationShownSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Makes an external id, and the templates of the roles that it opens. Nothing in AWS is read or changed."""
         body = body_params(request, NewOrganizationSerializer)
@@ -206,7 +206,7 @@ class OrganizationLookView(Endpoint):
     needs = {"POST": REGISTER}
     operations = {"POST": Operation("aws_organizations_look", answer=OrganizationWholeSerializer, status=202)}
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Lists its accounts and clusters anew; a worker does it, and `looking` tells when it has ended."""
         request_look(id, by=request.user.get_username())
@@ -238,7 +238,7 @@ class OrganizationClustersView(Endpoint):
         page = organization_cluster_page(id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=OrganizationClusterSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Registers the clusters and queues their first scans; if one of them cannot be registered, none is."""
         body = body_params(request, ChosenClustersSerializer)

@@ -1,6 +1,6 @@
-"""The shapes of plans, rollouts and policies, as the API answers them.
+"""Serializers of plans, rollouts and policies, for answers.
 
-plans: ask for one, read it, ask for its approval. Nobody approves over the API.
+Resource plans: request one, read it, ask for its approval. Plans cannot be approved over the API.
 """
 
 import uuid
@@ -19,7 +19,7 @@ from migrations_app.access import Person
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import guarded, keyed
+from migrations_app.api.framework.idempotency import key_and_etag_required, key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
@@ -127,15 +127,15 @@ class EventsSerializer(serializers.Serializer[Any]):
     results = JournalLineSerializer(many=True)
 
 
-def asking(request: Request) -> Person:
-    """Who asks, as those who decide want to know it; over the API nobody is freshly signed in."""
+def caller_of(request: Request) -> Person:
+    """Returns the caller as the approval rules take it; over the API no caller has a recent sign-in."""
     user = person(request)
     method = "token" if isinstance(request.auth, TokenUse) else "session"
     return Person(id=user.pk, name=user.username, rights=rights_of(user), method=method)  # type: ignore[arg-type]  # one of the two words
 
 
 def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
-    """The plan with its ETag."""
+    """Returns the plan with its ETag."""
     values = {
         **line_of(detail),
         "parameters": detail.parameters,
@@ -149,7 +149,7 @@ def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
 
 
 def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
-    """The rollout with its ETag."""
+    """Returns the rollout with its ETag."""
     values = {
         **line_of(detail),
         "needed": detail.needed,
@@ -166,7 +166,7 @@ def rollout_answer(detail: RolloutDetail, *, status: int = 200) -> Response:
 
 
 def line_of(detail: RolloutDetail) -> dict[str, Any]:
-    """The columns of the list."""
+    """Returns the columns of the list."""
     names = [str(name) for name in RolloutLineSerializer().fields]
     return {name: getattr(detail.row, name) for name in names}
 
@@ -215,7 +215,7 @@ class PlansView(Endpoint):
         ),
     }
 
-    @keyed
+    @key_required
     def post(self, request: Request) -> Response:
         """Stores a draft; a worker takes a fresh look at the cluster and works the plan out. Nothing is changed."""
         body = body_params(request, NewPlanSerializer)
@@ -225,7 +225,7 @@ class PlansView(Endpoint):
         head = cluster_head(body["cluster"], now=timezone.now())
         if refusal := reason_disabled(may_prepare=True, source=head.source, looks_only=looks_only()):
             raise Conflict(refusal, code="read_only")
-        rollout_id = draft(body["cluster"], rollout_request, by=actor(), person=asking(request))
+        rollout_id = draft(body["cluster"], rollout_request, by=actor(), person=caller_of(request))
         transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
         answer = plan_answer(rollout_detail(rollout_id), status=202)
         answer["Location"] = reverse("api-plan", kwargs={"id": rollout_id}, request=request)
@@ -254,13 +254,13 @@ class PlanAskView(Endpoint):
         "POST": Operation("plans_ask", body=AskingSerializer, answer=PlanWholeSerializer, guarded=True),
     }
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Freezes the preview and asks for approval; a plan that the policy asks nobody about is approved at once."""
         body = body_params(request, AskingSerializer)
         row = rollout_row(id)
         etags.require_match(request, etags.of_version(row.version))
-        approvals.ask(id, asking(request), by=actor(), version=row.version, typed=body["typed"])
+        approvals.ask(id, caller_of(request), by=actor(), version=row.version, typed=body["typed"])
         return plan_answer(rollout_detail(id))
 
 

@@ -1,4 +1,6 @@
-"""policies and the kill switch: who has to agree, what is allowed, when; and stopping everything."""
+"""Resource policies and the kill switch: approvals, limits and change windows of rollouts; and stopping every
+change.
+"""
 
 import uuid
 from typing import Any
@@ -12,11 +14,11 @@ from migrations_app.actions.changes import RISKS
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import PagedSerializer, StrictInteger, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import asking
+from migrations_app.api.plans import caller_of
 from migrations_app.errors import NotFound
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.rollouts.policies import (
@@ -51,7 +53,7 @@ class WindowSerializer(serializers.Serializer[Any]):
     to = serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")
 
     def get_fields(self) -> dict[str, Any]:
-        """With `from`, which is no name that Python takes."""
+        """Returns the fields with `from`, which cannot be a name in Python."""
         return {**super().get_fields(), "from": serializers.RegexField(r"^([01][0-9]|2[0-3]):[0-5][0-9]$")}
 
 
@@ -166,7 +168,7 @@ class ClusterPolicyView(Endpoint):
         etags.require_match(request, etags.of_version(row.version))
         if not row.own:
             raise NotFound("the cluster has no policy of its own")
-        drop_policy(id, asking(request), version=row.version, by=actor())
+        drop_policy(id, caller_of(request), version=row.version, by=actor())
         return Response(status=204)
 
 
@@ -188,11 +190,11 @@ class KillSwitchView(Endpoint):
         query_params(request, StrictSerializer)
         return Response(SwitchShownSerializer(switch_now()).data)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Stops everything at once. It is lifted by two people, in the browser."""
         body = body_params(request, StoppingSerializer)
-        kill_switch.stop_everything(asking(request), why=body["why"], by=actor())
+        kill_switch.stop_everything(caller_of(request), why=body["why"], by=actor())
         return Response(SwitchShownSerializer(switch_now()).data)
 
 
@@ -217,5 +219,5 @@ def _change(request: Request, cluster_id: uuid.UUID | None) -> Response:
         campaigns_destroy=body["campaigns_destroy"],
         **{name: body[name] for name in NUMBERS},
     )
-    change_policy(cluster_id, rules, person=asking(request), version=version, by=actor())
+    change_policy(cluster_id, rules, person=caller_of(request), version=version, by=actor())
     return _policy_answer(cluster_id)

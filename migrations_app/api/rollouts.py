@@ -1,4 +1,4 @@
-"""rollouts: follow them, start and stop them, take them back; their journal, and what was kept of before."""
+"""Resource rollouts: follow, start, stop and roll back rollouts; read their journal and the objects from before."""
 
 import uuid
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from rest_framework.reverse import reverse
 from migrations_app.actions.states import STATES
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text, ordering
-from migrations_app.api.framework.idempotency import guarded
+from migrations_app.api.framework.idempotency import key_and_etag_required
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
@@ -27,7 +27,7 @@ from migrations_app.api.plans import (
     PlanWholeSerializer,
     RolloutLineSerializer,
     RolloutWholeSerializer,
-    asking,
+    caller_of,
     plan_answer,
     rollout_answer,
 )
@@ -42,7 +42,7 @@ from migrations_app.use_cases.rollouts.drafts import roll_back
 
 ACT = EndpointPermission("act", "operate_rollout")
 STOP = EndpointPermission("act", "operate_rollout", ("approve_rollout", "administer_policy"))
-"""Whoever may start or approve may stop; flow asks for either right."""
+"""Accounts that may start or approve may also stop; the use case requires either right."""
 YAML = "application/yaml"
 
 
@@ -112,12 +112,12 @@ class RolloutStartView(Endpoint):
         ),
     }
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Begins an approved plan, once. Approvals of the owner of the token that starts do not count."""
         body = body_params(request, StartingSerializer)
         version = _matched_version(request, id)
-        lifecycle.start(id, asking(request), digest=body["digest"], by=actor(), version=version)
+        lifecycle.start(id, caller_of(request), digest=body["digest"], by=actor(), version=version)
         return _wake_and_answer(id)
 
 
@@ -131,7 +131,7 @@ class RolloutPauseView(Endpoint):
         ),
     }
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks the worker to pause after the request under way."""
         return _stopped(request, id, stop=lifecycle.pause)
@@ -147,7 +147,7 @@ class RolloutAbortView(Endpoint):
         ),
     }
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it, after the request under way."""
         return _stopped(request, id, stop=lifecycle.abort)
@@ -163,11 +163,11 @@ class RolloutResumeView(Endpoint):
         ),
     }
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on with a paused rollout, under every guard of a start."""
         body_params(request, NothingSerializer)
-        lifecycle.resume(id, asking(request), by=actor(), version=_matched_version(request, id))
+        lifecycle.resume(id, caller_of(request), by=actor(), version=_matched_version(request, id))
         return _wake_and_answer(id)
 
 
@@ -188,11 +188,13 @@ class RolloutSkipNodeView(Endpoint):
         ),
     }
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Leaves out the node of a step that was not sent yet; it is named as skipped and never told as done."""
         body, version = body_params(request, SkippingSerializer), _matched_version(request, id)
-        lifecycle.skip_node(id, asking(request), step=body["step"], reason=body["reason"], by=actor(), version=version)
+        lifecycle.skip_node(
+            id, caller_of(request), step=body["step"], reason=body["reason"], by=actor(), version=version
+        )
         return _wake_and_answer(id)
 
 
@@ -206,11 +208,11 @@ class RolloutRollBackView(Endpoint):
         ),
     }
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Makes the plan that takes it back, with a preview and an approval of its own."""
         body_params(request, NothingSerializer)
-        rollout_id = roll_back(id, asking(request), by=actor(), version=_matched_version(request, id))
+        rollout_id = roll_back(id, caller_of(request), by=actor(), version=_matched_version(request, id))
         transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
         answer = plan_answer(rollout_detail(rollout_id), status=202)
         answer["Location"] = reverse("api-plan", kwargs={"id": rollout_id}, request=request)
@@ -261,7 +263,7 @@ class RolloutExportsView(Endpoint):
 
 
 def _matched_version(request: Request, rollout_id: uuid.UUID) -> int:
-    """The version that the client has read. Raises Problem."""
+    """Returns the version that the client has read. Raises Problem."""
     version = rollout_row(rollout_id).version
     etags.require_match(request, etags.of_version(version))
     return version
@@ -269,7 +271,7 @@ def _matched_version(request: Request, rollout_id: uuid.UUID) -> int:
 
 def _stopped(request: Request, rollout_id: uuid.UUID, *, stop: Callable[..., Any]) -> Response:
     body_params(request, NothingSerializer)
-    stop(rollout_id, asking(request), by=actor(), version=_matched_version(request, rollout_id))
+    stop(rollout_id, caller_of(request), by=actor(), version=_matched_version(request, rollout_id))
     return rollout_answer(rollout_detail(rollout_id), status=202)
 
 

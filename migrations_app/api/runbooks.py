@@ -1,8 +1,9 @@
-"""clusters/{id}/actions: what may be planned on a cluster, and why the rest is not offered; as its pages say it.
+"""Endpoint clusters/{id}/actions: which actions may be planned on a cluster, and why others may not; as on its
+pages.
 
-clusters/{id}/plan: the runbook of a cluster, for programs as JSON and for tickets as Markdown.
+Endpoint clusters/{id}/plan: the runbook of a cluster, as JSON for programs and as Markdown for tickets.
 
-clusters/{id}/values: the values of its Helm releases, before and after each hop.
+Endpoint clusters/{id}/values: the values of its Helm releases, before and after each hop.
 """
 
 import uuid
@@ -138,8 +139,8 @@ class ClusterPlanView(Endpoint):
         kind = TYPED if (kind, query["schema"]) == (JSON, "2") else kind
         body = _document(plan, kind)
         tag = etags.of_bytes(body)
-        same = etags.unchanged(request, tag)
-        answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=f"{kind}; charset=utf-8")
+        is_unchanged = etags.unchanged(request, tag)
+        answer = HttpResponse(status=304) if is_unchanged else HttpResponse(body, content_type=f"{kind}; charset=utf-8")
         answer["ETag"] = tag
         answer["Last-Modified"] = http_date(newest.scanned_at.timestamp())
         answer["Cache-Control"] = "private, no-cache"
@@ -189,7 +190,7 @@ def _document(plan: Runbook, kind: str) -> bytes:
 
 
 def _accepted_format(request: Request) -> str:
-    """Markdown for who asks for it and not for JSON."""
+    """Returns Markdown if the client accepts it and does not accept JSON."""
     header = request.headers.get("Accept", "")
     return MARKDOWN if MARKDOWN in header and JSON not in header else JSON
 

@@ -1,8 +1,8 @@
-"""findings: the answers of checks across the fleet.
+"""Resource findings: the answers of checks on all clusters.
 
-scans: ask for one, follow it, list those of a cluster.
+Resource scans: request a scan, follow it, list those of a cluster.
 
-snapshots: what was seen and judged, whole or as lists.
+Resource snapshots: the stored results of scans, whole or as lists.
 """
 
 import uuid
@@ -29,7 +29,7 @@ from migrations_app.api.framework.fields import (
     StrictSerializer,
     ordering,
 )
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.preferred import ToolQuerySerializer, tool_asked
@@ -137,7 +137,7 @@ class ClusterScansView(Endpoint):
         page = scan_page(id, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         return page_answer(request, page, shape=ScanStateSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Queues a scan; one that is under way already is answered instead of a second one, and then reads at least
         what is asked for here.
@@ -167,7 +167,7 @@ class ScanView(Endpoint):
 REPORT = {"$ref": "#/components/schemas/Report"}
 SARIF = "application/sarif+json"
 MAX_AGE = "private, max-age=60"
-"""What was found never changes; its waivers and the right to read it may, so it is not kept for long."""
+"""Seconds. Findings never change, but waivers and the right to read them may, so answers are cached shortly."""
 
 
 class SnapshotLineSerializer(StructSerializer):
@@ -375,10 +375,10 @@ class SnapshotNodesView(Endpoint):
 
 
 def _cached_answer(request: Request, body: bytes, *, kind: str) -> HttpResponse:
-    """The bytes with their ETag, or a 304."""
+    """Returns the bytes with their ETag, or a 304."""
     tag = etags.of_bytes(body)
-    same = etags.unchanged(request, tag)
-    answer = HttpResponse(status=304) if same else HttpResponse(body, content_type=kind)
+    is_unchanged = etags.unchanged(request, tag)
+    answer = HttpResponse(status=304) if is_unchanged else HttpResponse(body, content_type=kind)
     answer["ETag"] = tag
     answer["Cache-Control"] = MAX_AGE
     answer["Vary"] = "Authorization, Cookie"

@@ -1,4 +1,6 @@
-"""Addresses below /api/v1/. Each also answers with a final slash; a route without a declared need stops the start."""
+"""Routes below /api/v1/. Each also answers with a final slash; the server does not start with a route without a
+declared permission.
+"""
 
 from django.urls import URLPattern, path, re_path
 
@@ -126,7 +128,7 @@ def _with_slash(route: str, view: type[Endpoint], *, name: str) -> list[URLPatte
 
 
 SIGN_IN = (schema.BearerScheme, schema.SessionScheme)
-"""Named here, so that the schema knows them."""
+"""Named here, so that the schema lists them."""
 urlpatterns: list[URLPattern] = [
     path("", ApiRootView.as_view(), name="api-root"),
     *_with_slash("me", MeView, name="api-me"),

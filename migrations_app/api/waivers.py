@@ -1,4 +1,4 @@
-"""waivers: failing checks that somebody accepted, with a reason and an end."""
+"""Resource waivers: failing checks that somebody accepted, with a reason and an end date."""
 
 import uuid
 
@@ -10,11 +10,11 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import asking
+from migrations_app.api.plans import caller_of
 from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, WaiverRow, waiver_of, waiver_page
 from migrations_app.use_cases.scans.waivers import WaiverRequest, revoke, waive
 
@@ -74,11 +74,11 @@ class WaiversView(Endpoint):
         page = waiver_page(ask, now=timezone.now(), after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=WaiverRowSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Accepts a failing check. It stays visible as waived, and fails again when the waiver ends."""
         waiver_id = waive(
-            WaiverRequest(**body_params(request, NewWaiverSerializer)), asking(request), now=timezone.now()
+            WaiverRequest(**body_params(request, NewWaiverSerializer)), caller_of(request), now=timezone.now()
         )
         answer = Response(WaiverRowSerializer(waiver_of(waiver_id, now=timezone.now())).data, status=201)
         answer["Location"] = reverse("api-waiver", kwargs={"id": waiver_id}, request=request)
@@ -101,5 +101,5 @@ class WaiverView(Endpoint):
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes the waiver back at once; it stays in the list as revoked. Needs no If-Match."""
-        revoke(id, asking(request), now=timezone.now())
+        revoke(id, caller_of(request), now=timezone.now())
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""The command line: arguments in, results on stdout, everything else on stderr, an exit code.
+"""The command line: results on stdout, everything else on stderr, and an exit code.
 
 Each command loads only what it needs, so that commands that work on files load neither Django nor a database.
 """
@@ -39,27 +39,29 @@ _ELSEWHERE = ("up", "worker", "backup", "files", "completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look, 74 or 141 the result was
-    not written.
+    """Returns the exit code: 0 ready, 1 findings, 2 wrong usage or unreadable input, 3 could not look, 74 or 141 the
+    result was not written.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
     prepare()
-    known = bool(words) and words[0] in COMMANDS and words[0] not in _ELSEWHERE
-    return _guarded(f"karpdash {words[0]}" if known else "karpdash", lambda: _dispatch(words, known=known))
+    is_command = bool(arguments) and arguments[0] in COMMANDS and arguments[0] not in _ELSEWHERE
+    return _guarded(
+        f"karpdash {arguments[0]}" if is_command else "karpdash", lambda: _dispatch(arguments, is_command=is_command)
+    )
 
 
-def _asks_server(words: Sequence[str]) -> bool:
+def _asks_server(arguments: Sequence[str]) -> bool:
     """Whether the command goes to a karpdash server instead of a cluster, files or the database."""
-    return bool(words) and words[0].partition("=")[0] in _FOR_SERVER
+    return bool(arguments) and arguments[0].partition("=")[0] in _FOR_SERVER
 
 
 def version() -> str:
-    """The release of this program."""
+    """Returns the release of this program."""
     return __version__
 
 
 def usage() -> str:
-    """The usage text: one line for each command."""
+    """Returns the usage text: one line for each command."""
     rows = "\n".join(f"  {name:<12}{about}" for name, about in COMMANDS.items())
     more = (
         "karpdash COMMAND --help tells its options, karpdash --version the release.\n"
@@ -68,25 +70,25 @@ def usage() -> str:
     return f"usage: karpdash COMMAND [options]\n\n{rows}\n\n{more}"
 
 
-def _dispatch(words: list[str], *, known: bool) -> int:
-    if _asks_server(words):
-        return int(importlib.import_module("migrations_app.cli.server_client").run(words))
-    if known:
-        module = importlib.import_module(f"migrations_app.cli.{words[0]}")
-        return int(module.run(words[1:]))
-    if words[:1] in (["-h"], ["--help"], ["help"]):
+def _dispatch(arguments: list[str], *, is_command: bool) -> int:
+    if _asks_server(arguments):
+        return int(importlib.import_module("migrations_app.cli.server_client").run(arguments))
+    if is_command:
+        module = importlib.import_module(f"migrations_app.cli.{arguments[0]}")
+        return int(module.run(arguments[1:]))
+    if arguments[:1] in (["-h"], ["--help"], ["help"]):
         print(usage())
         return Exit.READY
-    if words[:1] in (["-V"], ["--version"]):
+    if arguments[:1] in (["-V"], ["--version"]):
         print(f"karpdash {version()}")
         return Exit.READY
-    print_error("karpdash", f"no such command: {words[0]}" if words else "which command?")
+    print_error("karpdash", f"no such command: {arguments[0]}" if arguments else "which command?")
     print(usage(), file=sys.stderr)
     return Exit.USAGE
 
 
 def _guarded(name: str, run: Callable[[], int]) -> int:
-    """The exit code of `run`; a KarpdashError becomes one line on stderr and its exit code."""
+    """Returns the exit code of `run`; a KarpdashError becomes one line on stderr and its exit code."""
     try:
         code = run()
         flush()
@@ -104,14 +106,16 @@ def _guarded(name: str, run: Callable[[], int]) -> int:
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        where = f"{error.filename}: " if error.filename else ""
-        if not where:  # stdout itself
+        file_prefix = f"{error.filename}: " if error.filename else ""
+        if not file_prefix:  # stdout itself
             _forget_output()
-        print_error(name, f"{where}the result cannot be written: {error.strerror}")
+        print_error(name, f"{file_prefix}the result cannot be written: {error.strerror}")
         return Exit.CANNOT_WRITE
     return code
 
 
 def _forget_output() -> None:
-    """Drops buffered output, because the reader is gone; the interpreter would fail again when it flushes at exit."""
+    """Drops buffered output, because the reader has closed the pipe; otherwise the interpreter fails again when it
+    flushes at exit.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,6 @@
-"""`karpdash agent`: runs in a cluster that karpdash cannot reach, dials out to it, and carries its requests."""
+"""`karpdash agent`: runs in a cluster that karpdash cannot reach, connects to karpdash, and forwards its requests to
+the API server.
+"""
 
 import argparse
 import re
@@ -23,7 +25,7 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,250}")
 
 
 def run(argv: list[str]) -> int:
-    """0: stopped by a signal; 2: wrong usage, or a release that the server does not speak to; 3: refused."""
+    """Returns 0: stopped by a signal; 2: wrong usage, or a release that the server does not support; 3: refused."""
     options = make_parser().parse_args(argv)
     if options.print_manifest:
         show(_manifest(options))
@@ -101,7 +103,9 @@ def _manifest(options: argparse.Namespace) -> str:
 
 
 def _check_helm(options: argparse.Namespace) -> None:
-    """Raises InvalidInput unless upgrades of the controller are asked for a namespace, by an agent that acts."""
+    """Raises InvalidInput unless upgrades of the controller are requested for a namespace, and by an agent with write
+    permissions.
+    """
     if options.upgrade_controller and not options.act:
         raise InvalidInput("goes with --act only", where="--upgrade-controller")
     if options.upgrade_controller and not _NAMESPACE.fullmatch(options.upgrade_controller):

@@ -12,7 +12,7 @@ from migrations_app.errors import InvalidInput
 
 
 def run(argv: list[str]) -> int:
-    """0: done or log intact; 1: the log is broken; 2: wrong usage or input."""
+    """Returns 0: done or log intact; 1: the log is broken; 2: wrong usage or input."""
     options = make_parser().parse_args(argv)
     try:
         return int(options.do(options))
@@ -53,7 +53,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _guards_in_place() -> bool:
-    """Whether the database still refuses changes of the log; names what is missing."""
+    """Whether the database still refuses changes of the log; prints which guards are missing."""
     from migrations_app.use_cases.audit.guards import missing_guards
 
     missing = missing_guards()

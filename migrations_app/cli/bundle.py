@@ -11,7 +11,7 @@ from migrations_app.use_cases.scans.one_off import bundle_kubeconfig
 
 
 def run(argv: list[str]) -> int:
-    """0: written; 2: wrong usage or input; 3: could not look, and nothing is written."""
+    """Returns 0: written; 2: wrong usage or input; 3: could not look, and nothing is written."""
     options = make_parser().parse_args(argv)
     try:
         with Progress() as progress:

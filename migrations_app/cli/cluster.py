@@ -18,7 +18,7 @@ LARGEST = 256 * 1024 * 1024
 
 
 def run(argv: list[str]) -> int:
-    """0: done; 2: wrong usage or input; 3: the cluster did not answer and was not added."""
+    """Returns 0: done; 2: wrong usage or input; 3: the cluster did not answer and was not added."""
     return run_verb(make_parser(), argv)
 
 
@@ -84,7 +84,7 @@ def _refuse_eks_options(options: argparse.Namespace) -> None:
 
 
 def _answers(text: bytes, context: str) -> bool:
-    """Whether the cluster answers; prints what is missing."""
+    """Whether the cluster answers; prints the missing permissions."""
     from migrations_app.use_cases.clusters import registration
 
     tried = registration.try_kubeconfig(text, context=context)

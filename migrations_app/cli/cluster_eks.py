@@ -1,4 +1,6 @@
-"""`karpdash cluster add --eks` and `karpdash cluster aws`: first the external id and the policies, then the role."""
+"""`karpdash cluster add --eks` and `karpdash cluster aws`: the first step creates the external id and the policies, the
+second stores the role.
+"""
 
 import argparse
 import json
@@ -24,7 +26,7 @@ _OPTIONS = {"arn": "--eks", "cluster": "--eks", "region": "--region", "role_arn"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that belong to --eks."""
+    """Adds the options that belong to --eks."""
     parser.add_argument("--region", metavar="R", default="", help="with --eks NAME: its region")
     parser.add_argument("--role-arn", metavar="ARN", default="", help="the role made with the policies of the draft")
     parser.add_argument("--draft", metavar="FILE", help="what the first step printed; - reads stdin")
@@ -40,12 +42,12 @@ def aws_parser(parser: argparse.ArgumentParser) -> None:
 
 
 def add(options: argparse.Namespace, details: "Details") -> int:
-    """The first step without a role, the second step with one. Returns the exit code."""
+    """Runs the first step without a role, the second step with one. Returns the exit code."""
     from migrations_app.use_cases.clusters import eks_registration
 
-    if not _is_second(options):
-        again = f"karpdash cluster add {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
-        return _first(options, again=again)
+    if not _has_draft(options):
+        next_command = f"karpdash cluster add {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
+        return _draft_step(options, next_command=next_command)
     text = _draft_text(options)
     try:
         if not options.no_test and not _answers(eks_registration.try_eks(text, role_arn=options.role_arn, by=BY)):
@@ -67,13 +69,13 @@ def _aws(options: argparse.Namespace) -> int:
         return Exit.READY
     if not options.eks:
         return _show_access(cluster_id)
-    if not _is_second(options):
-        again = f"karpdash cluster aws {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
-        return _first(options, again=again)
-    return _set(options, cluster_id)
+    if not _has_draft(options):
+        next_command = f"karpdash cluster aws {options.name} --eks {options.eks} --role-arn ARN --draft FILE"
+        return _draft_step(options, next_command=next_command)
+    return _store_access(options, cluster_id)
 
 
-def _set(options: argparse.Namespace, cluster_id: "uuid.UUID") -> int:
+def _store_access(options: argparse.Namespace, cluster_id: "uuid.UUID") -> int:
     from migrations_app.use_cases.clusters import eks_registration
 
     try:
@@ -95,7 +97,7 @@ def _show_access(cluster_id: "uuid.UUID") -> int:
     return Exit.READY
 
 
-def _is_second(options: argparse.Namespace) -> bool:
+def _has_draft(options: argparse.Namespace) -> bool:
     if bool(options.role_arn) != bool(options.draft):
         raise InvalidInput(
             "goes together with --draft: the role is made with the external id of the draft", where="--role-arn"
@@ -103,7 +105,7 @@ def _is_second(options: argparse.Namespace) -> bool:
     return bool(options.role_arn)
 
 
-def _first(options: argparse.Namespace, *, again: str) -> int:
+def _draft_step(options: argparse.Namespace, *, next_command: str) -> int:
     from migrations_app.use_cases.clusters.eks_registration import draft_access
 
     try:
@@ -114,7 +116,7 @@ def _first(options: argparse.Namespace, *, again: str) -> int:
     print_note(f"nothing is stored yet. Keep this output as FILE and, until {draft.expires_at:%Y-%m-%d %H:%M} UTC:")
     print_note("1. make an IAM role in the cluster's account with this trust_policy and this permissions_policy")
     print_note("2. let the role read the cluster: an access entry with a group, and a ClusterRole for that group")
-    print_note(f"3. {again}")
+    print_note(f"3. {next_command}")
     return Exit.READY
 
 
@@ -132,7 +134,7 @@ def _document(draft: "AccessDraft") -> str:
 
 
 def _draft_text(options: argparse.Namespace) -> str:
-    """The signed text in the first step's file, which must be for the same cluster."""
+    """Returns the signed text in the first step's file, which must be for the same cluster."""
     from migrations_app.use_cases.clusters.eks_registration import read_draft
 
     body = _read(options.draft)
@@ -180,5 +182,5 @@ def _answers(tried: "AccessTest") -> bool:
 
 
 def _with_option(error: InvalidInput) -> InvalidInput:
-    """The same error with the option in `where`."""
+    """Returns the same error with the option in `where`."""
     return InvalidInput(error.message, code=error.code, where=_OPTIONS.get(error.where, error.where))

@@ -1,4 +1,5 @@
-"""`karpdash convert`: Karpenter manifests to their next generation. Objects on stdout, findings on stderr.
+"""`karpdash convert`: converts Karpenter manifests to their next generation. Objects on stdout, findings on
+stderr.
 
 Loads neither Django nor a client, so that it starts as fast as a tool that only reads YAML.
 """
@@ -68,7 +69,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    """Ends the program where the options are not those of objects."""
+    """Exits if options are given that do not apply to manifests."""
     if not args.filename:
         parser.error("the following arguments are required: -f/--filename, or --values")
     if args.to not in (None, *GENERATIONS):
@@ -78,7 +79,7 @@ def _check(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
 
 
 def _files(name: str, *, recursive: bool) -> Iterator[Path]:
-    """The files behind a name; for a folder, its manifest files in order."""
+    """Returns the files of that name; for a folder, its manifest files in order."""
     path = Path(name)
     if not path.is_dir():
         yield path
@@ -101,7 +102,7 @@ def _read(path: Path) -> bytes:
 
 
 def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, bytes]], list[LocatedFinding]]:
-    """(file name, content) of everything named, each file once, and findings for what could not be opened."""
+    """Returns (file name, content) of everything named, each file once, and findings for what could not be opened."""
     texts: dict[str, tuple[str, bytes]] = {}
     unreadable: list[LocatedFinding] = []
     for name in names:
@@ -120,12 +121,12 @@ def _gather(names: Sequence[str], *, recursive: bool) -> tuple[list[tuple[str, b
 
 
 def _printable(text: str) -> str:
-    """The text on one line without control characters, since names come from untrusted files."""
+    """Returns the text on one line without control characters, since names come from untrusted files."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def finding_line(finding: LocatedFinding) -> str:
-    """`severity code object path message (place)`; a dash replaces a missing object or path."""
+    """Returns `severity code object path message (place)`; a dash replaces a missing object or path."""
     loss = finding.loss
     place = f" ({finding.place})" if finding.place else ""
     return _printable(f"{loss.severity} {loss.code} {loss.object} {loss.path or '-'}: {loss.what}{place}")
@@ -139,7 +140,7 @@ def _print(report: ConversionReport, *, output: str) -> None:
 
 
 def run(argv: list[str]) -> int:
-    """0: converted; 1: an error or a decision is open; 2: wrong usage, or nothing could be read."""
+    """Returns 0: converted; 1: an error or a decision is open; 2: wrong usage, or nothing could be read."""
     parser = make_parser()
     try:
         args = parser.parse_args(argv)

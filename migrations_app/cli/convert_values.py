@@ -1,4 +1,4 @@
-"""`karpdash convert --values`: values files of the charts from one release to another.
+"""`karpdash convert --values`: converts values files of the charts from one release to another.
 
 YAML on stdout keeps comments; a secret is never printed, so values that hold one are written to a file or not at all.
 """
@@ -20,8 +20,9 @@ _DECIDE, _UNUSABLE = 1, 2
 
 
 def run_values(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    """0: converted; 1: a decision is open, or a secret keeps it from being printed; 2: wrong usage, or a file that
-    cannot be used: then nothing is printed or written."""
+    """Returns 0: converted; 1: a decision is open, or a secret forbids printing; 2: wrong usage, or a file that cannot
+    be used: then nothing is printed or written.
+    """
     start, lands = (_release(parser, name=name, text=getattr(args, name)) for name in ("from", "to"))
     try:
         texts = [_read(name) for name in (*args.values, *(args.filename or ()))]
@@ -68,7 +69,7 @@ def _put(report: ValuesReport, *, output: str, to: str | None) -> int:
 
 
 def _write(report: ValuesReport, to: str) -> int:
-    """Writes a new file that only its owner may read; one that is there already is left alone."""
+    """Writes a new file that only its owner may read; an existing file is not changed."""
     try:
         descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:

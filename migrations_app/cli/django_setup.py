@@ -1,4 +1,4 @@
-"""Loads Django for the commands that need the database; the others must not pay for it."""
+"""Loads Django for the commands that need the database; the other commands start faster without it."""
 
 import argparse
 import getpass
@@ -23,7 +23,7 @@ def require_server(command: str) -> None:
 
 
 def setup_django() -> None:
-    """Makes models usable. Raises InvalidSetting if the settings name no karpdash database."""
+    """Loads Django, so that models can be used. Raises InvalidSetting if the settings name no karpdash database."""
     require_server("a command of the database")
     import django
 
@@ -42,7 +42,7 @@ def setup_django() -> None:
 
 
 def run_verb(parser: argparse.ArgumentParser, argv: list[str]) -> int:
-    """The exit code of the verb that the words name, run as the user of this terminal."""
+    """Runs the verb that the arguments name, as the user of this terminal; returns its exit code."""
     options = parser.parse_args(argv)
     setup_django()
     with at_terminal():
@@ -51,7 +51,7 @@ def run_verb(parser: argparse.ArgumentParser, argv: list[str]) -> int:
 
 @contextmanager
 def at_terminal() -> Iterator[None]:
-    """Records everything in the block as done by the user of this terminal."""
+    """Records every change in the block in the audit log as made by the user of this terminal."""
     from migrations_app.use_cases.audit.log import Actor, acting_as
 
     try:
@@ -63,5 +63,5 @@ def at_terminal() -> Iterator[None]:
 
 
 def _is_there(name: str) -> bool:
-    """Whether the SQLite file exists; Django would create an empty one on connecting."""
+    """Whether the SQLite file exists; Django would create an empty file on connecting."""
     return "memory" in name or Path(name).is_file()

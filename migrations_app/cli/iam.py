@@ -1,4 +1,4 @@
-"""`karpdash iam`: what a Karpenter release needs from AWS, evaluated on policy files without database or network."""
+"""`karpdash iam`: compares policy files with what a Karpenter release needs from AWS, without database or network."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ from migrations_app.readiness.missing_rows import require_rows
 
 
 def run(argv: list[str]) -> int:
-    """0: nothing is missing; 1: there are gaps; 2: wrong usage or unreadable input."""
+    """Returns 0: nothing is missing; 1: there are gaps; 2: wrong usage or unreadable input."""
     try:
         return _judge(make_parser().parse_args(argv))
     except SystemExit as stop:  # argparse has printed its message
@@ -118,7 +118,7 @@ def _request_of(options: argparse.Namespace) -> EvaluationRequest:
 
 
 def _read(path: str) -> tuple[IamPolicy, ...]:
-    """The policy of a file, or those of a template."""
+    """Returns the policy of a file, or the policies of a template."""
     texts = policy_texts(_content(path), name=path)
     if path not in texts:
         _say([f"policies read from the template: {', '.join(name.removeprefix(f'{path}: ') for name in texts)}"])
@@ -168,5 +168,5 @@ def _say(lines: Iterable[str]) -> None:
 
 
 def _escaped(text: str) -> str:
-    """The text with control, bidi and invalid characters escaped, since names in files are untrusted."""
+    """Returns the text with control, bidi and invalid characters escaped, since names in files are untrusted."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

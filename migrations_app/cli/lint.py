@@ -1,4 +1,4 @@
-"""`karpdash lint`: manifests and Helm values of a repository against a release, for hooks and pipelines."""
+"""`karpdash lint`: checks manifests and Helm values of a repository against a release, for hooks and pipelines."""
 
 import argparse
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from migrations_app.readiness.outputs.plain import plain
 
 
 def run(argv: list[str]) -> int:
-    """0: the release accepts all of it; 1: it does not; 2: wrong usage or unreadable input."""
+    """Returns 0: the release accepts all files; 1: it does not; 2: wrong usage or unreadable input."""
     options = make_parser().parse_args(argv)
     release = _release(options.to)
     findings = lint_texts(_texts(options.files), release)
@@ -38,7 +38,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _release(text: str) -> Release:
-    """A release as it is written, or the newest patch of a minor."""
+    """Returns the release as written, or the newest patch of a minor."""
     exact = parse(text)
     row = releases.find(exact or parse_minor(text) or "")
     if row is None:

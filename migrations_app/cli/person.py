@@ -7,7 +7,7 @@ from migrations_app.cli.terminal import Exit, print_note, show
 
 
 def run(argv: list[str]) -> int:
-    """0: done; 2: wrong usage or input."""
+    """Returns 0: done; 2: wrong usage or input."""
     return run_verb(make_parser(), argv)
 
 

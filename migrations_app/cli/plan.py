@@ -1,10 +1,10 @@
-"""`karpdash plan`: prints the path to a release and the work at each hop as a runbook. Changes nothing."""
+"""`karpdash plan`: prints the path to a release and the work of each hop as a runbook. Changes nothing."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from migrations_app.cli.sources import add_sources, look
+from migrations_app.cli.sources import add_sources, scan_source
 from migrations_app.cli.terminal import Exit, print_note, show, writing
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ OUTPUTS = ("table", "json", "markdown")
 
 
 def run(argv: list[str]) -> int:
-    """0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
+    """Returns 0: printed; 2: wrong usage or unreadable input; 3: could not look, or there is no path."""
     options = make_parser().parse_args(argv)
-    report = look(options).report
+    report = scan_source(options).report
     from migrations_app.readiness.plan.runbook import runbook  # only here: --help needs none of it
 
     plan = runbook(report)
@@ -58,7 +58,7 @@ def _output(text: str) -> str:
 
 
 def _write(plan: "Runbook", folder: Path) -> None:
-    """Raises InvalidInput where the folder is there already or cannot be made: nothing is written over."""
+    """Writes the files of the plan into a new folder. Raises InvalidInput if the folder exists or cannot be made."""
     from migrations_app.readiness.outputs.plan_markdown import render_files
 
     files = render_files(plan)

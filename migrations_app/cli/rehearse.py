@@ -1,4 +1,4 @@
-"""`karpdash rehearse`: plays a rollout on a twin of a cluster, on simulated time. Changes nothing."""
+"""`karpdash rehearse`: rehearses a rollout on a twin of a cluster, on simulated time. Changes nothing."""
 
 import argparse
 import json
@@ -23,7 +23,9 @@ FAILURES = ("nodes-never-ready", "webhook-down")
 
 
 def run(argv: list[str]) -> int:
-    """0: every rollout ends; 1: one stops before; 2: wrong usage, or it cannot be planned; 3: could not look."""
+    """Returns 0: every rollout ends; 1: one stops before its end; 2: wrong usage, or it cannot be planned; 3: could not
+    look.
+    """
     options = make_parser().parse_args(argv)
     from migrations_app.readiness.outputs.json_schema import written
     from migrations_app.use_cases.rehearsals.text import render
@@ -94,17 +96,17 @@ def _way(options: argparse.Namespace) -> "WayResult":
         raise InvalidInput("goes with --action only", where="--fail")
     parameters: dict[str, dict[str, Any]] = {}
     for text in options.set:
-        action, dot, rest = text.partition(".")
+        action, dot, assignment = text.partition(".")
         if not dot:
             raise InvalidInput(f"{text[:60]!r} is not ACTION.NAME=VALUE", where="--set")
-        name, value = _parameter(rest, action)
+        name, value = _parameter(assignment, action)
         parameters.setdefault(action, {})[name] = value
     request = WayRequest(options.to, _limits(options), options.seed, parameters)
     return _read_with(options, lambda api, name, on_part: rehearse_way(api, request, cluster=name, on_part=on_part))
 
 
 def _read_with(options: argparse.Namespace, play: "Play[T]") -> T:
-    """What comes of the play on the cluster that the options name."""
+    """Reads the cluster that the options name and returns the result of the play on it."""
     from migrations_app.use_cases.rehearsals import sources
 
     if options.context and not options.kubeconfig:
@@ -148,20 +150,20 @@ def _request(options: argparse.Namespace) -> "RehearsalRequest":
 
 
 def _parameter(text: str, action: str) -> tuple[str, Any]:
-    """The name and the value, in the form that the action declares."""
+    """Returns the name and the value, in the type that the action declares."""
     from migrations_app.actions import registry
 
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise InvalidInput(f"{text[:60]!r} is not NAME=VALUE", where="--set")
     definition = registry.find(action)
-    known = (
+    declared = (
         next((parameter for parameter in definition.parameters if parameter.name == name), None) if definition else None
     )
-    if definition is not None and known is None:
+    if definition is not None and declared is None:
         names = ", ".join(parameter.name for parameter in definition.parameters) or "none"
         raise InvalidInput(f"{action} has no parameter {name[:60]!r}; it has {names}", where="--set")
-    if known is not None and known.many:
+    if declared is not None and declared.many:
         return name, [part for part in value.split(",") if part]
     return name, json.loads(value) if value in ("true", "false") or value.isdecimal() else value
 

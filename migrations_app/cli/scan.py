@@ -1,11 +1,11 @@
-"""`karpdash scan`: reads a cluster, prints the report, and shows by the exit code whether it is ready."""
+"""`karpdash scan`: reads a cluster and prints the report; the exit code says whether the cluster is ready."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from migrations_app.cli import version
-from migrations_app.cli.sources import add_sources, look
+from migrations_app.cli.sources import add_sources, scan_source
 from migrations_app.cli.terminal import colour_wanted, show, writing
 from migrations_app.clients.local_files import is_stdin
 
@@ -16,9 +16,9 @@ OUTPUTS = ("table", "json", "sarif", "junit", "markdown")
 
 
 def run(argv: list[str]) -> int:
-    """0: ready; 1: findings; 2: wrong usage or unreadable input; 3: could not look."""
+    """Returns 0: ready; 1: findings; 2: wrong usage or unreadable input; 3: could not look."""
     options = make_parser().parse_args(argv)
-    report = look(options).report
+    report = scan_source(options).report
     from migrations_app.readiness.verdict import exit_code  # only here: --help needs none of it
 
     for form, path in options.also:
@@ -51,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
-    """What decides the exit code."""
+    """Adds the options that decide the exit code."""
     parser.add_argument(
         "--fail-on", choices=("blocker", "warning", "never"), default="blocker", help="what makes the exit code 1"
     )

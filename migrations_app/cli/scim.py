@@ -1,4 +1,4 @@
-"""`karpdash scim`: the tokens of directories that provision people over SCIM. The secret is printed once, on stdout."""
+"""`karpdash scim`: tokens of directories that provision people over SCIM. The secret is printed once, on stdout."""
 
 import argparse
 import uuid
@@ -9,7 +9,7 @@ from migrations_app.errors import InvalidInput, NotFound
 
 
 def run(argv: list[str]) -> int:
-    """0: done; 2: wrong usage or input."""
+    """Returns 0: done; 2: wrong usage or input."""
     return run_verb(make_parser(), argv)
 
 

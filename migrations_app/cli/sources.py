@@ -1,6 +1,6 @@
 """The options that select the cluster to read, shared by `scan` and `plan`.
 
-What reads a cluster is imported when it is read: --help and wrong usage need none of it.
+Modules that read a cluster are imported when it is read, so that --help and wrong usage do not load them.
 """
 
 import argparse
@@ -21,7 +21,7 @@ _NETWORKS = "KARPDASH_ALLOWED_NETWORKS"
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
-    """Exactly one source, and the target."""
+    """Adds the options for exactly one source, and for the target."""
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument(
         "--bundle", metavar="PATH", type=Path, help="folder, YAML, JSON or .tar.gz of objects; - for stdin"
@@ -46,7 +46,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="HOP|RELEASE", help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest")
 
 
-def look(options: argparse.Namespace) -> "Scanned":
+def scan_source(options: argparse.Namespace) -> "Scanned":
     """Reads and evaluates the source. Raises InvalidInput with the file or option, and ReadError."""
     from migrations_app.karpenter.versions import kubernetes_minor
     from migrations_app.readiness.missing_rows import require_rows
@@ -69,7 +69,7 @@ def look(options: argparse.Namespace) -> "Scanned":
 
 
 def reachable() -> "Reachable":
-    """The addresses that may be connected to: the same settings as those of the server."""
+    """Returns the addresses that may be connected to, from the same settings as those of the server."""
     from migrations_app.use_cases.scans.one_off import Reachable
 
     networks = tuple(piece.strip() for piece in os.environ.get(_NETWORKS, "").split(",") if piece.strip())
@@ -81,7 +81,7 @@ def reachable() -> "Reachable":
 
 
 def with_hint(refused: AddressRefused) -> AddressRefused:
-    """The same error with the setting that would allow the address."""
+    """Returns the same error with the setting that would allow the address."""
     hint = f"; {_LOOPBACK}=1 allows this machine, {_NETWORKS} named networks"
     return AddressRefused(refused.message + hint, code=refused.code, where=refused.where)
 

@@ -1,4 +1,6 @@
-"""Output streams: results on stdout, everything else on stderr, colour and progress only on terminals."""
+"""Output streams of the commands: results on stdout, everything else on stderr, colour and progress only on
+terminals.
+"""
 
 import errno
 import os
@@ -14,7 +16,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.readiness.outputs.plain import plain, plain_lines
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What a write answers where nothing more can be stored."""
+"""Error numbers of a write when no space is left."""
 
 
 class Exit(IntEnum):
@@ -23,7 +25,7 @@ class Exit(IntEnum):
     USAGE = 2
     COULD_NOT_LOOK = 3
     CANNOT_WRITE = 74
-    """As EX_IOERR of sysexits.h: the result could not be written whole."""
+    """EX_IOERR of sysexits.h: the result could not be written completely."""
     INTERRUPTED = 130
     READER_GONE = 141
 
@@ -38,8 +40,9 @@ def prepare() -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Around the writing of a file. Raises InvalidInput for a path that cannot be written, and OSError of NO_ROOM,
-    which ends with CANNOT_WRITE, where the disk is full."""
+    """Context in which a file is written. Raises InvalidInput for a path that cannot be written, and OSError of
+    NO_ROOM, which ends with CANNOT_WRITE, if the disk is full.
+    """
     try:
         yield
     except OSError as error:
@@ -64,7 +67,7 @@ def show(text: str) -> None:
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as lines of aligned columns; control characters are escaped."""
+    """Returns the rows as lines of aligned columns; control characters are escaped."""
     cells = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells)
@@ -82,8 +85,8 @@ def colour_wanted(stream: TextIO | None = None) -> bool:
 
 
 class Progress:
-    """A single line on stderr that counts the parts read; prints nothing if stderr is not a terminal. A context
-    manager.
+    """A context manager that shows one line on stderr with the number of parts read; prints nothing if stderr is not a
+    terminal.
     """
 
     def __init__(self) -> None:

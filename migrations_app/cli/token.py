@@ -8,7 +8,7 @@ from migrations_app.errors import InvalidInput
 
 
 def run(argv: list[str]) -> int:
-    """0: done; 2: wrong usage or input."""
+    """Returns 0: done; 2: wrong usage or input."""
     return run_verb(make_parser(), argv)
 
 
@@ -18,8 +18,8 @@ def make_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(required=True, metavar="create|list|revoke")
     create = verbs.add_parser("create", help="print a new token; it is shown once and stored nowhere")
     create.add_argument("--name", required=True, help="what it is for")
-    known = "read, scan, plan, act, admin, audit or metrics; may be repeated; read by default"
-    create.add_argument("--scope", action="append", metavar="SCOPE", help=known)
+    scope_help = "read, scan, plan, act, admin, audit or metrics; may be repeated; read by default"
+    create.add_argument("--scope", action="append", metavar="SCOPE", help=scope_help)
     create.add_argument("--days", type=int, default=30, help="how long it lives, 1 to 90")
     create.set_defaults(do=_create)
     listing = verbs.add_parser("list", help="show a user's tokens")

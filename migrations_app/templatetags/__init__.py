@@ -1,1 +1,1 @@
-"""Badges and wording for templates."""
+"""Template tags and filters: badges and texts."""

@@ -1,4 +1,4 @@
-"""Audit events as sentences: what somebody did, by the code of the event."""
+"""Audit events as sentences, by the verb of the event."""
 
 from typing import Any
 
@@ -148,7 +148,7 @@ OUTCOMES: dict[str, str] = {
 
 @register.filter
 def deed(line: Any) -> str:  # noqa: ANN401 - a line of the audit log
-    """What the actor did; for an event without a sentence its code in words."""
+    """Returns what the actor did; for an event without a sentence its verb in words."""
     return DEEDS.get(line.verb, wording.spoken(line.verb.replace(".", ": ")))
 
 

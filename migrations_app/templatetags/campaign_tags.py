@@ -1,4 +1,4 @@
-"""Words and badges of campaigns, their waves and their clusters."""
+"""Texts and badges of campaigns, their waves and their clusters."""
 
 from django import template
 from django.utils.html import format_html
@@ -75,38 +75,38 @@ PERSON_WORDS: dict[str, str] = {
 
 @register.simple_tag
 def member_badge(state: str) -> SafeString:
-    """The state of a cluster of a campaign: icon and word."""
+    """Returns the state of a cluster of a campaign: icon and word."""
     look = MEMBER_LOOKS.get(state, NONE)
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
 
 
 @register.filter
 def member_cause(code: str) -> str:
-    """Why a cluster stopped or does not join, or a campaign ended; the code in words if it has no sentence."""
+    """Returns why a cluster stopped or does not join, or a campaign ended; the code in words if it has no sentence."""
     sentence = MEMBER_CAUSES.get(code) or JOURNEY_CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
     return sentence[:1].lower() + sentence[1:]
 
 
 @register.filter
 def gate_word(code: str) -> str:
-    """What the next wave waits for."""
+    """Returns what the next wave waits for."""
     return GATE_WORDS.get(code, wording.spoken(code))
 
 
 @register.filter
 def person_gate_word(code: str) -> str:
-    """Which waves a person opens."""
+    """Returns which waves a person opens."""
     return PERSON_WORDS.get(code, wording.spoken(code))
 
 
 @register.filter
 def hours_word(minutes: int) -> str:
-    """Minutes as hours and minutes."""
+    """Returns minutes as hours and minutes."""
     hours, rest = divmod(minutes, 60)
     return _("{hours} h {rest} min").format(hours=hours, rest=rest) if hours else _("{rest} min").format(rest=rest)
 
 
 @register.filter
 def member_count(counts: dict[str, int], state: str) -> int:
-    """How many clusters of a wave are in that state."""
+    """Returns how many clusters of a wave are in that state."""
     return counts.get(state, 0)

@@ -1,4 +1,4 @@
-"""Filters that make untrusted text safe to display: control and bidi characters are escaped (T08, T10)."""
+"""Template filters that make untrusted text safe to display: control and bidi characters are escaped (T08, T10)."""
 
 import re
 import unicodedata
@@ -26,7 +26,7 @@ STEPS = ((60, "second", 1), (3600, "minute", 60), (86400, "hour", 3600))
 
 @register.filter
 def shown(text: object) -> str:
-    """Untrusted text on one line, with invisible characters escaped."""
+    """Returns untrusted text on one line, with invisible characters escaped."""
     line = str(text)
     if line.isascii() and line.isprintable():  # nearly all are: this runs some hundred times a page
         return line
@@ -35,7 +35,7 @@ def shown(text: object) -> str:
 
 @register.filter
 def shown_block(text: object) -> str:
-    """The same for text of several lines, such as YAML: line breaks and tabs stay."""
+    """As `shown`, for text of several lines, such as YAML: line breaks and tabs stay."""
     block = str(text)
     if block.isascii() and block.translate(_WITHOUT_KEPT).isprintable():
         return block
@@ -59,19 +59,19 @@ def breakable(text: object) -> SafeString:
 
 @register.filter
 def short_version(text: str) -> str:
-    """A Kubernetes version without v and build: `1.29.8` of `v1.29.8-eks-a737599`."""
+    """Returns a Kubernetes version without v and build: `1.29.8` of `v1.29.8-eks-a737599`."""
     return text.removeprefix("v").partition("-")[0].partition("+")[0]
 
 
 @register.filter
 def as_moment(text: str) -> datetime | None:
-    """An RFC 3339 text as a time; None if it is invalid."""
+    """Returns an RFC 3339 text as a time; None if it is invalid."""
     return moment_of(text)
 
 
 @register.simple_tag
 def ago(moment: datetime | None, missing: str = "never") -> SafeString | str:
-    """A relative time in a `time` element, with the exact time in its title and `datetime`."""
+    """Returns a relative time in a `time` element, with the exact time in its title and `datetime`."""
     if moment is None:
         return missing
     words = relative(timezone.now() - moment)
@@ -86,14 +86,14 @@ def ago(moment: datetime | None, missing: str = "never") -> SafeString | str:
 
 @register.simple_tag
 def on(moment: datetime) -> SafeString:
-    """An exact time."""
+    """Returns an exact time."""
     exact = moment.astimezone(timezone.get_default_timezone())
     words = exact.strftime("%d %b %Y, %H:%M %Z")
     return format_html('<time datetime="{}">{}</time>', exact.isoformat(timespec="seconds"), words)
 
 
 def relative(age: timedelta) -> str:
-    """`5 minutes ago`, `in 2 hours`; the same steps as in static/js/page.js."""
+    """Returns `5 minutes ago`, `in 2 hours`; the same steps as in static/js/page.js."""
     seconds = round(age.total_seconds())
     size = abs(seconds)
     if size < 45:
@@ -106,7 +106,7 @@ def relative(age: timedelta) -> str:
 
 @register.filter
 def every(seconds: int | None) -> str:
-    """An interval in words; empty for none."""
+    """Returns an interval in words; empty for none."""
     if not seconds:
         return ""
     for length, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
@@ -118,7 +118,7 @@ def every(seconds: int | None) -> str:
 
 @register.filter
 def signed(number: int | None) -> str:
-    """A difference with its sign; a question mark if unknown."""
+    """Returns a difference with its sign; a question mark if unknown."""
     if number is None:
         return "?"
     return f"+{number:,}" if number > 0 else f"\u2212{-number:,}" if number else "\u00b10"
@@ -126,11 +126,11 @@ def signed(number: int | None) -> str:
 
 @register.filter
 def thousands(number: Any) -> str:  # noqa: ANN401 - templates pass whatever the row holds
-    """An integer with thousands separators; empty for other values."""
+    """Returns an integer with thousands separators; empty for other values."""
     return f"{number:,}" if isinstance(number, int) else ""
 
 
 @register.filter
 def span(length: timedelta) -> str:
-    """A length of time in its two largest units."""
+    """Returns a duration in its two largest units."""
     return span_words(length)

@@ -1,4 +1,4 @@
-"""Words of pages that lead to their meaning."""
+"""A template tag that links a word to its line in the glossary."""
 
 from functools import cache
 
@@ -15,7 +15,7 @@ register = template.Library()
 @register.simple_tag
 @cache
 def term(word: str, said: str = "") -> SafeString:
-    """The word, or what `said` says in its place, as a link to its line in the glossary. Raises KeyError."""
+    """Returns the word as a link to its line in the glossary; `said` replaces the text of the link. Raises KeyError."""
     line = term_of(word)
     place = f"{reverse('glossary')}#{line.key}"
     return format_html('<a class="term" href="{}" title="{}">{}</a>', place, line.meaning, said or word)

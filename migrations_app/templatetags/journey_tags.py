@@ -1,4 +1,4 @@
-"""Words and badges of journeys and their steps."""
+"""Texts and badges of journeys and their steps."""
 
 from django import template
 from django.utils.html import format_html
@@ -96,7 +96,7 @@ HOLDS: dict[str, str] = {
     "rollout_aborted": _("its rollout was aborted, and some NodePools may be held"),
     "right_missing": _("the account that asked for it lacks a permission"),
 }
-"""How far a hold of Karpenter's own disruption is."""
+"""The states of a hold of Karpenter's own disruption."""
 DIFFERENCES: dict[str, str] = {
     "action": _("another action"),
     "parameters": _("other choices"),
@@ -114,54 +114,54 @@ TITLES = {check.id: check.title for check in all_checks()}
 
 @register.simple_tag
 def step_badge(state: str) -> SafeString:
-    """The state of a step: icon and word."""
+    """Returns the state of a step: icon and word."""
     look = STEP_LOOKS.get(state, NONE)
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
 
 
 @register.filter
 def step_tone(state: str) -> str:
-    """The class of a step's number: the current one stands out."""
+    """Returns the CSS class of a step's number: the current step is emphasized."""
     return "is-accent" if state in ("ready", "running", "undoing") else "is-muted"
 
 
 @register.filter
 def kind_word(kind: str) -> str:
-    """Who does a step of that kind."""
+    """Returns who does a step of that kind."""
     return KINDS.get(kind, kind)
 
 
 @register.filter
 def way_word(how: str) -> str:
-    """How a step is undone."""
+    """Returns how a step is undone."""
     return WAYS.get(how, how)
 
 
 @register.filter
 def wait_word(code: str) -> str:
-    """What a journey waits for; the code in words if it has no sentence."""
+    """Returns what a journey waits for; the code in words if it has no sentence."""
     return WAITS.get(code, wording.spoken(code))
 
 
 @register.filter
 def hold_word(code: str) -> str:
-    """How far a hold, or the restoring of its budgets, is."""
+    """Returns the progress of a hold, or of restoring its budgets."""
     return HOLDS.get(code) or journey_cause(code)
 
 
 @register.filter
 def journey_cause(code: str) -> str:
-    """Why a journey stopped or a step ended; the code in words if it has no sentence."""
+    """Returns why a journey stopped or a step ended; the code in words if it has no sentence."""
     return CAUSES.get(code) or wording.CAUSES.get(code) or wording.spoken(code)
 
 
 @register.filter
 def difference_word(code: str) -> str:
-    """How a plan differs."""
+    """Returns how a plan differs."""
     return DIFFERENCES.get(code, wording.spoken(code))
 
 
 @register.filter
 def check_title(check_id: str) -> str:
-    """The title of a check; its id if this release does not know it."""
+    """Returns the title of a check; its id if this release does not know it."""
     return TITLES.get(check_id, check_id)

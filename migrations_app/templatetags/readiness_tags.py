@@ -1,4 +1,4 @@
-"""Badges and wording of verdicts, statuses, stages and owners."""
+"""Badges and texts of verdicts, statuses, stages and owners."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ NONE = Look("?", "muted", "na")
 @register.simple_tag
 @cache
 def icon(name: str, size: str = "") -> SafeString:
-    """A symbol of icons.svg; decorative, always beside a word."""
+    """Returns a symbol of icons.svg; decorative, always beside a word."""
     extra = f" icon-{size}" if size else ""
     return format_html(
         '<svg class="icon{}" aria-hidden="true" focusable="false"><use href="{}#{}"/></svg>', extra, _icons(), name
@@ -51,14 +51,14 @@ def _badge(look: Look) -> SafeString:
 @register.simple_tag
 @cache
 def verdict_badge(verdict: str) -> SafeString:
-    """The verdict of a hop: icon and word."""
+    """Returns the verdict of a hop: icon and word."""
     return _badge(wording.VERDICTS.get(verdict, NONE))
 
 
 @register.simple_tag
 @cache
 def bucket_badge(bucket: str) -> SafeString:
-    """The status of a cluster: icon and word."""
+    """Returns the status of a cluster: icon and word."""
     return _badge(wording.BUCKETS.get(bucket, NONE))
 
 
@@ -69,13 +69,13 @@ def severity_badge(severity: str) -> SafeString:
 
 @register.filter
 def message_tone(level: str) -> str:
-    """The tone of a message by Django's level."""
+    """Returns the tone of a message by Django's level."""
     return {"success": "pass", "error": "blocker", "warning": "warning"}.get(level, "accent")
 
 
 @register.filter
 def by_stay(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """The messages that stay until they are closed, and those that leave by themselves."""
+    """Returns the messages that stay until they are closed, and those that disappear by themselves."""
     parts: dict[bool, list[Message]] = {False: [], True: []}
     for message in messages:
         parts[message.level_tag not in ("error", "warning")].append(message)
@@ -84,7 +84,7 @@ def by_stay(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 @register.filter
 def toast_icon(tone: str) -> str:
-    """The symbol of a message, so that what failed is not told from what worked by its colour alone."""
+    """Returns the icon of a message, so that errors differ from successes by more than colour."""
     return tone if tone in ("pass", "blocker", "warning") else "info"
 
 
@@ -110,30 +110,32 @@ def stage_word(stage: str) -> str:
 
 @register.filter
 def fact_word(value: str | None, name: str) -> str:
-    """One side of a fact that changed between two snapshots: a stage by its word, a missing value as `unknown`."""
+    """Returns one side of a fact that changed between two snapshots: a stage by its word, a missing value as
+    `unknown`.
+    """
     return stage_word(value or "") if name == "stage" else shown(value or "unknown")
 
 
 @register.filter
 def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None for a check that was not asked
-    """The look of one finding; `Not asked` for None."""
+    """Returns the look of one finding; `Not asked` for None."""
     return look_of(finding.status, finding.severity) if finding else Look(_("Not asked"), "muted", "never")
 
 
 def look_of(status: str, severity: str) -> Look:
-    """A failed check looks like its severity, any other like its status."""
+    """Returns the look of a status: a failed check looks like its severity, any other like its status."""
     if status == "fail" and severity != "blocker":
         return wording.SEVERITIES.get(severity, NONE)._replace(word=_("Fails"))
     return wording.STATUSES.get(status, NONE)
 
 
 VALUE_TONES = {"lost": "warning", "renamed": "accent", "set": "accent", "default_changed": "warning"}
-"""By what becomes of a Helm value; any other is muted."""
+"""The tone by what becomes of a Helm value; any other tone is muted."""
 
 
 @register.filter
 def value_word(row: ValueRow) -> str:
-    """What becomes of a Helm value, in a word."""
+    """Returns what becomes of a Helm value, in a word."""
     return VALUE_WORDS[row.kind]
 
 
@@ -154,20 +156,20 @@ def owner_word(owner: str) -> str:
 
 @register.filter
 def owner_counts(segments: Sequence[Any]) -> str:
-    """Each owner with its number of nodes in one line: `Karpenter 12, managed node group 3`."""
+    """Returns each owner with its number of nodes in one line: `Karpenter 12, managed node group 3`."""
     return ", ".join(f"{owner_word(segment.owner)} {segment.count}" for segment in segments)
 
 
 @register.filter
 def cell_classes(cell: Any) -> str:  # noqa: ANN401 - a cell of the IAM matrix, made by the view
-    """The CSS classes of a cell: its tone, and whether it is faint, empty or unknown."""
+    """Returns the CSS classes of a cell: its tone, and whether it is faint, empty or unknown."""
     marks = (("faint", cell.faint), ("none", cell.look.id == "not_needed"), ("hatched", cell.look.id == "unknown"))
     return " ".join([f"is-{cell.look.tone}", *(name for name, holds in marks if holds)])
 
 
 @register.filter
 def extent_word(extent: str) -> str:
-    """How far a known change is covered, in words."""
+    """Returns how far a known change is covered, in words."""
     return next((word for name, word in EXTENTS.items() if name == extent), extent)
 
 
@@ -178,7 +180,7 @@ def part_word(part: str) -> str:
 
 @register.filter
 def group_words(group: FindingGroup) -> str:
-    """What to say of all findings of the group; a data source that was not read by its name on pages."""
+    """Returns the text for all findings of the group; for a data source that was not read, its name on pages."""
     cause, reason = group.cause, group.first.reason
     unread = isinstance(reason, Reason) and reason.code == "part_unread"
     if group.alone or not unread or cause.part not in wording.PARTS:
@@ -188,7 +190,7 @@ def group_words(group: FindingGroup) -> str:
 
 @register.filter
 def remedy_word(how: str) -> str:
-    """The name of the tool that a remedy is for."""
+    """Returns the name of the tool that a remedy is for."""
     return wording.REMEDIES.get(how, how)
 
 
@@ -199,7 +201,7 @@ def source_word(source: str) -> str:
 
 @register.filter
 def remedy_tabs(remedies: Sequence[Remedy]) -> tuple[tuple[str, Remedy], ...]:
-    """The remedies that fit in one row of tabs, each with its word; karpdash's own actions are buttons elsewhere."""
+    """Returns the remedies for one row of tabs, each with its word; karpdash's own actions are buttons elsewhere."""
     commands = [remedy for remedy in remedies if remedy.how != "action"][:TABS]
     several = Counter(remedy.how for remedy in commands)
     seen: Counter[str] = Counter()
@@ -216,7 +218,7 @@ def remedy_tabs(remedies: Sequence[Remedy]) -> tuple[tuple[str, Remedy], ...]:
 
 @register.filter
 def reason_word(code: str) -> str:
-    """Why something could not be read, as a sentence."""
+    """Returns why something could not be read, as a sentence."""
     return wording.REASONS.get(code, wording.spoken(code).capitalize())
 
 
@@ -228,7 +230,7 @@ def spoken(code: str) -> str:
 @register.simple_tag
 @lru_cache(maxsize=512)
 def environment_badge(name: str) -> SafeString | str:
-    """The environment in its colour; nothing if it is empty."""
+    """Returns the environment in its colour; nothing if it is empty."""
     if not name:
         return ""
     return format_html('<span class="env is-{}">{}</span>', wording.environment_tone(name), name)
@@ -237,7 +239,7 @@ def environment_badge(name: str) -> SafeString | str:
 @register.simple_tag
 @cache
 def done_percent(done: DonePercent) -> SafeString:
-    """The share of the way that is done; `not read` where nothing is known of it."""
+    """Returns the percent of the conversions that is done; `not read` if nothing is known."""
     if done.percent is None:
         return format_html('<span class="badge is-unknown">{}{}</span>', icon("unknown"), _("not read"))
     bound = format_html('<span class="muted">{}</span> ', _("at most")) if done.bound == "at_most" else ""
@@ -247,7 +249,7 @@ def done_percent(done: DonePercent) -> SafeString:
 @register.simple_tag
 @cache
 def minirail(stage: str) -> SafeString:
-    """The cluster's stage as five dots; decorative, beside the stage's word."""
+    """Returns the cluster's stage as five dots; decorative, beside the stage's word."""
     at = wording.ROAD.index(stage) if stage in wording.ROAD else -1
     places = ((x, _where(index, at)) for index, x in enumerate(GEOMETRY))
     dots = format_html_join("", '<circle cx="{}" cy="6" r="3.2" class="{}"/>', places)
@@ -267,19 +269,21 @@ def _where(index: int, at: int) -> str:
 
 @register.simple_tag
 def seen_at(head: Any, mark: str = "?") -> str:  # noqa: ANN401 - the header of a cluster page, made by the view
-    """Keeps a link in the chosen snapshot: `?at=<id>`, or nothing for the newest one."""
+    """Returns the query that keeps a link in the chosen snapshot: `?at=<id>`, or nothing for the newest one."""
     return "" if head.is_latest else f"{mark}at={head.snapshot.id}"
 
 
 @register.simple_tag
 def asked_of(head: Any, kubernetes: str) -> str:  # noqa: ANN401 - as in `seen_at`
-    """Keeps a link in the chosen snapshot and the planned Kubernetes, behind another parameter."""
+    """Returns the query that keeps a link in the chosen snapshot and the planned Kubernetes, to append to another
+    parameter.
+    """
     return seen_at(head, "&") + (f"&{urlencode({'kubernetes': kubernetes})}" if kubernetes else "")
 
 
 @register.filter
 def newest_first(releases: Iterable[str]) -> list[str]:
-    """Releases in the order in which people look for one."""
+    """Returns releases with the newest first."""
     return sorted(releases, key=natural, reverse=True)
 
 
@@ -289,14 +293,14 @@ from group hop kubernetes label odd other outcome owner plan profile q release r
 to until verb view way
 """
 KEPT_PARAMETERS = frozenset(_PARAMETERS.split())
-"""What pages read from an address, but for the place in a list, a download, and where a form leads."""
+"""Query parameters that pages read, except the position in a list, a download, and the target of a form."""
 
 
 @register.simple_tag(takes_context=True)
 def here_with(context: dict[str, Any], **changes: object) -> str:
-    """This page's query string with some parameters changed (empty removes one), starting at page one.
+    """Returns this page's query string with some parameters changed (empty removes one), starting at page one.
 
-    What no page reads is left out.
+    Parameters that no page reads are left out.
     """
     parameters = {name: value for name, value in context["request"].GET.items() if name in KEPT_PARAMETERS}
     parameters |= {name: "" if value is None else str(value) for name, value in changes.items()}

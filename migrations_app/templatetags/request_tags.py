@@ -1,4 +1,4 @@
-"""Pull requests beside the checks that they fix."""
+"""A template filter that finds the pull request of a check."""
 
 from collections.abc import Mapping
 
@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.filter
 def request_of(newest: Mapping[str, RequestRow], check: str) -> RequestRow | None:
-    """The newest request for the fix of that check; None where there is none."""
+    """Returns the newest pull request that fixes that check; None if there is none."""
     return newest.get(check)

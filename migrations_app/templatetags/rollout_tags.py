@@ -42,13 +42,13 @@ def standing_look(standing: str) -> Look:
 
 @register.filter
 def line_tone(line: Any) -> str:  # noqa: ANN401 - a line of the journal
-    """The tone of a journal line: a passed gate, or a request's outcome."""
+    """Returns the tone of a journal line: a passed gate, or a request's outcome."""
     return "pass" if line.verb == "gate" else words.OUTCOME_TONES.get(line.outcome, "muted")
 
 
 @register.filter
 def line_word(line: Any) -> str:  # noqa: ANN401 - as above
-    """What a journal line tells: a passed gate, or the outcome of a request."""
+    """Returns the text of a journal line: a passed gate, or the outcome of a request."""
     key = "gate" if line.verb == "gate" else line.outcome
     return words.LINE_WORDS.get(key) or key.capitalize()
 
@@ -61,44 +61,44 @@ def changes_clusters(perms: Any) -> bool:  # noqa: ANN401 - what Django's contex
 
 @register.filter
 def cause_word(code: str) -> str:
-    """The meaning of a cause's code; empty for an unknown code."""
+    """Returns the meaning of a cause's code; empty for an unknown code."""
     return words.CAUSES.get(code, "")
 
 
 @register.filter
 def seconds_span(seconds: int) -> str:
-    """A number of seconds in its two largest units."""
+    """Returns a number of seconds in its two largest units."""
     return span_words(timedelta(seconds=seconds))
 
 
 @register.simple_tag
 def state_badge(state: str) -> SafeString:
-    """The state of a rollout: icon and word."""
+    """Returns the state of a rollout: icon and word."""
     return _badge(words.STATES.get(state, NONE))
 
 
 @register.simple_tag
 def rollout_badge(row: Any) -> SafeString:  # noqa: ANN401 - a row of a list of rollouts
-    """The state of a rollout; one that could not be planned is not possible, and never was valid."""
+    """Returns the state of a rollout; a rollout that could not be planned is shown as not possible, not as expired."""
     return _badge(words.IMPOSSIBLE) if row.impossible else _badge(words.STATES.get(row.state, NONE))
 
 
 @register.simple_tag
 def risk_badge(risk: str) -> SafeString | str:
-    """The risk of a plan; nothing for a draft without one."""
+    """Returns the risk of a plan; nothing for a draft without one."""
     return _badge(words.RISKS[risk]) if risk in words.RISKS else ""
 
 
 @register.simple_tag
 def diff_lines(diff: Iterable[tuple[str, str]]) -> SafeString:
-    """The lines of a diff, each with its sign; `@` stands for omitted lines."""
+    """Returns the lines of the diff, each with its sign; `@` stands for omitted lines."""
     lines = ((DIFF_CLASSES.get(sign, ""), "…" if sign == "@" else f"{sign} {shown_block(text)}") for sign, text in diff)
     return format_html_join("", '<span class="diff-line{}">{}\n</span>', lines)
 
 
 @dataclass(frozen=True, slots=True)
 class FrameState:
-    """What the frame of every page shows: the kill switch, and the rollouts and journeys in progress."""
+    """Values for the frame of every page: the kill switch, and the rollouts and journeys in progress."""
 
     switch: KillSwitchState = field(default_factory=KillSwitchState)
     rollouts: RolloutsNow = field(default_factory=RolloutsNow)
@@ -107,7 +107,9 @@ class FrameState:
 
 @register.simple_tag(takes_context=True)
 def frame_state(context: dict[str, Any]) -> FrameState:
-    """The state for this user; empty without a sign-in and on pages of errors. The switch is told who may change."""
+    """Returns the values for this user; empty without a sign-in and on error pages. The kill switch is shown to users
+    who may change clusters.
+    """
     user = getattr(context.get("request"), "user", None)
     if user is None or not user.is_authenticated or not has_scope():
         return FrameState()
@@ -120,7 +122,7 @@ def frame_state(context: dict[str, Any]) -> FrameState:
 @register.simple_tag
 @cache
 def product_version() -> str:
-    """The release of karpdash; empty where it is not installed as a package."""
+    """Returns the release of karpdash; empty if it is not installed as a package."""
     try:
         return version("karpdash")
     except PackageNotFoundError:
@@ -130,7 +132,7 @@ def product_version() -> str:
 @register.simple_tag
 @cache
 def documentation() -> str:
-    """The address of the documentation; empty where karpdash is not installed as a package."""
+    """Returns the URL of the documentation; empty if karpdash is not installed as a package."""
     try:
         named = metadata("karpdash").get_all("Project-URL") or ()
     except PackageNotFoundError:

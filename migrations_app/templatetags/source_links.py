@@ -1,4 +1,6 @@
-"""Sources of rules as links: a file or an issue of a public repository, written as the tables of this product do."""
+"""Turns sources of rules into links: a file or an issue of a public repository, in the notation of this product's
+tables.
+"""
 
 import re
 from functools import lru_cache
@@ -19,7 +21,9 @@ PLACE = re.compile(f"{FILE.pattern}|{ISSUE.pattern}", re.ASCII)
 
 @register.filter
 def source(text: str) -> SafeString:
-    """The source with a link at each file (`owner/name@tag:path`) and issue (`owner/name#1, #2`); else as it is."""
+    """Returns the source with a link at each file (`owner/name@tag:path`) and issue (`owner/name#1, #2`); other text
+    stays.
+    """
     return _linked(str(text))
 
 
@@ -36,10 +40,10 @@ def _linked(text: str) -> SafeString:
         pieces += [(text[at : match.start()], ""), (match[0], f"{HOST}/{repository}/{kind}")]
         at = match.end()
     pieces.append((text[at:], ""))
-    return format_html_join("", "{}", ((_piece(words, address),) for words, address in pieces if words))
+    return format_html_join("", "{}", ((_piece(label, address),) for label, address in pieces if label))
 
 
-def _piece(words: str, address: str) -> SafeString | str:
+def _piece(label: str, address: str) -> SafeString | str:
     if not address:
-        return shown(words)
-    return format_html('<a href="{}" rel="noreferrer">{}</a>', address, shown(words))
+        return shown(label)
+    return format_html('<a href="{}" rel="noreferrer">{}</a>', address, shown(label))

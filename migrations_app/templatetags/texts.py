@@ -1,4 +1,4 @@
-"""Marks of texts for translation. They cost a page nothing as long as English is the only language.
+"""Marks texts of templates for translation. The marks cost no time as long as English is the only language.
 
 `{{ _("Open") }}` is Django's own. `{% blocktranslate trimmed %}{{ row.name|shown }} is new{% endblocktranslate %}` is
 written as Django's, with two differences: filters stand where they are used, and `count` takes the number alone, as in
@@ -24,7 +24,7 @@ MARKED_ARGUMENT = re.compile(r"""\b_\(("[^"]*"|'[^']*')\)""")
 
 
 class Loader(FileLoader):
-    """Reads templates; without USE_I18N the marks `_("...")` are taken off while it reads."""
+    """Reads templates; without USE_I18N it removes the marks `_("...")`."""
 
     def get_contents(self, origin: template.Origin) -> str:
         source: str = super().get_contents(origin)
@@ -32,30 +32,32 @@ class Loader(FileLoader):
 
 
 def unmarked(source: str) -> str:
-    """The template with each `_("...")` replaced by its text."""
+    """Returns the template with each `_("...")` replaced by its text."""
     texts = MARKED_TEXT.sub(lambda match: match[1] or match[2] or "", source)
     return MARKED_ARGUMENT.sub(r"\1", texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One form of a text: what `makemessages` writes into a catalogue, and its parts in order."""
+    """The singular or plural of a text: the message that `makemessages` writes into a catalogue, and its parts in
+    order.
+    """
 
     message: str
     parts: list[str | VariableNode]
 
     def nodes(self) -> NodeList:
-        """The English text."""
+        """Returns the English text."""
         return NodeList([TextNode(part) if isinstance(part, str) else part for part in self.parts])
 
     def values(self, context: Context) -> dict[str, str]:
-        """What stands for each name of the message, escaped."""
+        """Returns the value of each name in the message, escaped."""
         nodes = [part for part in self.parts if isinstance(part, VariableNode)]
         return {node.filter_expression.token: str(node.render_annotated(context)) for node in nodes}
 
 
 class EnglishNode(Node):
-    """A text as it is written; with a number one of its two forms."""
+    """An untranslated text; with a number, its singular or plural."""
 
     def __init__(self, singular: Phrase, *, plural: Phrase | None, count: FilterExpression | None) -> None:
         self.singular = singular.nodes()
@@ -87,7 +89,7 @@ class TranslatedNode(Node):
 
 @register.tag
 def blocktranslate(parser: Parser, token: Token) -> Node:
-    """A text with values; TemplateSyntaxError for another tag within it, and for options that are not known."""
+    """Parses a text with values. Raises TemplateSyntaxError for another tag within it, and for unknown options."""
     _, *options = token.split_contents()
     trimmed = options[:1] == ["trimmed"]
     match options[1:] if trimmed else options:
@@ -104,7 +106,7 @@ def blocktranslate(parser: Parser, token: Token) -> Node:
 
 
 def _phrase(parser: Parser, *, trimmed: bool, end: str) -> Phrase:
-    """The text up to that tag, as Django's templatize() reads it."""
+    """Returns the text up to that tag, as Django's templatize() reads it."""
     tokens: list[Token] = []
     while (token := parser.next_token()).token_type != TokenType.BLOCK:
         tokens.append(token)

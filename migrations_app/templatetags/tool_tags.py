@@ -1,4 +1,4 @@
-"""Commands by tool, that of the person first."""
+"""Tabs of commands by tool, with the person's preferred tool chosen."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ register = template.Library()
 
 
 class ToolTab(NamedTuple):
-    """`tool` is empty where the person can not choose it; `chosen` is the tab that is open."""
+    """One tab. `tool` is empty if the person cannot prefer it; `chosen` is the tab that is open."""
 
     label: str
     remedy: Remedy
@@ -25,11 +25,11 @@ class ToolTab(NamedTuple):
 
 @register.simple_tag(takes_context=True)
 def tool_tabs(context: dict[str, Any], remedies: Sequence[Remedy]) -> tuple[ToolTab, ...]:
-    """The remedies as tabs; open is the first one of the person's tool, else the first of all."""
+    """Returns the remedies as tabs; the open one is the first of the person's tool, else the first of all."""
     tabs = remedy_tabs(remedies)
-    mine = _tool_here(context) if len(tabs) > 1 else ""
+    preferred = _tool_here(context) if len(tabs) > 1 else ""
     tools = tools_of([remedy for _, remedy in tabs])
-    opened = tools.index(mine) if mine in tools else 0
+    opened = tools.index(preferred) if preferred in tools else 0
     return tuple(
         ToolTab(label, remedy, tool, at == opened)
         for at, ((label, remedy), tool) in enumerate(zip(tabs, tools, strict=True))
@@ -38,25 +38,25 @@ def tool_tabs(context: dict[str, Any], remedies: Sequence[Remedy]) -> tuple[Tool
 
 @register.simple_tag(takes_context=True)
 def open_form(context: dict[str, Any], forms: Sequence[Any]) -> str:
-    """The key of the form of a policy that is open: that of the person's tool, else the first."""
-    mine = _tool_here(context) if len(forms) > 1 else ""
-    return mine if mine in {form.key for form in forms} else str(forms[0].key)
+    """Returns the key of the open format of a policy: the one of the person's tool, else the first."""
+    preferred = _tool_here(context) if len(forms) > 1 else ""
+    return preferred if preferred in {form.key for form in forms} else str(forms[0].key)
 
 
 @register.filter
 def is_tool(key: str) -> bool:
-    """Whether a person can choose it as theirs."""
+    """Whether a person can choose it as the preferred tool."""
     return key in TOOLS
 
 
 @register.filter
 def tool_word(key: str) -> str:
-    """The name of a tool that can be chosen."""
+    """Returns the name of a tool that can be chosen."""
     return TOOLS[key]
 
 
 def _tool_here(context: dict[str, Any]) -> str:
-    """The tool of whoever reads the page, asked for once in it; empty outside of a request."""
+    """Returns the preferred tool of the page's reader, read once for each page; empty outside of a request."""
     request = context.get("request")
     person = getattr(request, "user", None)
     if request is None or person is None or not person.is_authenticated:

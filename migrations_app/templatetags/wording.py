@@ -1,4 +1,4 @@
-"""The words, tones and icons of all pages: one table for each vocabulary, so that a word is changed in one place."""
+"""Words, tones and icons of all pages: one table for each vocabulary, so that each word is defined once."""
 
 from migrations_app.readiness.look import Look
 from migrations_app.texts import text as _
@@ -158,7 +158,7 @@ REMEDIES: dict[str, str] = {
     "action": "karpdash",
 }
 IAM_FORMS: tuple[str, ...] = ("AWS CLI", "JSON", "CloudFormation")
-"""The forms in which a missing policy is given, in the order of its remedies."""
+"""The formats of a missing policy, in the order of its remedies."""
 TOOLS: dict[str, str] = {
     **{how: REMEDIES[how] for how in ("kubectl", "helm", "terraform", "flux", "argocd")},
     **dict(zip(("aws-cli", "json", "cloudformation"), IAM_FORMS, strict=True)),
@@ -284,15 +284,15 @@ ENVIRONMENTS: tuple[tuple[str, str], ...] = (
     ("dev", "pass"),
     ("sandbox", "pass"),
 )
-"""The beginning of an environment's name, and its colour."""
+"""The first letters of an environment's name, and its colour."""
 
 
 def environment_tone(name: str) -> str:
-    """The tone of an environment; muted for an unknown name."""
+    """Returns the tone of an environment; muted for an unknown name."""
     lowered = name.lower()
     return next((tone for start, tone in ENVIRONMENTS if lowered.startswith(start)), "muted")
 
 
 def spoken(code: str) -> str:
-    """A code as words, for codes without a row in a table."""
+    """Returns a code as words, for codes without a row in a table."""
     return code.replace("_", " ").replace("-", " ")

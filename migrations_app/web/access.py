@@ -68,7 +68,7 @@ def require_right(right: str = LOOK, *others: str, with_any_password: bool = Fal
                 return redirect("password")
             acting = acting_as(actor_of(request), request_id=str(getattr(request, "request_id", "")))
             try:
-                with acting, visibility_scope(_sight(request, kwargs)):
+                with acting, visibility_scope(_visibility(request, kwargs)):
                     _require(request, right, *others)
                     return view(request, *args, **kwargs)
             except NotFound as missing:
@@ -112,13 +112,17 @@ def open_page(view: View[P]) -> View[P]:
 
 
 def _refuse_other_sites(request: HttpRequest) -> None:
-    """In addition to the CSRF token (T09): browsers send the origin of a request, and scripts cannot change it."""
+    """Refuses requests that another site sends, in addition to the CSRF token (T09): browsers send the origin of a
+    request, and scripts cannot change it.
+    """
     if request.method not in ("GET", "HEAD") and request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
         raise PermissionDenied(_("The request came from another site."))
 
 
-def _sight(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
-    """The user's visibility scope and the cluster that the URL is about. Raises NotFound if it is not visible (T11)."""
+def _visibility(request: HttpRequest, named: Mapping[str, Any]) -> VisibilityScope:
+    """Returns the user's visibility scope with the cluster that the URL names. Raises NotFound if that cluster is not
+    visible (T11).
+    """
     standing = permissions_of(request.user)
     subject = next(((kind, named[name]) for name, kind in SUBJECTS.items() if name in named), None)
     return VisibilityScope(standing, subject_of(*subject, standing=standing) if subject else None)

@@ -19,18 +19,18 @@ Post = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def require_confirmed(request: HttpRequest) -> None:
-    """Raises InvalidInput unless the form says that a cluster is changed from now on: one click starts nothing."""
+    """Raises InvalidInput unless the confirmation box is ticked, so that one click changes no cluster."""
     if request.POST.get("confirmed") != "yes":
         raise InvalidInput("confirm that the change begins now", where="confirmed", code="not_confirmed")
 
 
 def form_key() -> str:
-    """A new key for a hidden field."""
+    """Returns a new key for a hidden field."""
     return secrets.token_urlsafe(16)
 
 
 def submit_once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
-    """Decorator for views that redirect on success. Only success is stored: a refused form may be sent again."""
+    """Decorator for views that redirect on success. Only a success is stored: a refused form may be sent again."""
 
     @wraps(view)
     def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

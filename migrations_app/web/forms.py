@@ -12,7 +12,7 @@ LARGEST_BUNDLE = 64 * MIB
 
 
 KEPT = {"hx-preserve": "true"}
-"""Attributes of a field that the browser keeps when htmx puts the form's answer in its place: it is never sent back."""
+"""Attributes that keep a field's value when htmx replaces the form: the server never sends the value back."""
 
 
 class Unshown(forms.Textarea):
@@ -23,7 +23,7 @@ class Unshown(forms.Textarea):
 
 
 class DetailsForm(forms.Form):
-    """What a person enters about a cluster."""
+    """What a person enters about a cluster: name, environment, target."""
 
     name = forms.CharField(max_length=120, label=_("Name"), help_text=_("Display name"))
     environment = forms.CharField(
@@ -50,7 +50,9 @@ class RemoveForm(forms.Form):
 
 
 class JoinForm(forms.Form):
-    """Joins the registration named in `other` into the one of the page; `seen` is the preview that was read."""
+    """Joins the registration named in `other` into the one of the page; `seen` is the digest of the preview that was
+    read.
+    """
 
     typed_name = forms.CharField(
         max_length=200,
@@ -119,7 +121,7 @@ class KubeconfigForm(forms.Form):
 
 
 class IdentityForm(forms.Form):
-    """Accepts the cluster that answers in the place of the registered one."""
+    """Accepts a different cluster that now answers at the address of the registered one."""
 
     typed_name = forms.CharField(
         max_length=200,

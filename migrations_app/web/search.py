@@ -1,4 +1,4 @@
-"""Search over everything, as a page and for the command palette: clusters, checks, actions, pages and words."""
+"""Search over clusters, checks, actions, pages and glossary words, as a page and for the command palette."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     (_("Change your password"), "password"),
     (_("API documentation"), "api-docs"),
 )
-"""Word and address of every page that stands for itself; those that a person may not open are not offered."""
+"""Title and route of every page without parameters; pages that the person may not open are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Hit:
 @require_right()
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """What matches the words; without words the pages. The palette asks for the list alone."""
+    """The matches of the query; without a query the pages. The palette requests the list alone."""
     q = request.GET.get("q", "").strip()[:100]
     results = {
         "Clusters": _clusters(q) if q else (),
@@ -77,13 +77,13 @@ def _clusters(q: str) -> tuple[Hit, ...]:
 
 
 def _pages(request: HttpRequest, q: str) -> tuple[Hit, ...]:
-    fit = ((word, reverse(name)) for word, name in PAGES if _fits(q, word))
+    fit = ((word, reverse(name)) for word, name in PAGES if _matches(q, word))
     open_to = (Hit(word, path) for word, path in fit if may_open(request, resolve(path).func))
     return tuple(open_to)[: MOST if q else len(PAGES)]
 
 
 def _terms(q: str) -> tuple[Hit, ...]:
-    terms = (line for section in glossary() for line in section.terms if _fits(q, line.words))
+    terms = (line for section in glossary() for line in section.terms if _matches(q, line.words))
     return tuple(Hit(line.words, f"{reverse('glossary')}#{line.key}", line.meaning) for line in terms)[:MOST]
 
 
@@ -91,7 +91,7 @@ def _checks(q: str) -> tuple[Hit, ...]:
     fit = (
         Hit(check.title, f"{reverse('catalogue')}#{check.id}", check.id)
         for check in all_checks()
-        if _fits(q, f"{check.id} {check.title}")
+        if _matches(q, f"{check.id} {check.title}")
     )
     return tuple(fit)[:MOST]
 
@@ -101,10 +101,10 @@ def _actions(q: str) -> tuple[Hit, ...]:
     fit = (
         Hit(action.title, f"{reverse('catalogue')}?q={action.id}", action.id)
         for action in all_actions()
-        if _fits(q, f"{action.id} {action.title}")
+        if _matches(q, f"{action.id} {action.title}")
     )
     return tuple(fit)[:MOST]
 
 
-def _fits(q: str, text: str) -> bool:
+def _matches(q: str, text: str) -> bool:
     return all(word in text.lower() for word in q.lower().split())

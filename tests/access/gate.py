@@ -1,5 +1,6 @@
-"""What an answer says about the way in, as one sign: `L` to the sign-in page, `1` not signed in, `3` may not, `4` not
-there, `+` let in, whatever comes of it."""
+"""Sends one request as each role and reduces the answer to one character: `L` redirect to the sign-in page, `1` not
+signed in (401), `3` forbidden (403), `4` not found (404), `+` allowed, whatever the result.
+"""
 
 from typing import Any
 
@@ -9,33 +10,33 @@ from django.urls import reverse
 from tests.access.stage import ROLES, Stage
 
 WORDS = {"slug:id": "crds_served", "slug:code": "not_found", "path:rest": "x"}
-SIGNS = {401: "1", 403: "3", 404: "4"}
+CODES = {401: "1", 403: "3", 404: "4"}
 
 
-def sign_of(answer: Any) -> str:
-    """A refusal of the door; 5xx is none of them and fails the test."""
+def answer_code(answer: Any) -> str:
+    """Returns the character of the answer; fails the test for 5xx."""
     assert answer.status_code < 500, (answer.request["PATH_INFO"], answer.status_code)
     if answer.status_code == 302 and answer.url.startswith("/login?next="):
         return "L"
-    return SIGNS.get(answer.status_code, "+")
+    return CODES.get(answer.status_code, "+")
 
 
-def asked(client: Client, method: str, address: str, **headers: str) -> str:
-    """The sign of one request with an empty body."""
+def request_code(client: Client, method: str, address: str, **headers: str) -> str:
+    """Sends one request with an empty body and returns the character of the answer."""
     kind = "application/json" if address.startswith("/api/") else "application/x-www-form-urlencoded"
     body = b"{}" if kind == "application/json" and method in ("POST", "PUT", "PATCH") else b""
-    return sign_of(
+    return answer_code(
         client.generic(method, address, body, content_type=kind if body or method == "POST" else "", **headers)
     )
 
 
-def signs(stage: Stage, method: str, address: str) -> str:
-    """One sign for each role."""
-    return "".join(asked(stage.clients[role], method, address) for role in ROLES)
+def codes_by_role(stage: Stage, method: str, address: str) -> str:
+    """Returns one character for each role, in the order of ROLES."""
+    return "".join(request_code(stage.clients[role], method, address) for role in ROLES)
 
 
 def address_of(stage: Stage, name: str, *, kind: str, subject: str = "own") -> str:
-    """The address of a route, for the thing of that kind; words stand for what is no thing."""
+    """Returns the URL of a route for the object of that kind; some kinds are fixed words such as a check id."""
     if kind == "unknown feed":
         return reverse(name, args=["kd_nobody-has-this", "badge.svg"])
     if kind in WORDS.values():

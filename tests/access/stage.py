@@ -1,5 +1,6 @@
-"""The stage of the permission matrix: two groups with a cluster each, everything that hangs on a cluster, and a person
-of each role over the first group."""
+"""The database rows of the permission matrix: two groups with a cluster each, everything that belongs to a cluster, and
+a person of each role over the first group.
+"""
 
 import uuid
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ SUBJECTS = ("own", "foreign")
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Clients by role, and things by (kind, subject)."""
+    """Clients by role, and objects by (kind, subject)."""
 
     clients: dict[str, Client]
     things: dict[tuple[str, str], Model]
@@ -46,7 +47,7 @@ class Stage:
 
 
 def set_up() -> Stage:
-    """Everything anew."""
+    """Creates all rows and the signed-in clients."""
     things: dict[tuple[str, str], Model] = {}
     for subject in SUBJECTS:
         for kind, row in _of_a_cluster(subject).items():
@@ -61,7 +62,7 @@ def set_up() -> Stage:
 
 
 def token_of(user: User, scope: str) -> str:
-    """The header that carries a new token."""
+    """Returns the Authorization header with a new token."""
     return f"Bearer {tokens.issue(user, name=scope, scopes=[scope], days=1).secret}"
 
 
@@ -98,7 +99,7 @@ def _of_a_cluster(subject: str) -> dict[str, Model]:
 
 
 def _of_nobody(chief: User) -> dict[str, Model]:
-    """Things that hang on no cluster; the token is the chief's own."""
+    """Creates objects that belong to no cluster; the token is the chief's own."""
     now = timezone.now()
     channel = Channel.objects.create(name="x", kind="slack", place="x", made_by_name="x", made_at=now)
     program = User.objects.create_user("service:x")

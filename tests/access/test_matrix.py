@@ -14,7 +14,7 @@ from karpdash.urls import urlpatterns as root
 from migrations_app.api.urls import urlpatterns as api
 from migrations_app.use_cases.accounts.tokens import SCOPES
 from migrations_app.web.urls import urlpatterns as web
-from tests.access.gate import address_of, asked, signs
+from tests.access.gate import address_of, codes_by_role, request_code
 from tests.access.pages import PAGES
 from tests.access.routes import ROUTES
 from tests.access.stage import Stage, set_up, token_of
@@ -59,48 +59,48 @@ def test_every_route_of_the_api_has_its_rows() -> None:
 
 def test_what_is_mounted_beside_them() -> None:
     assert [str(route.pattern) for route in root] == ["healthz", "readyz", "metrics", "api/v1/", "scim/v2/", ""]
-    assert [asked(Client(), "GET", path) for path in ("/healthz", "/metrics")] == ["+", "1"]
+    assert [request_code(Client(), "GET", path) for path in ("/healthz", "/metrics")] == ["+", "1"]
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in PAGES}))
 def test_pages(name: str, stage: Stage) -> None:
     for method in ("GET", "POST"):
-        door = PAGES[name, method]
-        if door.foreign:
-            foreign = address_of(stage, name, kind=door.kind, subject="foreign")
-            assert (method, signs(stage, method, foreign)) == (method, door.foreign)
-        assert (method, signs(stage, method, address_of(stage, name, kind=door.kind))) == (method, door.own)
+        row = PAGES[name, method]
+        if row.foreign:
+            foreign = address_of(stage, name, kind=row.kind, subject="foreign")
+            assert (method, codes_by_role(stage, method, foreign)) == (method, row.foreign)
+        assert (method, codes_by_role(stage, method, address_of(stage, name, kind=row.kind))) == (method, row.own)
 
 
 @pytest.mark.parametrize(("name", "method"), sorted(ROUTES))
 def test_routes(name: str, method: str, stage: Stage) -> None:
-    gate = ROUTES[name, method]
-    if gate.foreign:
-        assert signs(stage, method, address_of(stage, name, kind=gate.kind, subject="foreign")) == gate.foreign
-    assert signs(stage, method, address_of(stage, name, kind=gate.kind)) == gate.own
+    row = ROUTES[name, method]
+    if row.foreign:
+        assert codes_by_role(stage, method, address_of(stage, name, kind=row.kind, subject="foreign")) == row.foreign
+    assert codes_by_role(stage, method, address_of(stage, name, kind=row.kind)) == row.own
 
 
 @pytest.mark.parametrize(("name", "method"), sorted(set(ROUTES) - {("api-docs", "GET")}))
 def test_tokens(name: str, method: str, stage: Stage) -> None:
-    gate = ROUTES[name, method]
-    address = address_of(stage, name, kind=gate.kind)
+    row = ROUTES[name, method]
+    address = address_of(stage, name, kind=row.kind)
     for scope in SCOPES:
-        if scope != gate.scope:
+        if scope != row.scope:
             header = token_of(stage.users["chief"], scope)
-            assert (scope, asked(Client(), method, address, HTTP_AUTHORIZATION=header)) == (scope, "3")
-    if gate.foreign:
-        foreign = address_of(stage, name, kind=gate.kind, subject="foreign")
-        header = token_of(stage.users["admin"], gate.scope)
-        assert asked(Client(), method, foreign, HTTP_AUTHORIZATION=header) == gate.foreign[5]
+            assert (scope, request_code(Client(), method, address, HTTP_AUTHORIZATION=header)) == (scope, "3")
+    if row.foreign:
+        foreign = address_of(stage, name, kind=row.kind, subject="foreign")
+        header = token_of(stage.users["admin"], row.scope)
+        assert request_code(Client(), method, foreign, HTTP_AUTHORIZATION=header) == row.foreign[5]
     # No more than whoever made it has now, and no less.
     for place, role in ((2, "viewer"), (6, "chief")):
-        header = token_of(stage.users[role], gate.scope)
-        assert (role, asked(Client(), method, address, HTTP_AUTHORIZATION=header)) == (role, gate.own[place])
+        header = token_of(stage.users[role], row.scope)
+        assert (role, request_code(Client(), method, address, HTTP_AUTHORIZATION=header)) == (role, row.own[place])
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
 def test_addresses_that_are_none_tell_strangers_nothing(method: str, stage: Stage) -> None:
-    assert signs(stage, method, "/api/v1/nowhere") == "1444444"
+    assert codes_by_role(stage, method, "/api/v1/nowhere") == "1444444"
 
 
 def test_lists_hold_what_is_seen_and_no_more(stage: Stage) -> None:

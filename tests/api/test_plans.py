@@ -10,7 +10,7 @@ from django.test import Client
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Approval, Rollout
 from tests.api.conftest import Tool
-from tests.builders_rollouts import a_rollout, a_yes, entitled, remove
+from tests.builders_rollouts import a_rollout, an_approval, entitled, remove
 from tests.builders_rows import a_cluster
 
 
@@ -147,7 +147,7 @@ def test_a_session_approves_in_the_browser_only(ada: User, shop: Cluster) -> Non
 def test_the_owner_of_the_starting_token_is_no_approver(shop: Cluster) -> None:  # A42
     eve = entitled(User.objects.create_user("eve"), "operate_rollout", "approve_rollout")
     row = a_rollout(shop, state="approved")
-    a_yes(row, eve)
+    an_approval(row, eve)
     answer = Tool(eve, "act")(
         "POST", f"rollouts/{row.pk}/start", {"digest": row.digest}, idempotency_key="k", if_match='"v1"'
     )

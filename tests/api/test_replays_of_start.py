@@ -26,7 +26,7 @@ from migrations_app.api import rollouts
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.rollout import Rollout
-from tests.builders_rollouts import a_rollout, a_yes, entitled
+from tests.builders_rollouts import a_rollout, an_approval, entitled
 from tests.builders_rows import a_cluster
 
 call_command("migrate", interactive=False, verbosity=0)
@@ -36,7 +36,7 @@ rollouts.wake_rollout = lambda found, task: woken.append(str(found))
 ada = entitled(User.objects.create_user("ada"), "operate_rollout")
 cleo = entitled(User.objects.create_user("cleo"), "approve_rollout")
 row = a_rollout(a_cluster("shop"), state="approved", author=ada)
-a_yes(row, cleo)
+an_approval(row, cleo)
 secret = tokens.issue(ada, name="ci", scopes=["act"], days=1).secret
 gate = threading.Barrier(10)
 

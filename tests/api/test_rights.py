@@ -7,7 +7,7 @@ from django.urls import include, path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from migrations_app.api.framework.permissions import READ, EndpointPermission, refuse_undeclared, undeclared
+from migrations_app.api.framework.permissions import READ, EndpointPermission, refuse_undeclared, undeclared_operations
 from migrations_app.api.framework.views import Endpoint
 from migrations_app.api.urls import urlpatterns
 
@@ -47,11 +47,11 @@ def plain(request: HttpRequest) -> HttpResponse:
     ],
 )
 def test_what_is_not_declared_is_named(view: object, told: list[str]) -> None:
-    assert list(undeclared([path("a", view)])) == told  # type: ignore[call-overload]  # any callable
+    assert list(undeclared_operations([path("a", view)])) == told  # type: ignore[call-overload]  # any callable
 
 
 def test_nested_routes_are_looked_at() -> None:
-    assert list(undeclared([path("x/", include([path("a", Forgotten.as_view())]))])) == ["POST a"]
+    assert list(undeclared_operations([path("x/", include([path("a", Forgotten.as_view())]))])) == ["POST a"]
 
 
 def test_start_is_refused() -> None:
@@ -60,4 +60,4 @@ def test_start_is_refused() -> None:
 
 
 def test_our_own_routes_are_declared() -> None:
-    assert (list(undeclared(urlpatterns)), len(urlpatterns) > 20) == ([], True)
+    assert (list(undeclared_operations(urlpatterns)), len(urlpatterns) > 20) == ([], True)

@@ -13,7 +13,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.policies import policy_row, switch_now
 from migrations_app.use_cases.rollouts.backups import export
 from tests.api.conftest import Tool
-from tests.builders_rollouts import a_line, a_picture, a_rollout, a_yes, entitled, taint
+from tests.builders_rollouts import a_line, a_picture, a_rollout, an_approval, entitled, taint
 from tests.builders_rows import a_cluster
 
 ACTS = ("start", "pause", "resume", "abort", "roll_back")
@@ -76,7 +76,7 @@ def test_the_straight_way(
     acts: Tool, paul: User, shop: Cluster, house: list[Any], django_capture_on_commit_callbacks: Any
 ) -> None:
     row = a_rollout(shop, state="approved")
-    a_yes(row, paul)
+    an_approval(row, paul)
     with django_capture_on_commit_callbacks(execute=True):
         started = sent(acts, row, "start")
     assert (started.status_code, started.json()["state"], started["ETag"], house) == (202, "running", '"v2"', [row.pk])
@@ -143,14 +143,14 @@ def test_a_start_that_is_refused_says_so_by_its_code(
 
 def test_another_digest_starts_nothing(acts: Tool, paul: User, shop: Cluster) -> None:  # A41
     row = a_rollout(shop, state="approved")
-    a_yes(row, paul)
+    an_approval(row, paul)
     row.digest = "0" * 64
     assert sent(acts, row, "start").json()["code"] == "digest_moved"
 
 
 def test_the_winner_is_named_to_the_loser(acts: Tool, paul: User, shop: Cluster) -> None:  # R08
     winner, row = a_rollout(shop, state="running"), a_rollout(shop, state="approved")
-    a_yes(row, paul)
+    an_approval(row, paul)
     said = sent(acts, row, "start").json()
     assert (said["code"], str(winner.pk) in said["detail"]) == ("busy", True)
 

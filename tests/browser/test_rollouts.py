@@ -24,7 +24,7 @@ from tests.actions.on_server import gone, installed, put, registered
 from tests.browser.barriers import WIDTHS, faults
 from tests.builders_pods import OLD
 from tests.builders_pools import a_pool, a_provisioner
-from tests.builders_rollouts import TAINT, a_line, a_picture, a_plan, a_rollout, a_yes, entitled, remove, taint
+from tests.builders_rollouts import TAINT, a_line, a_picture, a_plan, a_rollout, an_approval, entitled, remove, taint
 from tests.builders_rows import a_cluster, a_snapshot
 
 PASSWORD = "correct horse battery staple"
@@ -166,7 +166,7 @@ def requests_in_turn(monkeypatch):
 def test_a_double_click_starts_once(hand, shop):  # R33
     page = hand("ada", "operate_rollout")
     row = a_rollout(shop, state="approved", author=User.objects.get(username="ada"))
-    a_yes(row, entitled(User.objects.create_user("cleo"), "approve_rollout"))
+    an_approval(row, entitled(User.objects.create_user("cleo"), "approve_rollout"))
     page.goto(f"/rollouts/{row.pk}/")
     page.get_by_role("checkbox", name="Yes, change shop now").check()
     page.get_by_role("button", name="Start rollout").dblclick()
@@ -242,7 +242,7 @@ PHONE = {"width": 390, "height": 844}
 def test_on_a_phone_it_is_stopped_and_resumed_without_scrolling(hand, shop, state, name, then):  # A10
     page = hand("ada", "operate_rollout", viewport=PHONE, has_touch=True)
     row = a_rollout(shop, taint(), remove(), state=state, picture=a_picture(), risk="low")
-    a_yes(row, entitled(User.objects.create_user("cleo"), "approve_rollout"))
+    an_approval(row, entitled(User.objects.create_user("cleo"), "approve_rollout"))
     page.goto(f"/rollouts/{row.pk}/")
     button = page.get_by_role("button", name=name)
     box = button.bounding_box()

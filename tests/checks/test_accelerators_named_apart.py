@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import pool
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import is_shell, pods
 
 CHECK = "accelerators_named_apart"
@@ -33,7 +33,7 @@ def affinity(operator: str, *values: str):
     ],
 )
 def test_names_of_their_own(docs):
-    assert told(CHECK, "1.1+", on_1_0(*docs)) == GOOD
+    assert result_of(CHECK, "1.1+", on_1_0(*docs)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_names_of_their_own(docs):
     ],
 )
 def test_inferentia_alone(placement, path, value):
-    found = told(CHECK, "1.1+", on_1_0(*pods(count=3, **placement)))
+    found = result_of(CHECK, "1.1+", on_1_0(*pods(count=3, **placement)))
     row = Evidence(
         kind="Deployment", namespace="shop", name="web", path=path, seen=f"{KEY} {value}", wanted=WANTED, count=3
     )
@@ -52,7 +52,7 @@ def test_inferentia_alone(placement, path, value):
 
 
 def test_a_pool():
-    found = told(CHECK, "1.1+", on_1_0(pool("ml", (KEY, "In", ("inferentia",)), node_class="d", version="v1")))
+    found = result_of(CHECK, "1.1+", on_1_0(pool("ml", (KEY, "In", ("inferentia",)), node_class="d", version="v1")))
     path = "spec.template.spec.requirements"
     row = Evidence(kind="NodePool", name="ml", path=path, seen=f"{KEY} In inferentia", wanted=WANTED)
     assert found == ("fail", "1 pod or pool selects only inferentia and misses trainium and inferentia2", (row,))
@@ -60,12 +60,12 @@ def test_a_pool():
 
 def test_it_is_asked_where_the_names_part():
     assert asked_hops(CHECK) == ("1.1+",)
-    assert ask(CHECK, "1.1+", on_1_0()).severity == "warning"
+    assert finding_of(CHECK, "1.1+", on_1_0()).severity == "warning"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", on_1_0(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", on_1_0(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_edits():

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.installation import admission_webhook
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without, without_changes
 
 CHECK = "admission_webhooks_current"
 GOOD = ("pass", "Every admission webhook has a running backend", ())
@@ -26,7 +26,7 @@ def stale(seen: str, *, name: str = NAMES[0], kind: str = "ValidatingWebhookConf
 
 
 def test_none_is_there():
-    assert told(CHECK, "1.0", a_cluster()) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster()) == GOOD
 
 
 @pytest.mark.parametrize(("version", "hop"), [("0.30.0", "0.31"), ("0.32.10", "0.33+"), ("0.37.8", "1.0")])
@@ -36,7 +36,7 @@ def test_those_of_the_running_release_answer(version, hop):
         cluster.without("services").with_docs(webhook_service())
     docs = [admission_webhook(name, namespace="kube-system") for name in NAMES]
     docs.append(admission_webhook(DEFAULTING, namespace="kube-system", mutating=True))
-    assert told(CHECK, hop, cluster.with_docs(*docs)) == GOOD
+    assert result_of(CHECK, hop, cluster.with_docs(*docs)) == GOOD
 
 
 def webhook_service():
@@ -46,14 +46,14 @@ def webhook_service():
 
 def test_an_answer_that_cannot_be_told():
     why = f"whether {NAMES[0]} is answered could not be read: forbidden"
-    assert told(CHECK, "1.0", hooked(replicas=0).unseen("endpoints")) == ("unknown", why, ())
-    assert told(CHECK, "1.0", hooked().unseen("endpoints")) == GOOD
+    assert result_of(CHECK, "1.0", hooked(replicas=0).unseen("endpoints")) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", hooked().unseen("endpoints")) == GOOD
 
 
 def test_1_0_answers_none():
     cluster = hooked("1.0.14").with_docs(admission_webhook(DEFAULTING, namespace="kube-system", mutating=True))
     seen = "1.0.14 does not answer it"
-    assert told(CHECK, "1.1+", cluster) == (
+    assert result_of(CHECK, "1.1+", cluster) == (
         "fail",
         "2 admission webhooks have no backend and refuse writes",
         (stale(seen), stale(seen, name=DEFAULTING, kind="MutatingWebhookConfiguration")),
@@ -61,18 +61,18 @@ def test_1_0_answers_none():
 
 
 def test_with_webhooks_off_nobody_answers():
-    found = told(CHECK, "1.0", hooked(env={"DISABLE_WEBHOOK": "true"}))
+    found = result_of(CHECK, "1.0", hooked(env={"DISABLE_WEBHOOK": "true"}))
     assert found == ("fail", ONE, (stale("0.37.8 does not answer it with webhooks off"),))
 
 
 def test_older_patches_answer_none_by_default():
-    found = told(CHECK, "0.33+", hooked("0.33.5"))
+    found = result_of(CHECK, "0.33+", hooked("0.33.5"))
     assert found == ("fail", ONE, (stale("0.33.5 does not answer it with webhooks off"),))
-    assert told(CHECK, "0.33+", hooked("0.33.5", env={"DISABLE_WEBHOOK": "false"}))[0] == "pass"
+    assert result_of(CHECK, "0.33+", hooked("0.33.5", env={"DISABLE_WEBHOOK": "false"}))[0] == "pass"
 
 
 def test_the_service_is_somewhere_else():
-    found = told(CHECK, "1.0", hooked(namespace="karpenter"))
+    found = result_of(CHECK, "1.0", hooked(namespace="karpenter"))
     assert found == ("fail", ONE, (stale("karpenter/karpenter: no such Service"),))
 
 
@@ -80,7 +80,7 @@ def test_one_from_before_our_tables():
     name = "defaulting.webhook.provisioners.karpenter.sh"
     cluster = a_cluster().with_docs(admission_webhook(name, namespace="kube-system", mutating=True))
     row = stale("0.37.8 does not answer it", name=name, kind="MutatingWebhookConfiguration")
-    assert told(CHECK, "1.0", cluster) == ("fail", ONE, (row,))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", ONE, (row,))
 
 
 def test_one_of_somebody_else_counts_when_its_service_is_gone():
@@ -89,7 +89,7 @@ def test_one_of_somebody_else_counts_when_its_service_is_gone():
         "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", metadata=meta("policy"), webhooks=[spec]
     )
     row = stale("policy/gate: no such Service", name="policy")
-    assert told(CHECK, "1.0", a_cluster().with_docs(other)) == ("fail", ONE, (row,))
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(other)) == ("fail", ONE, (row,))
 
 
 @pytest.mark.parametrize("webhooks", [None, [], [{"name": "x"}], [{"name": "x", "clientConfig": {"url": "https://x"}}]])
@@ -97,23 +97,23 @@ def test_configurations_that_call_no_service(webhooks):
     odd = doc(
         "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", metadata=meta("odd"), webhooks=webhooks
     )
-    assert told(CHECK, "1.0", a_cluster().with_docs(odd)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(odd)) == GOOD
 
 
 def test_an_unknown_release_is_unknown():
     cluster = an_empty_cluster().with_docs(admission_webhook(NAMES[0], namespace="kube-system"))
     why = f"{NAMES[0]}: whether the running release answers it is not known"
-    assert told(CHECK, "1.0", cluster, start="0.37.8") == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", cluster, start="0.37.8") == ("unknown", why, ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedies_delete_by_kind():
     cluster = hooked("1.0.14").with_docs(admission_webhook(DEFAULTING, namespace="kube-system", mutating=True))
-    assert as_published(remedies(CHECK, "1.1+", cluster)) == (
+    assert without_changes(remedies(CHECK, "1.1+", cluster)) == (
         Remedy(how="kubectl", text=f"kubectl delete validatingwebhookconfigurations {NAMES[0]}"),
         Remedy(how="kubectl", text=f"kubectl delete mutatingwebhookconfigurations {DEFAULTING}"),
     )

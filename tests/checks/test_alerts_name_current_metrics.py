@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.inventory.metric_queries import MetricUser, Query
 from migrations_app.inventory.objects.base import Metadata
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 from tests.newest import NEWEST_MINOR
 
 CHECK = "alerts_name_current_metrics"
@@ -32,16 +32,16 @@ def a_row(seen, wanted):
 
 
 def test_no_rule_names_a_metric():
-    assert told(CHECK, "1.0", a_cluster()) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster()) == GOOD
 
 
 @pytest.mark.parametrize("text", ["karpenter_nodes_created_total", "karpenter_of_tomorrow > 1", "up == 0", ""])
 def test_names_that_stay_or_that_nobody_knows(text):
-    assert told(CHECK, "1.0", ruled(text)) == GOOD
+    assert result_of(CHECK, "1.0", ruled(text)) == GOOD
 
 
 def test_a_renamed_and_a_dropped_metric():
-    found = told(CHECK, "1.0", ruled("karpenter_nodes_created > karpenter_consistency_errors"))
+    found = result_of(CHECK, "1.0", ruled("karpenter_nodes_created > karpenter_consistency_errors"))
     assert found == (
         "fail",
         "2 alert or recording rules use removed metrics",
@@ -54,14 +54,14 @@ def test_a_renamed_and_a_dropped_metric():
 
 def test_a_label_value_that_is_written_otherwise():
     text = 'karpenter_nodeclaims_disrupted_total{reason="liveness"}'
-    assert told(CHECK, NEWEST_MINOR, ruled(text, version="1.1.10"))[2] == (
+    assert result_of(CHECK, NEWEST_MINOR, ruled(text, version="1.1.10"))[2] == (
         a_row('reason="liveness", gone at 1.7', 'reason="registration_timeout"'),
     )
-    assert told(CHECK, "1.1+", ruled(text, version="1.0.14")) == GOOD
+    assert result_of(CHECK, "1.1+", ruled(text, version="1.0.14")) == GOOD
 
 
 def test_a_metric_that_is_only_renamed_later():
-    assert told(CHECK, "0.33+", ruled("karpenter_nodes_created", version="0.32.10")) == GOOD
+    assert result_of(CHECK, "0.33+", ruled("karpenter_nodes_created", version="0.32.10")) == GOOD
 
 
 def test_it_is_not_asked_before_names_go():
@@ -70,11 +70,11 @@ def test_it_is_not_asked_before_names_go():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_a_rule_that_could_not_be_read_keeps_it_from_passing():
-    found = told(CHECK, "1.0", a_cluster().quarantined("prometheus_rules"))
+    found = result_of(CHECK, "1.0", a_cluster().quarantined("prometheus_rules"))
     assert found[0] == "unknown"
 
 

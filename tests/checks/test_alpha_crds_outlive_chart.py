@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, provisioner
-from tests.builders import a_cluster, asked_hops, blind, helm_crds, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, helm_crds, reads, remedies, result_of, result_without
 
 CHECK = "alpha_crds_outlive_chart"
 GOOD = ("pass", "No chart upgrade deletes the alpha CRDs", ())
@@ -33,7 +33,7 @@ def a_row(owner: str) -> tuple[Evidence, ...]:
 
 
 def test_helm_would_delete_them():
-    assert told(CHECK, "0.33+", owned()) == ("fail", ONE, a_row("the Helm release karpenter-crd"))
+    assert result_of(CHECK, "0.33+", owned()) == ("fail", ONE, a_row("the Helm release karpenter-crd"))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_helm_would_delete_them():
     ],
 )
 def test_gitops_would_prune_them(labels, annotations, owner):
-    assert told(CHECK, "0.33+", owned(labels=labels, annotations=annotations)) == ("fail", ONE, a_row(owner))
+    assert result_of(CHECK, "0.33+", owned(labels=labels, annotations=annotations)) == ("fail", ONE, a_row(owner))
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_gitops_would_prune_them(labels, annotations, owner):
     ],
 )
 def test_nobody_deletes_them(labels, annotations):
-    assert told(CHECK, "0.33+", owned(labels=labels, annotations=annotations)) == GOOD
+    assert result_of(CHECK, "0.33+", owned(labels=labels, annotations=annotations)) == GOOD
 
 
 def test_without_objects_nothing_is_lost():
-    assert told(CHECK, "0.33+", owned(left=0)) == ("not_applicable", "no alpha object is left", ())
+    assert result_of(CHECK, "0.33+", owned(left=0)) == ("not_applicable", "no alpha object is left", ())
 
 
 def test_records_that_could_not_be_read_leave_it_open():
     why = "whether karpenter-crd owns the CRDs is not known: Helm's records are unseen (forbidden)"
-    found = told(CHECK, "0.33+", owned(labels={}, annotations={}).unseen("helm_releases"))
+    found = result_of(CHECK, "0.33+", owned(labels={}, annotations={}).unseen("helm_releases"))
     assert found == ("unknown", why, ())
 
 
@@ -81,7 +81,7 @@ def test_it_is_asked_where_alpha_ends():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    found = blind(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"), part=part)
+    found = result_without(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"), part=part)
     assert found == ("unknown", f"{part} could not be read: forbidden")
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import GONE, a_provisioner, a_template, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "alpha_objects_convert"
@@ -76,7 +76,10 @@ def test_without_alpha_objects_it_does_not_arise():
 
 def test_it_blocks_where_alpha_is_left():
     assert asked_hops(CHECK) == ("0.32", "0.33+")
-    assert [ask(CHECK, "0.33+", alpha()).severity, ask(CHECK, "0.32", at("0.31.5")).severity] == ["blocker", "warning"]
+    assert [finding_of(CHECK, "0.33+", alpha()).severity, finding_of(CHECK, "0.32", at("0.31.5")).severity] == [
+        "blocker",
+        "warning",
+    ]
 
 
 def test_unseen():

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "argocd_waits_for_no_beta"
 NONE = ("not_applicable", "Argo CD tracks no v1beta1 object of Karpenter", ())
@@ -17,7 +17,7 @@ def tracked(version: str = "v1beta1", *, tracking: str = "platform:karpenter.sh/
 
 def test_objects_with_conditions_have_a_health():
     cluster = tracked(status={"conditions": [{"type": "Ready", "status": "True"}]})
-    assert told(CHECK, "1.0", cluster)[0] == "pass"
+    assert result_of(CHECK, "1.0", cluster)[0] == "pass"
 
 
 def test_objects_without_conditions_are_progressing_for_ever():
@@ -28,13 +28,13 @@ def test_objects_without_conditions_are_progressing_for_ever():
         seen="absent; tracked by platform",
         wanted="a health rule of its own with Argo CD 3.1 and later",
     )
-    found = told(CHECK, "1.0", tracked())
+    found = result_of(CHECK, "1.0", tracked())
     assert found == ("fail", "1 v1beta1 object never becomes healthy in Argo CD", (row,))
 
 
 @pytest.mark.parametrize("cluster", [tracked("v1"), tracked(tracking=""), a_cluster("0.33.12", kubernetes="1.28")])
 def test_others_are_not_asked(cluster):
-    assert told(CHECK, "1.0", cluster) == NONE
+    assert result_of(CHECK, "1.0", cluster) == NONE
 
 
 def test_it_is_asked_while_there_is_beta():
@@ -43,7 +43,7 @@ def test_it_is_asked_while_there_is_beta():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    found = blind(CHECK, "1.0", a_cluster("0.33.12", kubernetes="1.28"), part=part)
+    found = result_without(CHECK, "1.0", a_cluster("0.33.12", kubernetes="1.28"), part=part)
     assert found == ("unknown", f"{part} could not be read: forbidden")
 
 

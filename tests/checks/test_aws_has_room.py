@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.objects.capacity import InstanceOffering
 from migrations_app.inventory.parts import Unseen
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_capacity import (
     AT,
     CLASS,
@@ -32,7 +32,7 @@ BLOCKS = "each node takes whole /28 blocks, whose 16 addresses have to be free i
 
 
 def found(cluster, **parts):
-    return told(CHECK, "1.0", roomy(cluster, **parts))
+    return result_of(CHECK, "1.0", roomy(cluster, **parts))
 
 
 def failed(*rows):
@@ -166,7 +166,7 @@ def test_a_shortage_beside_a_refusal_is_told():
 
 
 def test_without_aws_it_is_unknown_and_a_warning():
-    answer = ask(CHECK, "1.0", rolled(*TWO))
+    answer = finding_of(CHECK, "1.0", rolled(*TWO))
     assert (answer.status, answer.severity, answer.reason.code) == ("unknown", "warning", "aws_not_asked")
 
 
@@ -208,13 +208,13 @@ def test_families_without_a_known_quota():
 
 
 def test_it_does_not_arise():
-    assert told(CHECK, "1.0", roomy(a_cluster())) == NOTHING
+    assert result_of(CHECK, "1.0", roomy(a_cluster())) == NOTHING
     assert asked_hops(CHECK)[0] == "0.33+"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_a_quota_is_raised_by_a_request():

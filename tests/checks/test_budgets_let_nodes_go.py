@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "budgets_let_nodes_go"
@@ -61,7 +61,7 @@ def test_without_pools_it_does_not_arise():
 
 
 def test_over_1_0_it_may_be_what_holds_drift_back():
-    severities = [ask(CHECK, hop, at("0.37.8")).severity for hop in ("1.0", "1.1+")]
+    severities = [finding_of(CHECK, hop, at("0.37.8")).severity for hop in ("1.0", "1.1+")]
     assert severities == ["info", "warning"]
 
 

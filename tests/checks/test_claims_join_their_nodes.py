@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import claim, machine
-from tests.builders import a_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "claims_join_their_nodes"
@@ -27,54 +27,57 @@ def aged(doc, at: str | None, **more):
 
 
 def test_all_joined():
-    assert told(CHECK, "1.1+", on_v1(*a_claim())) == GOOD
-    assert told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(*machine(OLD, template="d"))) == GOOD
+    assert result_of(CHECK, "1.1+", on_v1(*a_claim())) == GOOD
+    assert (
+        result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(*machine(OLD, template="d")))
+        == GOOD
+    )
 
 
 @pytest.mark.parametrize("word", ["Registered", "Initialized"])
 def test_one_that_has_not(word):
-    found = told(CHECK, "1.1+", on_v1(*a_claim(**{word: "False"})))
+    found = result_of(CHECK, "1.1+", on_v1(*a_claim(**{word: "False"})))
     assert found == ("fail", "1 NodeClaim has no registered node", (row(f"{word} is False"),))
 
 
 def test_a_machine_that_has_not():
     made, node = machine(OLD, template="d")
     made["status"]["conditions"] = []
-    found = told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(made, node))
+    found = result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(made, node))
     assert found[2] == (row("Registered is not set", kind="Machine"),)
 
 
 def test_one_whose_node_is_gone():
-    found = told(CHECK, "1.1+", on_v1(a_claim()[0]))
+    found = result_of(CHECK, "1.1+", on_v1(a_claim()[0]))
     assert found[2] == (row("no node with it", path="status.providerID"),)
 
 
 def test_young_and_going_claims_have_time():
     made = a_claim(Registered="False")[0]
-    assert told(CHECK, "1.1+", on_v1(aged(made, JUST))) == GOOD
-    assert told(CHECK, "1.1+", on_v1(aged(made, "2026-09-01T00:00:00Z", deletionTimestamp=JUST))) == GOOD
+    assert result_of(CHECK, "1.1+", on_v1(aged(made, JUST))) == GOOD
+    assert result_of(CHECK, "1.1+", on_v1(aged(made, "2026-09-01T00:00:00Z", deletionTimestamp=JUST))) == GOOD
 
 
 @pytest.mark.parametrize("at", [None, "", "yesterday"])
 def test_an_odd_age_is_unknown(at):
     why = f"NodeClaim {OLD.claim}: metadata.creationTimestamp cannot be read"
-    assert told(CHECK, "1.1+", on_v1(aged(a_claim()[0], at))) == ("unknown", why, ())
+    assert result_of(CHECK, "1.1+", on_v1(aged(a_claim()[0], at))) == ("unknown", why, ())
 
 
 def test_claims_of_auto_mode_are_not_karpenters():
     made = a_claim(Registered="False")
     made[0]["spec"]["nodeClassRef"] = {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "d"}
-    assert told(CHECK, "1.1+", on_v1(*made)) == ("not_applicable", "there is no claim", ())
+    assert result_of(CHECK, "1.1+", on_v1(*made)) == ("not_applicable", "there is no claim", ())
 
 
 def test_without_claims_it_does_not_arise():
-    assert told(CHECK, "1.1+", on_v1()) == ("not_applicable", "there is no claim", ())
-    assert ask(CHECK, "1.1+", on_v1()).severity == "warning"
+    assert result_of(CHECK, "1.1+", on_v1()) == ("not_applicable", "there is no claim", ())
+    assert finding_of(CHECK, "1.1+", on_v1()).severity == "warning"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", on_v1(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", on_v1(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_looks_first():

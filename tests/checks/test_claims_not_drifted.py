@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import AUTO_MODE, a_claim, a_machine, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "claims_not_drifted"
@@ -47,7 +47,7 @@ def test_without_claims_it_does_not_arise():
 
 
 def test_it_is_a_warning_where_drift_comes_on():
-    assert [ask(CHECK, hop, at("0.37.8")).severity for hop in ("1.0", "1.1+")] == ["warning", "info"]
+    assert [finding_of(CHECK, hop, at("0.37.8")).severity for hop in ("1.0", "1.1+")] == ["warning", "info"]
 
 
 def test_a_condition_without_words_is_none():

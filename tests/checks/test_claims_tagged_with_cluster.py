@@ -5,7 +5,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.inventory.objects.aws import TaggedInstances
 from migrations_app.samples.karpenter_objects import Launched, claim
-from tests.builders import PLACE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import PLACE, a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "claims_tagged_with_cluster"
 GOOD = ("pass", "Every instance has the cluster tag", ())
@@ -27,42 +27,42 @@ def untagged(seen: str) -> Evidence:
 
 
 def test_1_0_has_tagged_them_all():
-    assert told(CHECK, "1.1+", with_claim({TAGGED: "true"})) == GOOD
-    assert told(CHECK, "1.1+", a_cluster("1.0.14")) == GOOD
+    assert result_of(CHECK, "1.1+", with_claim({TAGGED: "true"})) == GOOD
+    assert result_of(CHECK, "1.1+", a_cluster("1.0.14")) == GOOD
 
 
 @pytest.mark.parametrize(("annotations", "seen"), [(None, "absent"), ({TAGGED: "false"}, "false")])
 def test_one_is_not_tagged(annotations, seen):
-    assert told(CHECK, "1.1+", with_claim(annotations)) == ("fail", ONE, (untagged(seen),))
+    assert result_of(CHECK, "1.1+", with_claim(annotations)) == ("fail", ONE, (untagged(seen),))
 
 
 def test_a_claim_without_an_instance_has_nothing_to_tag():
-    assert told(CHECK, "1.1+", with_claim(status={})) == GOOD
+    assert result_of(CHECK, "1.1+", with_claim(status={})) == GOOD
 
 
 def test_claims_of_auto_mode_are_not_ours():
     reference = {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"}
-    assert told(CHECK, "1.1+", with_claim(spec={"nodeClassRef": reference})) == GOOD
+    assert result_of(CHECK, "1.1+", with_claim(spec={"nodeClassRef": reference})) == GOOD
 
 
 def test_a_claim_without_reference_counts_as_ours():
-    assert told(CHECK, "1.1+", with_claim(spec={})) == ("fail", ONE, (untagged("absent"),))
+    assert result_of(CHECK, "1.1+", with_claim(spec={})) == ("fail", ONE, (untagged("absent"),))
 
 
 def test_another_release_does_not_tag():
-    found = told(CHECK, "1.1+", a_cluster("0.37.8"))
+    found = result_of(CHECK, "1.1+", a_cluster("0.37.8"))
     assert found == ("not_applicable", "the tag is written by 1.0, and 0.37.8 runs", ())
 
 
 def test_an_unknown_release_is_unknown():
-    found = told(CHECK, "1.1+", an_empty_cluster(), start="1.0.14")
+    found = result_of(CHECK, "1.1+", an_empty_cluster(), start="1.0.14")
     assert found == ("unknown", "which release runs is not known: there is no Karpenter Deployment", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     cluster = a_cluster("1.0.14")
-    assert blind(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 ALLOWED = (
@@ -96,7 +96,7 @@ def test_a_claim_that_is_being_deleted_is_waited_for_and_not_tagged():
     claim_ = next(one for one in cluster.build().nodeclaims.items)
     gone = replace(claim_, metadata=replace(claim_.metadata, deletion_timestamp="2026-09-01T00:00:00Z"))
     cluster = a_cluster("1.0.14").with_items("nodeclaims", gone)
-    assert told(CHECK, "1.1+", cluster)[0] == "fail"
+    assert result_of(CHECK, "1.1+", cluster)[0] == "fail"
     assert [one.text for one in remedies(CHECK, "1.1+", cluster)] == [ALLOWED, WATCHED]
 
 
@@ -107,16 +107,20 @@ def instances(**tags):
 
 def test_the_tag_itself_proves_more_than_the_note_of_having_written_it():
     named = instances(**{"eks:eks-cluster-name": "test"})
-    assert told(CHECK, "1.1+", with_claim().with_aws(**named)) == GOOD
+    assert result_of(CHECK, "1.1+", with_claim().with_aws(**named)) == GOOD
 
 
 @pytest.mark.parametrize("tags", [{}, {"eks:eks-cluster-name": "other"}])
 def test_it_does_not_pass_where_ec2_shows_otherwise(tags):
     summary = "every claim says that its instance is tagged, and EC2 shows instances that are not"
-    assert told(CHECK, "1.1+", with_claim({TAGGED: "true"}).with_aws(**instances(**tags))) == ("unknown", summary, ())
-    assert told(CHECK, "1.1+", with_claim().with_aws(**instances(**tags))) == ("fail", ONE, (untagged("absent"),))
+    assert result_of(CHECK, "1.1+", with_claim({TAGGED: "true"}).with_aws(**instances(**tags))) == (
+        "unknown",
+        summary,
+        (),
+    )
+    assert result_of(CHECK, "1.1+", with_claim().with_aws(**instances(**tags))) == ("fail", ONE, (untagged("absent"),))
 
 
 def test_instances_of_provisioners_prove_nothing_of_claims():
     alpha = TaggedInstances(tags=(("karpenter.sh/provisioner-name", "web"),), count=1, samples=("i-1",))
-    assert told(CHECK, "1.1+", with_claim({TAGGED: "true"}).with_aws(instances=(alpha,))) == GOOD
+    assert result_of(CHECK, "1.1+", with_claim({TAGGED: "true"}).with_aws(instances=(alpha,))) == GOOD

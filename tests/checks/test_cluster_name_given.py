@@ -3,7 +3,17 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import NODE, ACluster, a_cluster, an_empty_cluster, asked_hops, blind, changed, remedies, told
+from tests.builders import (
+    NODE,
+    ACluster,
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    helm_values_of,
+    remedies,
+    result_of,
+    result_without,
+)
 
 CHECK = "cluster_name_given"
 GOOD = ("pass", "The controller has the cluster name", ())
@@ -30,49 +40,49 @@ def alpha(version: str = "0.32.10", **env: str) -> ACluster:
 
 @pytest.mark.parametrize("version", ["0.32.10", "0.37.8"])
 def test_the_variable_names_it(version):
-    assert told(CHECK, "1.0", a_cluster(version, env=NAMED)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster(version, env=NAMED)) == GOOD
 
 
 @pytest.mark.parametrize("flag", ["--cluster-name=shop", "--cluster-name"])
 def test_a_flag_does_as_well(flag):
-    assert told(CHECK, "1.0", a_cluster("0.37.8").with_flag(flag)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").with_flag(flag)) == GOOD
 
 
 @pytest.mark.parametrize("env", [{}, {"CLUSTER_NAME": ""}])
 @pytest.mark.parametrize(("version", "hop"), [("0.33.2", "0.33+"), ("0.37.8", "1.0"), ("1.0.14", "1.1+")])
 def test_nothing_names_it(version, hop, env):
-    assert told(CHECK, hop, a_cluster(version, env=env)) == LOST
+    assert result_of(CHECK, hop, a_cluster(version, env=env)) == LOST
 
 
 def test_another_flag_is_none():
-    assert told(CHECK, "1.0", a_cluster("0.37.8").with_flag("--cluster-endpoint=x")) == LOST
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").with_flag("--cluster-endpoint=x")) == LOST
 
 
 def test_the_config_map_is_not_read_any_more():
-    assert told(CHECK, "1.0", configured(a_cluster("0.37.8"), **{"aws.clusterName": "shop"})) == LOST
+    assert result_of(CHECK, "1.0", configured(a_cluster("0.37.8"), **{"aws.clusterName": "shop"})) == LOST
 
 
 @pytest.mark.parametrize("version", ["0.31.5", "0.32.10"])
 def test_the_config_map_may_name_it_until_0_32(version):
-    assert told(CHECK, "0.33+", configured(alpha(version), **{"aws.clusterName": "shop"})) == GOOD
+    assert result_of(CHECK, "0.33+", configured(alpha(version), **{"aws.clusterName": "shop"})) == GOOD
 
 
 @pytest.mark.parametrize("data", [{}, {"aws.clusterName": ""}, {"aws.clusterEndpoint": "https://x"}])
 def test_until_0_32_neither_names_it(data):
-    assert told(CHECK, "0.33+", configured(alpha(), **data)) == LOST
+    assert result_of(CHECK, "0.33+", configured(alpha(), **data)) == LOST
 
 
 def test_until_0_32_a_config_map_that_was_not_read_may_name_it():
     why = "CLUSTER_NAME is absent, and settings could not be read: forbidden"
-    assert told(CHECK, "0.33+", alpha().unseen("settings")) == ("unknown", why, ())
-    assert told(CHECK, "0.33+", alpha(**NAMED).unseen("settings")) == GOOD
-    assert told(CHECK, "1.0", a_cluster("0.37.8").unseen("settings")) == LOST
+    assert result_of(CHECK, "0.33+", alpha().unseen("settings")) == ("unknown", why, ())
+    assert result_of(CHECK, "0.33+", alpha(**NAMED).unseen("settings")) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").unseen("settings")) == LOST
 
 
 @pytest.mark.parametrize("variable", ["", "CLUSTER_NAME"])
 def test_what_an_object_that_is_not_read_may_give_is_unknown(variable):
     why = "CLUSTER_NAME may be taken from an object that is not read"
-    assert told(CHECK, "1.0", a_cluster("0.37.8").with_hidden(variable)) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").with_hidden(variable)) == ("unknown", why, ())
 
 
 def test_a_release_that_is_not_known_may_read_the_config_map():
@@ -80,16 +90,16 @@ def test_a_release_that_is_not_known_may_read_the_config_map():
     docs = controller(Install(cluster="test", version="0.37.8", labels=unmarked), [NODE])
     docs[0]["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/karpenter:ours"
     why = "CLUSTER_NAME is absent, and which release runs is not known"
-    assert told(CHECK, "1.0", an_empty_cluster().with_docs(*docs), start="0.37.8") == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", an_empty_cluster().with_docs(*docs), start="0.37.8") == ("unknown", why, ())
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
     absent = ("not_applicable", "there is no Karpenter Deployment", ())
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == absent
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == absent
 
 
 def test_a_deployment_that_was_not_seen_is_unknown():
-    assert blind(CHECK, "1.0", a_cluster("0.37.8"), part="controller") == (
+    assert result_without(CHECK, "1.0", a_cluster("0.37.8"), part="controller") == (
         "unknown",
         "controller could not be read: forbidden",
     )
@@ -103,4 +113,4 @@ def test_the_remedy_gives_the_value_and_names_the_cluster_where_aws_does():
     for cluster, name in ((a_cluster("0.37.8"), "CLUSTER"), (a_cluster("0.37.8").with_aws(), "test")):
         first = remedies(CHECK, "1.0", cluster)[0]
         when = "person" if name == "CLUSTER" else "landing"
-        assert (first.how, changed(first, when=when)) == ("helm", {"settings.clusterName": f'"{name}"'})
+        assert (first.how, helm_values_of(first, when=when)) == ("helm", {"settings.clusterName": f'"{name}"'})

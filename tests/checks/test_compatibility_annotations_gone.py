@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import ObjectAnnotations, leaves
 from migrations_app.samples.karpenter_objects import ON_DEMAND, node_class, pool
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "compatibility_annotations_gone"
 GOOD = ("pass", "No setting is kept in a compatibility annotation", ())
@@ -21,17 +21,17 @@ def annotated(pool_marks=None, class_marks=None, **labels):
 
 
 def test_no_annotation():
-    assert told(CHECK, "1.1+", annotated()) == GOOD
+    assert result_of(CHECK, "1.1+", annotated()) == GOOD
 
 
 @pytest.mark.parametrize("empty", ["", "{}"])
 def test_an_empty_kubelet_block_carries_nothing(empty):
-    assert told(CHECK, "1.1+", annotated({KUBELET: empty})) == GOOD
+    assert result_of(CHECK, "1.1+", annotated({KUBELET: empty})) == GOOD
 
 
 def test_the_reference_that_conversion_keeps_for_the_way_back_carries_nothing():
     mark = {"compatibility.karpenter.sh/v1beta1-nodeclass-reference": '{"name":"default"}'}
-    assert told(CHECK, "1.1+", annotated(mark)) == GOOD
+    assert result_of(CHECK, "1.1+", annotated(mark)) == GOOD
 
 
 def test_kubelet_settings():
@@ -42,7 +42,7 @@ def test_kubelet_settings():
         seen='{"maxPods":58}',
         wanted="spec.kubelet of the EC2NodeClass",
     )
-    assert told(CHECK, "1.1+", annotated({KUBELET: '{"maxPods":58}'})) == ("fail", ONE, (row,))
+    assert result_of(CHECK, "1.1+", annotated({KUBELET: '{"maxPods":58}'})) == ("fail", ONE, (row,))
 
 
 def test_the_ubuntu_family():
@@ -53,7 +53,7 @@ def test_the_ubuntu_family():
         seen="amiFamily,blockDeviceMappings",
         wanted="amiFamily AL2 or Custom with amiSelectorTerms",
     )
-    found = told(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily,blockDeviceMappings"}))
+    found = result_of(CHECK, "1.1+", annotated(None, {UBUNTU: "amiFamily,blockDeviceMappings"}))
     assert found == ("fail", ONE, (row,))
 
 
@@ -69,11 +69,11 @@ def test_a_pool_and_a_class_of_one_name_are_kept_apart():
 
 
 def test_a_long_value_is_cut():
-    assert len(told(CHECK, "1.1+", annotated({KUBELET: "x" * 5000}))[2][0].seen) == 200
+    assert len(result_of(CHECK, "1.1+", annotated({KUBELET: "x" * 5000}))[2][0].seen) == 200
 
 
 def test_without_pools_and_classes_there_is_nothing_to_ask():
-    found = told(CHECK, "1.1+", a_cluster("1.0.14"))
+    found = result_of(CHECK, "1.1+", a_cluster("1.0.14"))
     assert found == ("not_applicable", "there is no NodePool and no EC2NodeClass yet", ())
 
 
@@ -84,7 +84,7 @@ def test_it_is_asked_where_beta_ends():
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     cluster = a_cluster("1.0.14")
-    assert blind(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 WRITTEN = """'{"spec":{"kubelet":{"maxPods":58}}}'"""

@@ -3,7 +3,16 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import claim
-from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "condition_reasons_given"
@@ -19,9 +28,9 @@ def bare(*reasons):
 
 
 def test_reasons_everywhere_or_no_conditions():
-    assert told(CHECK, "1.0", a_cluster().with_docs(*claim(OLD, node_class="d", version="v1beta1"))) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*claim(OLD, node_class="d", version="v1beta1"))) == GOOD
     made = claim(OLD, node_class="d", version="v1beta1")
-    assert told(CHECK, "1.0", a_cluster().with_docs(made[0] | {"status": {}})) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(made[0] | {"status": {}})) == GOOD
 
 
 @pytest.mark.parametrize("empty", [{}, {"reason": ""}, {"reason": None}])
@@ -29,7 +38,7 @@ def test_conditions_without(empty):
     docs = bare(empty, {"reason": "Registered"}, empty)
     path = "status.conditions[].reason"
     row = Evidence(kind="NodeClaim", name=OLD.claim, path=path, seen="none: Launched Ready", wanted="a reason")
-    assert told(CHECK, "1.0", a_cluster().with_docs(*docs)) == (
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*docs)) == (
         "fail",
         "1 NodeClaim has a condition with no reason",
         (row,),
@@ -38,22 +47,22 @@ def test_conditions_without(empty):
 
 def test_before_0_37_nobody_gave_one():
     early = a_cluster("0.35.12").with_docs(*bare({}, {}, {}))
-    assert told(CHECK, "1.0", early) == ("not_applicable", "0.37 fills them in; ask again once it runs", ())
+    assert result_of(CHECK, "1.0", early) == ("not_applicable", "0.37 fills them in; ask again once it runs", ())
 
 
 def test_an_unknown_release_is_unknown():
-    status, summary, _ = told(CHECK, "1.0", an_empty_cluster().with_kubernetes("v1.29.1"), start="0.37.8")
+    status, summary, _ = result_of(CHECK, "1.0", an_empty_cluster().with_kubernetes("v1.29.1"), start="0.37.8")
     assert (status, summary.partition(":")[0]) == ("unknown", "which release runs is not known")
 
 
 def test_it_informs_once_reasons_are_demanded():
     assert asked_hops(CHECK)[0] == "0.33+"
-    assert ask(CHECK, "1.0", a_cluster()).severity == "info"
+    assert finding_of(CHECK, "1.0", a_cluster()).severity == "info"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_patches_the_status():

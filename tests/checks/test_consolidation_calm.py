@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import GONE, a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "consolidation_calm"
@@ -46,7 +46,7 @@ def test_odd_values_are_unknown_by_their_field(odd):
 
 def test_without_pools_it_does_not_arise():
     assert answer(CHECK, "1.0", at("0.37.8"))[0] == "not_applicable"
-    assert (asked_hops(CHECK), ask(CHECK, "1.0", at("0.37.8")).severity) == (("1.0", "1.1+"), "info")
+    assert (asked_hops(CHECK), finding_of(CHECK, "1.0", at("0.37.8")).severity) == (("1.0", "1.1+"), "info")
 
 
 def test_unseen():

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import node, pods_of, template, workload
-from tests.builders import NODE, a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, helm_values_of, reads, remedies, result_of, result_without
 
 CHECK = "controller_dns_reachable"
 GOOD = ("pass", "DNS for the controller does not depend on Karpenter nodes", ())
@@ -39,47 +39,47 @@ def with_dns(*owned: bool, version: str = "0.37.8", kubernetes: str = "1.29", **
 
 @pytest.mark.parametrize("owned", [(False, False), (True, False)])
 def test_one_pod_elsewhere_is_enough(owned):
-    assert told(CHECK, "1.0", with_dns(*owned)) == GOOD
+    assert result_of(CHECK, "1.0", with_dns(*owned)) == GOOD
 
 
 def test_every_pod_on_karpenters_nodes():
-    assert told(CHECK, "1.0", with_dns(True, True)) == ("fail", "All 2 DNS pods run on Karpenter nodes", BAD)
+    assert result_of(CHECK, "1.0", with_dns(True, True)) == ("fail", "All 2 DNS pods run on Karpenter nodes", BAD)
 
 
 @pytest.mark.parametrize("spec", [{"dnsPolicy": "Default"}, {"hostNetwork": True}])
 def test_a_controller_that_asks_its_node_needs_no_cluster_dns(spec):
-    assert told(CHECK, "1.0", with_dns(True, True, **spec)) == GOOD
+    assert result_of(CHECK, "1.0", with_dns(True, True, **spec)) == GOOD
 
 
 def test_the_default_of_old_does_not_survive_the_hop():
     cluster = with_dns(True, True, version="0.32.10", kubernetes="1.27", dnsPolicy="Default")
-    assert told(CHECK, "0.33+", cluster)[0] == "fail"
+    assert result_of(CHECK, "0.33+", cluster)[0] == "fail"
     kept = cluster.with_values({"dnsPolicy": "Default"}, version="0.32.10")
-    assert told(CHECK, "0.33+", kept) == GOOD
+    assert result_of(CHECK, "0.33+", kept) == GOOD
 
 
 def test_values_may_ask_for_it():
     cluster = with_dns(True, True, dnsPolicy="Default").with_values({"dnsPolicy": "ClusterFirst"})
-    assert told(CHECK, "1.0", cluster)[0] == "fail"
+    assert result_of(CHECK, "1.0", cluster)[0] == "fail"
 
 
 def test_a_node_that_was_not_seen_leaves_it_open():
     cluster = with_dns(True, True).without("nodes")
     why = "the nodes that the pods of the cluster DNS run on are not all known"
-    assert told(CHECK, "1.0", cluster) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", cluster) == ("unknown", why, ())
 
 
 @pytest.mark.parametrize("cluster", [a_cluster(), an_empty_cluster()])
 def test_without_dns_or_controller_there_is_nothing_to_ask(cluster):
     why = "there is no Karpenter Deployment, or no pod of a cluster DNS was seen"
-    assert told(CHECK, "1.0", cluster, start="0.37.8") == ("not_applicable", why, ())
+    assert result_of(CHECK, "1.0", cluster, start="0.37.8") == ("not_applicable", why, ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_sets_the_policy():
     first = remedies(CHECK, "1.0", with_dns(True))[0]
-    assert (first.how, changed(first, when="before")) == ("helm", {"dnsPolicy": '"Default"'})
+    assert (first.how, helm_values_of(first, when="before")) == ("helm", {"dnsPolicy": '"Default"'})

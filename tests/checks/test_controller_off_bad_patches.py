@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
-from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.newest import NEWEST_MINOR
 
 CHECK = "controller_off_bad_patches"
@@ -10,18 +10,18 @@ GOOD = ("pass", "The running version has no known bug", ())
 
 
 def told_faults(version: str, hop: str) -> list[tuple[str, str]]:
-    found = told(CHECK, hop, a_cluster(version))
+    found = result_of(CHECK, hop, a_cluster(version))
     assert found[0] == "fail"
     return [(row.seen, row.wanted) for row in found[2]]
 
 
 @pytest.mark.parametrize(("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+"), ("1.3.3", NEWEST_MINOR)])
 def test_a_good_patch(version, hop):
-    assert told(CHECK, hop, a_cluster(version)) == GOOD
+    assert result_of(CHECK, hop, a_cluster(version)) == GOOD
 
 
 def test_a_patch_with_a_hook_job():
-    found = told(CHECK, "0.33+", a_cluster("0.37.1"))
+    found = result_of(CHECK, "0.33+", a_cluster("0.37.1"))
     row = found[2][0]
     assert found[1] == f"Known bug in Karpenter {row.seen}"
     wanted = Evidence(
@@ -43,23 +43,23 @@ def test_every_fault_of_a_patch_is_told():
 
 
 def test_before_1_1_a_bad_patch_blocks():
-    assert ask(CHECK, "1.0", a_cluster("1.0.3")).severity == "warning"
-    assert ask(CHECK, "1.1+", a_cluster("1.0.3")).severity == "blocker"
+    assert finding_of(CHECK, "1.0", a_cluster("1.0.3")).severity == "warning"
+    assert finding_of(CHECK, "1.1+", a_cluster("1.0.3")).severity == "blocker"
 
 
 def test_a_release_that_nobody_knows_is_unknown():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     why = "whether the running patch is a bad one is not known: there is no Karpenter Deployment"
     assert found == ("unknown", why, ())
 
 
 def test_a_minor_beyond_the_tables_is_unknown():
-    assert told(CHECK, "1.0", a_cluster("1.99.0"), start="0.37.8")[0] == "unknown"
+    assert result_of(CHECK, "1.0", a_cluster("1.99.0"), start="0.37.8")[0] == "unknown"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_is_the_newest_good_patch_of_the_minor():

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "controller_outside_mesh"
 GOOD = ("pass", "No service mesh blocks the conversion webhook", ())
@@ -20,7 +20,7 @@ def annotated(**marks: str):
 
 @pytest.mark.parametrize("marks", [{}, {ISTIO: "{}", EXEMPT: "15020, 8443"}])
 def test_no_mesh_or_an_exempt_port(marks):
-    assert told(CHECK, "1.0", annotated(**marks)) == GOOD
+    assert result_of(CHECK, "1.0", annotated(**marks)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_no_mesh_or_an_exempt_port(marks):
     ],
 )
 def test_a_sidecar_in_between(marks, mesh, exclusion):
-    status, summary, rows = told(CHECK, "1.0", annotated(**marks))
+    status, summary, rows = result_of(CHECK, "1.0", annotated(**marks))
     assert (status, summary) == ("fail", "1 controller pod is in a service mesh")
     assert rows == (
         Evidence(
@@ -66,7 +66,7 @@ def test_a_sidecar_that_the_next_pods_get(what, key, value, mesh):
         seen=f"{value}: {mesh} takes every port",
         wanted="8443 excluded, or no sidecar",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 controller pod is in a service mesh", (row,))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 controller pod is in a service mesh", (row,))
 
 
 def elsewhere(**notes: str):
@@ -97,32 +97,32 @@ def test_a_namespace_that_asks_for_sidecars(what, key, value, mesh):
         seen=f"{value}: {mesh} takes every port",
         wanted="8443 excluded, or no sidecar",
     )
-    found = told(CHECK, "1.0", marked(**{what: {key: value}}))
+    found = result_of(CHECK, "1.0", marked(**{what: {key: value}}))
     assert found == ("fail", "1 controller pod is in a service mesh", (row,))
 
 
 @pytest.mark.parametrize("labels", [{}, {"istio-injection": "disabled"}, {"kubernetes.io/metadata.name": "karpenter"}])
 def test_a_namespace_that_asks_for_none(labels):
-    assert told(CHECK, "1.0", marked(labels)) == GOOD
+    assert result_of(CHECK, "1.0", marked(labels)) == GOOD
 
 
 @pytest.mark.parametrize("notes", [{"sidecar.istio.io/inject": "false"}, {EXEMPT: "8443"}])
 def test_pods_that_refuse_the_sidecar_of_their_namespace(notes):
-    assert told(CHECK, "1.0", marked({"istio-injection": "enabled"}, **notes)) == GOOD
+    assert result_of(CHECK, "1.0", marked({"istio-injection": "enabled"}, **notes)) == GOOD
 
 
 def test_a_namespace_that_could_not_be_read_leaves_it_open():
     why = "namespaces could not be read: forbidden"
-    assert told(CHECK, "1.0", elsewhere().unseen("namespaces")) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", elsewhere().unseen("namespaces")) == ("unknown", why, ())
     why = "the Namespace karpenter was not among those that were read"
-    assert told(CHECK, "1.0", elsewhere().without("namespaces")) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", elsewhere().without("namespaces")) == ("unknown", why, ())
     # Nothing is injected in kube-system, so nobody has to look.
-    assert told(CHECK, "1.0", a_cluster().unseen("namespaces")) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().unseen("namespaces")) == GOOD
 
 
 def test_pods_that_refuse_every_sidecar_need_no_look_at_their_namespace():
     refusing = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
-    assert told(CHECK, "1.0", elsewhere(**refusing)) == GOOD
+    assert result_of(CHECK, "1.0", elsewhere(**refusing)) == GOOD
 
 
 @pytest.mark.parametrize("value", ["false", "disabled", ""])
@@ -131,11 +131,11 @@ def test_a_sidecar_that_is_refused(value):
     deployment["spec"]["template"]["metadata"]["annotations"] = dict.fromkeys(
         ("sidecar.istio.io/inject", "linkerd.io/inject"), value
     )
-    assert told(CHECK, "1.0", a_cluster().without("controller").with_docs(deployment, *rest)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().without("controller").with_docs(deployment, *rest)) == GOOD
 
 
 def test_without_pods_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "no pod of a controller was found", ())
 
 
@@ -145,7 +145,7 @@ def test_it_is_asked_while_crds_convert():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_takes_the_sidecar_out():

@@ -11,7 +11,7 @@ from migrations_app.checks.changes import leaves
 from migrations_app.inventory.objects.aws import CrossCheck
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import node_class
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_iam import EVERYTHING, a_role, document, managed, permitted, policy_for
 from tests.newest import NEWEST, NEWEST_MINOR
 
@@ -47,11 +47,11 @@ def missing(action: str, *, seen="not granted: no statement allows the action", 
     ],
 )
 def test_a_policy_for_the_release_is_enough(version, hop, release):
-    assert told(CHECK, hop, permitted(version, a_role(policy_for(release)))) == GOOD
+    assert result_of(CHECK, hop, permitted(version, a_role(policy_for(release)))) == GOOD
 
 
 def test_a_stale_condition_is_found_though_no_action_is_missing():
-    found = told(CHECK, "1.0", permitted("0.37.8", a_role(policy_for("0.37"))))
+    found = result_of(CHECK, "1.0", permitted("0.37.8", a_role(policy_for("0.37"))))
     assert found == ("fail", "1 IAM permission of the controller is missing", (TAG_KEYS,))
 
 
@@ -64,7 +64,7 @@ def test_a_missing_action_says_what_fails_and_what_is_logged():
         ),
     )
     cluster = permitted("0.37.8", a_role(policy_for("1.0", without=("ec2:TerminateInstances",))))
-    assert told(CHECK, "1.0", cluster)[2] == (row,)
+    assert result_of(CHECK, "1.0", cluster)[2] == (row,)
 
 
 MILD = "ec2:DescribeInstanceStatus"
@@ -75,7 +75,7 @@ MILD = "ec2:DescribeInstanceStatus"
     [((MILD,), "warning"), ((MILD, "pricing:GetProducts"), "warning"), ((MILD, "ec2:RunInstances"), "blocker")],
 )
 def test_it_warns_where_the_controller_does_its_work_without(without, severity):
-    found = ask(CHECK, NEWEST_MINOR, permitted("1.0.14", a_role(policy_for(NEWEST_MINOR, without=without))))
+    found = finding_of(CHECK, NEWEST_MINOR, permitted("1.0.14", a_role(policy_for(NEWEST_MINOR, without=without))))
     assert (found.status, found.severity) == ("fail", severity)
 
 
@@ -85,12 +85,12 @@ def test_a_doubt_beside_a_mild_refusal_may_be_about_more():
         theirs="explicitDeny", agreement="disagree", because="an SCP", probes=("v1-run-instance",),
     )  # fmt: skip
     role = a_role(policy_for(NEWEST_MINOR, without=(MILD,)))
-    assert ask(CHECK, NEWEST_MINOR, permitted("1.0.14", role, simulation=(refused,))).severity == "blocker"
+    assert finding_of(CHECK, NEWEST_MINOR, permitted("1.0.14", role, simulation=(refused,))).severity == "blocker"
 
 
 def test_an_explicit_deny_is_told_as_such():
     deny = {"Sid": "No", "Effect": "Deny", "Action": "ec2:DescribeSubnets", "Resource": "*"}
-    (row,) = told(CHECK, "1.0", permitted("0.37.8", a_role(document(EVERYTHING, deny))))[2]
+    (row,) = result_of(CHECK, "1.0", permitted("0.37.8", a_role(document(EVERYTHING, deny))))[2]
     assert (row.path, row.seen) == (
         "ec2:DescribeSubnets on *",
         "denied: KarpenterControllerPolicy-test: Statement[1] (No) denies it",
@@ -99,7 +99,7 @@ def test_an_explicit_deny_is_told_as_such():
 
 def test_each_role_has_to_be_allowed_by_itself():
     roles = a_role(policy_for("1.0")), a_role(policy_for("0.37"), name="Second")
-    assert told(CHECK, "1.0", permitted("0.37.8", *roles))[2] == (replace_name(TAG_KEYS, "Second"),)
+    assert result_of(CHECK, "1.0", permitted("0.37.8", *roles))[2] == (replace_name(TAG_KEYS, "Second"),)
 
 
 def replace_name(row: Evidence, name: str) -> Evidence:
@@ -108,17 +108,17 @@ def replace_name(row: Evidence, name: str) -> Evidence:
 
 def test_profiles_and_their_roles_are_for_another_check():
     without = ("iam:CreateInstanceProfile", "iam:PassRole", "iam:GetInstanceProfile")
-    assert told(CHECK, "1.0", permitted("0.37.8", a_role(policy_for("1.0", without=without)))) == GOOD
+    assert result_of(CHECK, "1.0", permitted("0.37.8", a_role(policy_for("1.0", without=without)))) == GOOD
 
 
 def test_before_there_was_one_pass_role_is_for_this_check():
-    (row,) = told(CHECK, "0.31", permitted("0.30.0", a_role(policy_for("0.31", without=("iam:PassRole",)))))[2]
+    (row,) = result_of(CHECK, "0.31", permitted("0.30.0", a_role(policy_for("0.31", without=("iam:PassRole",)))))[2]
     assert row.path == "iam:PassRole on role"
 
 
 def test_what_hangs_on_a_condition_nobody_can_judge_is_unknown():
     odd = EVERYTHING | {"Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}}
-    status, summary, evidence = told(CHECK, "1.0", permitted("0.37.8", a_role(document(odd))))
+    status, summary, evidence = result_of(CHECK, "1.0", permitted("0.37.8", a_role(document(odd))))
     assert (status, evidence) == ("unknown", ())
     assert summary.startswith("ec2:CreateFleet on ")
     assert "aws:SourceIp wants 10.0.0.0/8, sent: unknown" in summary
@@ -127,9 +127,9 @@ def test_what_hangs_on_a_condition_nobody_can_judge_is_unknown():
 def test_settings_decide_what_is_asked():
     """Without a queue nothing of the queue is needed; a pool of reservations needs to read them."""
     role = a_role(policy_for(NEWEST_MINOR, without=("sqs:DeleteMessage", "sqs:GetQueueUrl", "sqs:ReceiveMessage")))
-    assert told(CHECK, NEWEST_MINOR, permitted("1.3.3", role, env={})) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, permitted("1.3.3", role, env={})) == GOOD
     reserving = node_class("default", cluster="test", version="v1", capacityReservationSelectorTerms=[{"id": "cr-1"}])
-    found = told(CHECK, NEWEST_MINOR, permitted("1.3.3", role, env={}).with_docs(reserving))
+    found = result_of(CHECK, NEWEST_MINOR, permitted("1.3.3", role, env={}).with_docs(reserving))
     assert [row.path for row in found[2]] == [
         "ec2:DescribeCapacityReservations on *",
         "ec2:RunInstances on capacity-reservation",
@@ -140,7 +140,7 @@ def test_documents_handed_in_are_judged_without_a_role():
     given = a_role(
         managed(policy_for("0.37"), name="mine.json"), found_by="given", arn="", role=Unseen("not_asked"), namespace=""
     )
-    (row,) = told(CHECK, "1.0", permitted("0.37.8", given))[2]
+    (row,) = result_of(CHECK, "1.0", permitted("0.37.8", given))[2]
     assert (row.kind, row.name, row.path) == ("IAM policies", "mine.json", "ec2:CreateTags on instance")
 
 
@@ -150,7 +150,7 @@ def test_a_refusal_by_a_name_that_nobody_told_is_no_evidence():
     blind_to_aws = a_cluster("0.37.8", role="").build()
     cluster = permitted("0.37.8", given)
     cluster.build = lambda: replace(blind_to_aws, aws=replace(blind_to_aws.aws, controller_roles=Seen((given,))))
-    status, summary, evidence = told(CHECK, "1.0", cluster)
+    status, summary, evidence = result_of(CHECK, "1.0", cluster)
     assert (status, evidence) == ("unknown", ())
     assert summary.startswith(
         "ec2:CreateTags on instance: nothing tells the name of the cluster and the account and the region ("
@@ -158,7 +158,7 @@ def test_a_refusal_by_a_name_that_nobody_told_is_no_evidence():
 
 
 def test_without_access_it_says_how_to_give_it():
-    status, summary, _ = told(CHECK, "1.0", a_cluster("0.37.8"))
+    status, summary, _ = result_of(CHECK, "1.0", a_cluster("0.37.8"))
     assert status == "unknown"
     assert summary == (
         "AWS not connected: give karpdash the cluster's ARN and a role it may assume (AWS access of the cluster), "
@@ -178,18 +178,18 @@ def test_without_access_it_says_how_to_give_it():
     ],
 )  # fmt: skip
 def test_a_role_that_was_not_read_whole_is_unknown(role, why):
-    found = told(CHECK, "1.0", permitted("0.37.8", role))
+    found = result_of(CHECK, "1.0", permitted("0.37.8", role))
     assert found == ("unknown", f"the controller's permissions could not be read: {why}", ())
 
 
 def test_no_role_at_all_is_unknown():
     why = "the controller's permissions could not be read: not_found (nothing names a role of the controller)"
-    assert told(CHECK, "1.0", permitted("0.37.8")) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", permitted("0.37.8")) == ("unknown", why, ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    found = blind(CHECK, "1.0", permitted("0.37.8"), part=part)
+    found = result_without(CHECK, "1.0", permitted("0.37.8"), part=part)
     assert found == ("unknown", f"{part} could not be read: forbidden")
 
 
@@ -203,8 +203,8 @@ def test_aws_may_refuse_what_the_documents_allow():
         theirs="explicitDeny", agreement="disagree", probes=("alpha-run-instance",),
     )  # fmt: skip
     role = a_role(policy_for("1.0"))
-    assert told(CHECK, "1.0", permitted("0.37.8", role, simulation=(other,))) == GOOD
-    assert told(CHECK, "1.0", permitted("0.37.8", role, simulation=(row,))) == (
+    assert result_of(CHECK, "1.0", permitted("0.37.8", role, simulation=(other,))) == GOOD
+    assert result_of(CHECK, "1.0", permitted("0.37.8", role, simulation=(row,))) == (
         "unknown",
         (
             "ec2:RunInstances on *: the documents allow it and SimulatePrincipalPolicy says explicitDeny, an SCP: "
@@ -281,7 +281,7 @@ def test_a_further_allow_never_turns_a_pass_into_a_failure(base, added, known):
         if not known:
             here = a_cluster("0.37.8", role="").build()
             cluster.build = lambda: replace(here, aws=replace(here.aws, controller_roles=Seen((role,))))
-        return ask(CHECK, "1.0", cluster).status
+        return finding_of(CHECK, "1.0", cluster).status
 
     before, after = status(base), status(base, document(*added))
     assert not (before == "pass" and after == "fail")

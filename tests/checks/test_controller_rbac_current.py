@@ -7,7 +7,16 @@ import yaml
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.rbac import cluster_roles
-from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 from tests.newest import NEWEST_MINOR
 
 CHECK = "controller_rbac_current"
@@ -30,7 +39,7 @@ def by_hand(version: str = "0.37.8", *, running: str = "", kubernetes: str = "1.
 
 @pytest.mark.parametrize("hop", ["1.0"])
 def test_the_charts_roles_are_right(hop):
-    assert told(CHECK, hop, a_cluster()) == GOOD
+    assert result_of(CHECK, hop, a_cluster()) == GOOD
 
 
 def test_a_right_that_the_running_release_lacks():
@@ -39,7 +48,7 @@ def test_a_right_that_the_running_release_lacks():
         a_row("pods", "delete", "what 1.0.14 needs; no chart writes these roles: "
               "ends pods when terminationGracePeriod is over"),
     )  # fmt: skip
-    _, summary, found = told(CHECK, "1.0", by_hand(without=("pods",)))
+    _, summary, found = result_of(CHECK, "1.0", by_hand(without=("pods",)))
     assert (found[0], [row for row in found if row.path == "rules[pods]"]) == (rows[0], list(rows))
     assert summary.startswith("The controller lacks permissions on ")
 
@@ -61,7 +70,7 @@ def test_roles_by_hand_lack_what_the_hop_needs():
             f"{what}: takes v1beta1 off status.storedVersions",
         ),
     )
-    found = told(CHECK, "1.0", by_hand())
+    found = result_of(CHECK, "1.0", by_hand())
     assert found == ("fail", "The controller lacks permissions on 5 resources", rows)
 
 
@@ -71,12 +80,12 @@ def test_a_role_of_ones_own_beside_those_of_the_chart_asks_for_nothing():
     own = {**role, "metadata": {"name": "karpenter-extra"}, "rules": role["rules"][:1]}
     alone = a_cluster().without("controller_rbac").with_docs(by_chart)
     beside = a_cluster().without("controller_rbac").with_docs(by_chart, own)
-    assert told(CHECK, "1.0", beside) == told(CHECK, "1.0", alone) == GOOD
+    assert result_of(CHECK, "1.0", beside) == result_of(CHECK, "1.0", alone) == GOOD
 
 
 def test_roles_by_hand_that_look_ahead():
     role, _ = cluster_roles("1.0.14", namespace="kube-system")
-    assert told(CHECK, "1.0", a_cluster().with_docs(role)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(role)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -88,7 +97,7 @@ def test_roles_by_hand_that_look_ahead():
 )
 def test_a_rule_for_everything_is_enough(rule):
     admin = cluster_roles("0.37.8", namespace="kube-system")[0] | {"rules": [rule]}
-    assert told(CHECK, "1.0", a_cluster().without("controller_rbac").with_docs(admin)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().without("controller_rbac").with_docs(admin)) == GOOD
 
 
 def test_rights_on_named_objects_are_none_but_for_crds():
@@ -99,47 +108,47 @@ def test_rights_on_named_objects_are_none_but_for_crds():
             rule["resourceNames"] = names
     role["rules"].append({"apiGroups": [""], "resources": ["events"], "verbs": ["get", "list", "watch"]})
     cluster = a_cluster("1.0.14").without("controller_rbac").with_docs(role)
-    assert told(CHECK, "1.1+", cluster) == GOOD
+    assert result_of(CHECK, "1.1+", cluster) == GOOD
     nodes = next(rule for rule in role["rules"] if rule["resources"] == ["nodes"])
     nodes["resourceNames"] = ["one"]
-    assert told(CHECK, "1.1+", a_cluster("1.0.14").without("controller_rbac").with_docs(role))[0] == "fail"
+    assert result_of(CHECK, "1.1+", a_cluster("1.0.14").without("controller_rbac").with_docs(role))[0] == "fail"
 
 
 def test_without_webhooks_rights_on_crds_are_not_needed():
     role = cluster_roles("0.37.8", namespace="kube-system", webhooks=False)[0]
     role["metadata"]["labels"] = {"helm.sh/chart": "karpenter-0.37.8"}
     off = a_cluster(env={"DISABLE_WEBHOOK": "true"}).without("controller_rbac").with_docs(role)
-    assert told(CHECK, "1.0", off) == GOOD
+    assert result_of(CHECK, "1.0", off) == GOOD
 
 
 def test_webhooks_are_off_by_default_in_the_older_patches():
     role = cluster_roles("0.33.7", namespace="kube-system", webhooks=False)[0]
     role["metadata"]["labels"] = {"helm.sh/chart": "karpenter-v0.33.7"}
     quiet = a_cluster("0.33.7", kubernetes="1.28").without("controller_rbac").with_docs(role)
-    assert told(CHECK, "0.33+", quiet) == GOOD
+    assert result_of(CHECK, "0.33+", quiet) == GOOD
     later = a_cluster("0.33.8", kubernetes="1.28").without("controller_rbac").with_docs(role)
-    assert told(CHECK, "0.33+", later)[0] == "fail"
+    assert result_of(CHECK, "0.33+", later)[0] == "fail"
 
 
 def test_no_role_at_all_is_not_believed():
     why = "no ClusterRole is bound to the controller's service account by a ClusterRoleBinding"
-    assert told(CHECK, "1.0", a_cluster().without("controller_rbac")) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", a_cluster().without("controller_rbac")) == ("unknown", why, ())
 
 
 def test_it_blocks_where_conversion_rests_on_it():
     assert asked_hops(CHECK) == ("*",)
-    assert ask(CHECK, "1.0", by_hand()).severity == "blocker"
-    assert ask(CHECK, NEWEST_MINOR, by_hand("1.2.6", kubernetes="1.32")).severity == "warning"
+    assert finding_of(CHECK, "1.0", by_hand()).severity == "blocker"
+    assert finding_of(CHECK, NEWEST_MINOR, by_hand("1.2.6", kubernetes="1.32")).severity == "warning"
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no Karpenter Deployment", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_grants_beside_what_is_there():

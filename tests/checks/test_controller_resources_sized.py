@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.karpenter.release_facts import SIZES, size_for
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import node
-from tests.builders import NODE, a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, helm_values_of, reads, remedies, result_of, result_without
 
 CHECK = "controller_resources_sized"
 GOOD = ("pass", "The controller has enough CPU and memory", ())
@@ -29,19 +29,19 @@ def a_row(name: str, seen: str, wanted: str) -> Evidence:
     "limits", [None, {}, {"memory": "1Gi"}, {"memory": "1Gi", "cpu": 1}, {"memory": 2e9, "cpu": "2"}]
 )
 def test_enough_or_no_limit(limits):
-    assert told(CHECK, "1.0", limited(limits)) == GOOD
+    assert result_of(CHECK, "1.0", limited(limits)) == GOOD
 
 
 def test_too_little_for_any_cluster():
     rows = (a_row("memory", "512Mi for 0 nodes", "1Gi or more"), a_row("cpu", "200m for 0 nodes", "1 or more"))
-    found = told(CHECK, "1.0", limited({"memory": "512Mi", "cpu": "200m"}))
+    found = result_of(CHECK, "1.0", limited({"memory": "512Mi", "cpu": "200m"}))
     assert found == ("fail", "2 signs that the controller needs more CPU or memory", rows)
 
 
 def test_what_is_enough_grows_with_the_nodes():
     rows = (a_row("memory", "1Gi for 101 nodes", "2Gi or more"),)
-    assert told(CHECK, "1.0", limited({"memory": "1Gi"}, nodes=100)) == GOOD
-    found = told(CHECK, "1.0", limited({"memory": "1Gi"}, nodes=101))
+    assert result_of(CHECK, "1.0", limited({"memory": "1Gi"}, nodes=100)) == GOOD
+    found = result_of(CHECK, "1.0", limited({"memory": "1Gi"}, nodes=101))
     assert found == ("fail", "1 sign that the controller needs more CPU or memory", rows)
 
 
@@ -52,7 +52,7 @@ def test_what_is_enough_grows_with_the_nodes():
 def test_restarts_are_signs(restarts, reason, told_as):
     state = {"terminated": {"reason": reason}} if reason else {}
     statuses = [{"name": "controller", "restartCount": restarts, "lastState": state}]
-    _, summary, rows = told(CHECK, "1.0", limited(None, statuses=statuses))
+    _, summary, rows = result_of(CHECK, "1.0", limited(None, statuses=statuses))
     assert summary == "2 signs that the controller needs more CPU or memory"
     assert {row.seen for row in rows} == {f"{restarts} restarts, the last ended as {told_as}"}
     assert {(row.kind, row.path) for row in rows} == {("Pod", "status.containerStatuses[controller]")}
@@ -60,22 +60,22 @@ def test_restarts_are_signs(restarts, reason, told_as):
 
 def test_a_few_restarts_are_none():
     statuses = [{"name": "controller", "restartCount": 4, "lastState": {"terminated": {"reason": "Completed"}}}]
-    assert told(CHECK, "1.0", limited(None, statuses=statuses)) == GOOD
+    assert result_of(CHECK, "1.0", limited(None, statuses=statuses)) == GOOD
 
 
 def test_what_is_no_quantity_is_unknown():
     why = "karpenter: containers[controller].resources.limits.memory is no quantity"
-    assert told(CHECK, "1.0", limited({"memory": "lots"})) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", limited({"memory": "lots"})) == ("unknown", why, ())
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no Karpenter Deployment", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_rows_grow():
@@ -88,7 +88,7 @@ def test_the_rows_grow():
 def test_the_remedy_sets_requests_and_limits():
     first = remedies(CHECK, "1.0", limited({"memory": "512Mi"}))[0]
     assert first.how == "helm"
-    assert changed(first) == {
+    assert helm_values_of(first) == {
         "controller.resources.limits.cpu": "1",
         "controller.resources.limits.memory": '"1Gi"',
         "controller.resources.requests.cpu": "1",

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.rbac import cluster_roles
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "controller_rights_minimal"
 GOOD = ("pass", "The controller has no outdated Kubernetes permission", ())
@@ -26,33 +26,33 @@ def a_row(target: str, verbs: str, why: str) -> Evidence:
 
 
 def test_nothing_but_what_is_needed():
-    assert told(CHECK, "1.0", by_hand()) == GOOD
+    assert result_of(CHECK, "1.0", by_hand()) == GOOD
 
 
 def test_creating_nodes_is_outgrown():
     rows = (a_row("nodes", "create", "0.34 and later create no nodes"),)
-    found = told(CHECK, "1.0", by_hand(a_rule("", "nodes", "create", "get")))
+    found = result_of(CHECK, "1.0", by_hand(a_rule("", "nodes", "create", "get")))
     assert found == ("fail", "1 Kubernetes permission of the controller is no longer needed", rows)
 
 
 def test_alpha_objects_are_outgrown():
     rows = (a_row("machines.karpenter.sh", "create, delete", "no release from 0.33 on reads alpha objects"),)
-    found = told(CHECK, "1.0", by_hand(a_rule("karpenter.sh", "machines", "create", "delete")))
+    found = result_of(CHECK, "1.0", by_hand(a_rule("karpenter.sh", "machines", "create", "delete")))
     assert found == ("fail", "1 Kubernetes permission of the controller is no longer needed", rows)
 
 
 def test_a_rule_for_everything_is_somebodys_decision():
-    assert told(CHECK, "1.0", by_hand(a_rule("*", "*", "*"))) == GOOD
+    assert result_of(CHECK, "1.0", by_hand(a_rule("*", "*", "*"))) == GOOD
 
 
 def test_the_charts_roles_are_the_charts_business():
-    found = told(CHECK, "1.0", a_cluster())
+    found = result_of(CHECK, "1.0", a_cluster())
     assert found == ("not_applicable", "the chart writes every ClusterRole of the controller", ())
 
 
 def test_no_role_at_all_is_not_believed():
     why = "no ClusterRole is bound to the controller's service account by a ClusterRoleBinding"
-    assert told(CHECK, "1.0", a_cluster().without("controller_rbac")) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", a_cluster().without("controller_rbac")) == ("unknown", why, ())
 
 
 def test_it_is_asked_once_rights_have_ended():
@@ -61,7 +61,7 @@ def test_it_is_asked_once_rights_have_ended():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_names_the_role():

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "controller_role_named"
 GOOD = ("pass", "The controller's service account has an IAM role", ())
@@ -18,7 +18,7 @@ BY_HAND = "no service account names a role: look for a Pod Identity association 
     ],
 )
 def test_a_role_by_annotation(role):
-    assert told(CHECK, "1.0", a_cluster(role=role)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster(role=role)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_an_annotation_that_is_no_role(role):
         seen=role,
         wanted="arn:aws:iam::<account>:role/<name>",
     )
-    assert told(CHECK, "1.0", a_cluster(role=role)) == (
+    assert result_of(CHECK, "1.0", a_cluster(role=role)) == (
         "fail",
         "1 service account has no usable IAM role",
         (evidence,),
@@ -41,7 +41,7 @@ def test_an_annotation_that_is_no_role(role):
 
 
 def test_without_an_annotation_only_a_person_can_look():
-    assert told(CHECK, "1.0", a_cluster(role="")) == ("manual", BY_HAND, ())
+    assert result_of(CHECK, "1.0", a_cluster(role="")) == ("manual", BY_HAND, ())
 
 
 def test_the_association_is_looked_up_where_the_name_of_the_cluster_is_known():
@@ -53,17 +53,17 @@ def test_the_association_is_looked_up_where_the_name_of_the_cluster_is_known():
 
 
 def test_without_an_account_only_a_person_can_look():
-    assert told(CHECK, "1.0", a_cluster().without("controller_accounts")) == ("manual", BY_HAND, ())
+    assert result_of(CHECK, "1.0", a_cluster().without("controller_accounts")) == ("manual", BY_HAND, ())
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no Karpenter Deployment", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_sets_the_annotation_through_the_chart():

@@ -5,7 +5,7 @@ from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import node
-from tests.builders import NODE, a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "controller_runs_redundantly"
 GOOD = ("pass", "Every controller replica can be scheduled", ())
@@ -39,7 +39,7 @@ def placed(**spec):
 
 
 def test_two_zones_are_enough():
-    assert told(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a", "eu-b"))) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a", "eu-b"))) == GOOD
 
 
 def test_one_zone_is_too_few_from_1_0_on():
@@ -49,28 +49,28 @@ def test_one_zone_is_too_few_from_1_0_on():
         "nodes in 2 zones, one replica, or whenUnsatisfiable ScheduleAnyway",
     )
     cluster = a_cluster().with_docs(*some_nodes("eu-a", "eu-a"))
-    assert told(CHECK, "1.0", cluster) == ("fail", FEW, rows)
+    assert result_of(CHECK, "1.0", cluster) == ("fail", FEW, rows)
 
 
 def test_before_1_0_one_zone_is_enough():
     cluster = a_cluster("0.32.10", kubernetes="1.27").with_docs(*some_nodes("eu-a", "eu-a"))
-    assert told(CHECK, "0.33+", cluster) == GOOD
+    assert result_of(CHECK, "0.33+", cluster) == GOOD
 
 
 def test_values_of_ones_own_decide():
     values = {"topologySpreadConstraints": [{"topologyKey": "topology.kubernetes.io/zone"}]}
-    assert told(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a", "eu-a")).with_values(values)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a", "eu-a")).with_values(values)) == GOOD
 
 
 def test_one_node_is_too_few():
     rows = a_row("affinity", "1 node would take it: n0", "2 nodes that it does not manage")
-    assert told(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a"))) == ("fail", FEW, rows)
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a"))) == ("fail", FEW, rows)
 
 
 def test_karpenters_own_nodes_do_not_count():
     own = node("k", kubelet="v1", provider_id="aws:///eu-b/i-9", labels={"karpenter.sh/nodepool": "general"})
     rows = a_row("affinity", "1 node would take it: n0", "2 nodes that it does not manage")
-    assert told(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a"), own)) == ("fail", FEW, rows)
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*some_nodes("eu-a"), own)) == ("fail", FEW, rows)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_karpenters_own_nodes_do_not_count():
 def test_taints_count_unless_they_are_tolerated(toleration, status):
     taints = [{"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"}]
     cluster = placed(tolerations=toleration).with_docs(*some_nodes("eu-a", "eu-b", taints=taints))
-    assert told(CHECK, "1.0", cluster)[0] == status
+    assert result_of(CHECK, "1.0", cluster)[0] == status
 
 
 def test_cordoned_and_unready_nodes_do_not_count():
@@ -95,43 +95,43 @@ def test_cordoned_and_unready_nodes_do_not_count():
     down["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
     cordoned["spec"]["unschedulable"] = True
     rows = a_row("affinity", "0 nodes would take it: none", "2 nodes that it does not manage")
-    assert told(CHECK, "1.0", a_cluster().with_docs(down, cordoned)) == ("fail", FEW, rows)
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(down, cordoned)) == ("fail", FEW, rows)
 
 
 def test_a_label_that_is_not_kept_leaves_it_open():
     cluster = placed(nodeSelector={"role": "system"}).with_docs(*some_nodes("eu-a", "eu-b"))
     why = "the controller's nodes are chosen by role, which is not kept"
-    assert told(CHECK, "1.0", cluster) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", cluster) == ("unknown", why, ())
 
 
 def test_linux_is_everywhere_and_a_node_group_may_be_chosen():
     spec = {"kubernetes.io/os": "linux", "eks.amazonaws.com/nodegroup": "system"}
-    assert told(CHECK, "1.0", placed(nodeSelector=spec).with_docs(*some_nodes("eu-a", "eu-b"))) == GOOD
+    assert result_of(CHECK, "1.0", placed(nodeSelector=spec).with_docs(*some_nodes("eu-a", "eu-b"))) == GOOD
     other = placed(nodeSelector=spec | {"eks.amazonaws.com/nodegroup": "other"}).with_docs(*some_nodes("eu-a", "eu-b"))
-    assert told(CHECK, "1.0", other)[0] == "fail"
+    assert result_of(CHECK, "1.0", other)[0] == "fail"
 
 
 def test_fargate_makes_a_node_for_each():
     fargate = node(NODE, kubelet="v1", provider_id="", labels={"eks.amazonaws.com/compute-type": "fargate"})
-    found = told(CHECK, "1.0", a_cluster().with_docs(fargate))
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(fargate))
     assert found == ("not_applicable", "the controller runs on Fargate, which makes a node for each replica", ())
 
 
 def test_one_replica_needs_no_second_node():
-    assert told(CHECK, "1.0", a_cluster(replicas=1).with_docs(*some_nodes("eu-a"))) == NOTHING
-    assert told(CHECK, "1.0", a_cluster()) == NOTHING
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == NOTHING
+    assert result_of(CHECK, "1.0", a_cluster(replicas=1).with_docs(*some_nodes("eu-a"))) == NOTHING
+    assert result_of(CHECK, "1.0", a_cluster()) == NOTHING
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == NOTHING
 
 
 def test_a_node_group_over_three_zones_is_good():
     site = ClusterBuilder("test", "1.29")
     site.node_group("system", 3)
-    assert told(CHECK, "1.0", a_cluster().with_docs(*site.docs)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*site.docs)) == GOOD
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_is_one_replica_for_the_time_being():

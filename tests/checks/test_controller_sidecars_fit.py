@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "controller_sidecars_fit"
 GOOD = ("pass", "Every controller sidecar has its own security context", ())
@@ -23,11 +23,11 @@ def a_row(name: str) -> Evidence:
 
 
 def test_a_sidecar_with_its_own_context():
-    assert told(CHECK, "1.0", with_sidecars([{"name": "proxy", "securityContext": {}}])) == GOOD
+    assert result_of(CHECK, "1.0", with_sidecars([{"name": "proxy", "securityContext": {}}])) == GOOD
 
 
 def test_sidecars_without_one():
-    found = told(CHECK, "1.0", with_sidecars([{"name": "proxy"}, {}]))
+    found = result_of(CHECK, "1.0", with_sidecars([{"name": "proxy"}, {}]))
     assert found == ("fail", "2 controller sidecars have no security context", (a_row("proxy"), a_row("1")))
 
 
@@ -36,28 +36,28 @@ def test_sidecars_without_one():
 )
 def test_odd_values_are_unknown(given, why):
     space = "" if why.startswith("[") else " "
-    found = told(CHECK, "1.0", with_sidecars(given))
+    found = result_of(CHECK, "1.0", with_sidecars(given))
     assert found == ("unknown", f"controller.sidecarContainer{space}{why}", ())
 
 
 def test_no_sidecar():
-    found = told(CHECK, "1.0", a_cluster().with_values({}))
+    found = result_of(CHECK, "1.0", a_cluster().with_values({}))
     assert found == ("not_applicable", "the controller's pod has no sidecar", ())
 
 
 def test_without_any_record_the_values_are_unknown():
     why = "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
-    assert told(CHECK, "1.0", a_cluster()) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", a_cluster()) == ("unknown", why, ())
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no Karpenter Deployment", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_names_them():

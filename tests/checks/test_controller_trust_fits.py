@@ -6,7 +6,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.remedies.aws import NOT_LOOKED_AT
 from migrations_app.inventory.parts import NOT_ASKED, Seen, Unseen
-from tests.builders import ask, asked_hops, blind, changed, reads, remedies, told
+from tests.builders import asked_hops, finding_of, helm_values_of, reads, remedies, result_of, result_without
 from tests.builders_iam import ISSUER, PROVIDER, a_role, document, eks, oidc, permitted
 
 CHECK = "controller_trust_fits"
@@ -48,16 +48,18 @@ def refused(seen, *, wanted=WANTED, path="trust policy, for kube-system/karpente
 
 
 def test_a_role_for_the_service_account_fits():
-    assert told(CHECK, "1.0", trusting(a_role(trust=by_token()))) == GOOD
+    assert result_of(CHECK, "1.0", trusting(a_role(trust=by_token()))) == GOOD
 
 
 def test_a_role_for_an_association_fits_and_needs_no_provider():
     role = a_role(trust=BOTH, found_by="pod_identity")
-    assert told(CHECK, "1.0", trusting(role, cluster=Unseen("forbidden"), oidc_provider=Unseen("forbidden"))) == GOOD
+    assert (
+        result_of(CHECK, "1.0", trusting(role, cluster=Unseen("forbidden"), oidc_provider=Unseen("forbidden"))) == GOOD
+    )
 
 
 def test_after_a_move_the_trust_still_names_the_old_namespace():
-    found = told(CHECK, "1.0", trusting(a_role(trust=by_token("karpenter"))))
+    found = result_of(CHECK, "1.0", trusting(a_role(trust=by_token("karpenter"))))
     assert found == refused(
         f"sts:AssumeRoleWithWebIdentity: trust policy: Statement[0]: StringEquals {ISSUER}:sub wants "
         "system:serviceaccount:karpenter:karpenter, sent: system:serviceaccount:kube-system:karpenter"
@@ -66,7 +68,7 @@ def test_after_a_move_the_trust_still_names_the_old_namespace():
 
 def test_the_provider_of_another_cluster_is_another():
     other = PROVIDER.replace("ABCDEF", "OTHER")
-    assert told(CHECK, "1.0", trusting(a_role(trust=by_token(provider=other)))) == refused(f"it trusts {other}")
+    assert result_of(CHECK, "1.0", trusting(a_role(trust=by_token(provider=other)))) == refused(f"it trusts {other}")
 
 
 @pytest.mark.parametrize(
@@ -78,20 +80,20 @@ def test_the_provider_of_another_cluster_is_another():
 )
 def test_the_identity_provider_has_to_be_there(provider, seen):
     wanted = f"{PROVIDER} for sts.amazonaws.com"
-    found = told(CHECK, "1.0", trusting(a_role(trust=by_token()), oidc_provider=provider))
+    found = result_of(CHECK, "1.0", trusting(a_role(trust=by_token()), oidc_provider=provider))
     assert found == refused(seen, wanted=wanted)
 
 
 def test_an_association_needs_the_tagging_of_sessions():
     role = a_role(trust=by_association("sts:AssumeRole"), found_by="pod_identity")
-    assert told(CHECK, "1.0", trusting(role)) == refused(
+    assert result_of(CHECK, "1.0", trusting(role)) == refused(
         "sts:TagSession: no statement allows the action",
         wanted="sts:AssumeRole and sts:TagSession by pods.eks.amazonaws.com",
     )
 
 
 def test_a_role_that_does_not_exist():
-    found = told(CHECK, "1.0", trusting(a_role(role=Seen(()))))
+    found = result_of(CHECK, "1.0", trusting(a_role(role=Seen(()))))
     assert found == refused("AWS has no role of this ARN", wanted="a role that exists")
 
 
@@ -102,9 +104,9 @@ def going_on(*actions, principal=FIRST):
 def test_the_target_of_an_association_trusts_the_role_before_it():
     before = a_role(name="First", trust=BOTH, found_by="pod_identity")
     right = a_role(trust=going_on("sts:AssumeRole", "sts:TagSession"), found_by="pod_identity_target")
-    assert told(CHECK, "1.0", trusting(before, right)) == GOOD
+    assert result_of(CHECK, "1.0", trusting(before, right)) == GOOD
     wrong = a_role(trust=going_on("sts:AssumeRole"), found_by="pod_identity_target")
-    assert told(CHECK, "1.0", trusting(before, wrong)) == refused(
+    assert result_of(CHECK, "1.0", trusting(before, wrong)) == refused(
         "sts:TagSession: no statement allows the action", wanted=f"sts:AssumeRole and sts:TagSession by {FIRST}"
     )
 
@@ -112,9 +114,9 @@ def test_the_target_of_an_association_trusts_the_role_before_it():
 def test_a_role_by_setting_trusts_the_role_of_the_pods():
     before = a_role(name="First", trust=by_token())
     assumed = a_role(trust=going_on("sts:AssumeRole"), found_by="assume_role", namespace="", service_account="")
-    assert told(CHECK, "1.0", trusting(before, assumed)) == GOOD
+    assert result_of(CHECK, "1.0", trusting(before, assumed)) == GOOD
     other = a_role(trust=going_on("sts:AssumeRole", principal=ARN), found_by="assume_role", service_account="")
-    assert told(CHECK, "1.0", trusting(before, other)) == refused(
+    assert result_of(CHECK, "1.0", trusting(before, other)) == refused(
         f"it trusts {ARN}", wanted=f"sts:AssumeRole by {FIRST}", path="trust policy, for the controller"
     )
 
@@ -122,7 +124,7 @@ def test_a_role_by_setting_trusts_the_role_of_the_pods():
 def test_of_two_ways_in_nobody_knows_which_counts():
     good = a_role(name="First", trust=BOTH, found_by="pod_identity")
     stale = a_role(trust=by_token("karpenter"))
-    status, summary, evidence = told(CHECK, "1.0", trusting(good, stale))
+    status, summary, evidence = result_of(CHECK, "1.0", trusting(good, stale))
     assert (status, evidence) == ("unknown", ())
     assert summary.startswith(f"{ARN} does not let the controller in and another role does: ")
 
@@ -157,19 +159,19 @@ def test_of_two_ways_in_nobody_knows_which_counts():
     ],
 )
 def test_what_cannot_be_told_is_unknown(role, parts, why):
-    assert told(CHECK, "1.0", trusting(role, **parts)) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", trusting(role, **parts)) == ("unknown", why, ())
 
 
 def test_without_any_role_it_is_unknown():
     why = "no role of the controller was seen, so its trust policy was not either"
-    assert told(CHECK, "1.0", trusting()) == ("unknown", why, ())
-    assert ask(CHECK, "1.0", trusting()).severity == "blocker"
+    assert result_of(CHECK, "1.0", trusting()) == ("unknown", why, ())
+    assert finding_of(CHECK, "1.0", trusting()).severity == "blocker"
 
 
 def test_policies_that_were_handed_in_where_nobody_asked_aws_warn():
     handed_in = a_role(found_by="given", arn="", role=NOT_ASKED)
-    assert ask(CHECK, "1.0", trusting(handed_in, identity=NOT_ASKED)).severity == "warning"
-    assert ask(CHECK, "1.0", trusting(handed_in)).severity == "blocker"
+    assert finding_of(CHECK, "1.0", trusting(handed_in, identity=NOT_ASKED)).severity == "warning"
+    assert finding_of(CHECK, "1.0", trusting(handed_in)).severity == "blocker"
 
 
 def test_it_is_asked_at_every_hop():
@@ -178,7 +180,7 @@ def test_it_is_asked_at_every_hop():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", trusting(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", trusting(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_keeps_what_is_trusted_and_covers_both_namespaces():
@@ -204,12 +206,12 @@ def test_what_the_remedy_proposes_fits():
     for role in (a_role(trust=document()), a_role(trust=document(), found_by="pod_identity")):
         body = remedies(CHECK, "1.0", trusting(role))[1].text
         (again,) = (a_role(trust=body, found_by=role.found_by),)
-        assert told(CHECK, "1.0", trusting(again)) == GOOD
+        assert result_of(CHECK, "1.0", trusting(again)) == GOOD
 
 
 def test_for_a_role_that_is_gone_the_chart_names_another():
     first = remedies(CHECK, "1.0", trusting(a_role(role=Seen(()))))[0]
     assert first.how == "helm"
-    assert changed(first, when="person") == {
+    assert helm_values_of(first, when="person") == {
         "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn": '"arn:aws:iam::<account>:role/<name>"'
     }

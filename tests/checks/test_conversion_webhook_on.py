@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "conversion_webhook_on"
 GOOD = ("pass", "The conversion webhook is on", ())
@@ -17,14 +17,14 @@ def off(**more: str) -> tuple[str, str, tuple[Evidence, ...]]:
 
 @pytest.mark.parametrize("env", [{}, {"DISABLE_WEBHOOK": "false"}, {"DISABLE_WEBHOOK": ""}])
 def test_it_is_on(env):
-    assert told(CHECK, "1.0", a_cluster(env=env)) == GOOD
-    assert told(CHECK, "1.0", a_cluster(env=env).with_values({"webhook": {"enabled": True}})) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster(env=env)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster(env=env).with_values({"webhook": {"enabled": True}})) == GOOD
 
 
 @pytest.mark.parametrize("text", ["true", "True"])
 def test_it_is_off_by_its_variable(text):
     path = "spec.template.spec.containers[].env[DISABLE_WEBHOOK]"
-    found = told(CHECK, "1.0", a_cluster(env={"DISABLE_WEBHOOK": text}))
+    found = result_of(CHECK, "1.0", a_cluster(env={"DISABLE_WEBHOOK": text}))
     assert found == off(path=path, seen="true", wanted="false")
 
 
@@ -33,12 +33,12 @@ def test_a_fresh_v1_cluster_without_webhooks_converts_nothing(hop):
     cluster = a_cluster("1.0.2", env={"DISABLE_WEBHOOK": "true"}).without("crds")
     fresh = cluster.with_docs(*crds(Crds(version="1.0.2", stored=("v1",))))
     said = "nothing but v1 was ever stored and webhooks are off, so nothing is converted"
-    assert told(CHECK, hop, fresh, start="1.0.2") == ("not_applicable", said, ())
-    assert told(CHECK, hop, cluster.unseen("crds"), start="1.0.2")[0] == "fail"
+    assert result_of(CHECK, hop, fresh, start="1.0.2") == ("not_applicable", said, ())
+    assert result_of(CHECK, hop, cluster.unseen("crds"), start="1.0.2")[0] == "fail"
 
 
 def test_it_is_off_by_a_helm_value():
-    found = told(CHECK, "1.1+", a_cluster("1.0.14").with_values({"webhook": {"enabled": False}}, version="1.0.14"))
+    found = result_of(CHECK, "1.1+", a_cluster("1.0.14").with_values({"webhook": {"enabled": False}}, version="1.0.14"))
     assert found == off(kind="HelmRelease", path="config.webhook.enabled", seen="false", wanted="true")
 
 
@@ -47,17 +47,17 @@ def test_it_is_off_by_a_value_of_an_argo_application():
     spec = {"source": {"chart": "karpenter", "helm": helm}}
     application = doc("argoproj.io/v1alpha1", "Application", metadata=meta("platform", "argocd"), spec=spec)
     path = "spec.source.helm.valuesObject.webhook.enabled"
-    found = told(CHECK, "1.0", a_cluster().with_docs(application))
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(application))
     assert found == off(kind="Application", namespace="argocd", name="platform", path=path, seen="false", wanted="true")
 
 
 @pytest.mark.parametrize("odd", ["off", 0, [], {"enabled": "no"}])
 def test_odd_values_are_not_off(odd):
-    assert told(CHECK, "1.0", a_cluster().with_values({"webhook": odd})) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_values({"webhook": odd})) == GOOD
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 def test_it_is_asked_while_both_versions_live():
@@ -66,7 +66,7 @@ def test_it_is_asked_while_both_versions_live():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedies_name_the_value_in_every_tool():

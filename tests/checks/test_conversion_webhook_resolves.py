@@ -7,7 +7,7 @@ from migrations_app.checks.catalogue.crds.conversion_webhook_resolves import che
 from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, UnparsableObject, Unseen
 from migrations_app.samples.installation import Crds, crds
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, an_empty_cluster, blind, case_at, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, case_at, reads, remedies, result_of, result_without
 
 CHECK = "conversion_webhook_resolves"
 GOOD = ("pass", "The conversion webhook can be reached", ())
@@ -33,7 +33,7 @@ def with_crds(cluster, **shape):
 
 @pytest.mark.parametrize(("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+")])
 def test_the_service_is_there_and_answers(version, hop):
-    assert told(CHECK, hop, a_cluster(version)) == GOOD
+    assert result_of(CHECK, hop, a_cluster(version)) == GOOD
 
 
 def test_the_service_is_in_another_namespace():
@@ -41,25 +41,25 @@ def test_the_service_is_in_another_namespace():
         a_cluster("1.0.14", namespace="karpenter"), version="1.0.14", service=("kube-system", "karpenter")
     )
     seen = "kube-system/karpenter:8443: no such Service"
-    assert told(CHECK, "1.1+", cluster) == broken(SERVICE, seen, "karpenter/karpenter")
+    assert result_of(CHECK, "1.1+", cluster) == broken(SERVICE, seen, "karpenter/karpenter")
 
 
 def test_the_service_lacks_the_port():
     cluster = a_cluster("0.37.8", env={"DISABLE_WEBHOOK": "true"})
     seen = "kube-system/karpenter:8443: the Service has no such port"
     wanted = "a Service with that port and a ready endpoint"
-    assert told(CHECK, "1.0", cluster) == broken(SERVICE, seen, wanted)
+    assert result_of(CHECK, "1.0", cluster) == broken(SERVICE, seen, wanted)
 
 
 def test_no_endpoint_is_ready():
     seen = "kube-system/karpenter:8443: the Service has no ready endpoint"
-    assert told(CHECK, "1.0", a_cluster(replicas=0)) == broken(SERVICE, seen, "kube-system/karpenter")
-    assert told(CHECK, "1.0", a_cluster().without("endpoints")) == broken(SERVICE, seen, "kube-system/karpenter")
+    assert result_of(CHECK, "1.0", a_cluster(replicas=0)) == broken(SERVICE, seen, "kube-system/karpenter")
+    assert result_of(CHECK, "1.0", a_cluster().without("endpoints")) == broken(SERVICE, seen, "kube-system/karpenter")
 
 
 def test_two_versions_without_a_webhook():
     cluster = with_crds(a_cluster("1.0.14"), version="1.0.14", stored=("v1beta1", "v1"))
-    assert told(CHECK, "1.1+", cluster) == broken("spec.conversion.strategy", "None", "Webhook")
+    assert result_of(CHECK, "1.1+", cluster) == broken("spec.conversion.strategy", "None", "Webhook")
 
 
 @pytest.mark.parametrize("hop", ["1.0", "1.1+"])
@@ -67,21 +67,23 @@ def test_a_fresh_v1_cluster_without_webhooks_converts_nothing(hop):
     """As the charts of 1.0 leave it: the CRDs name a webhook that the controller does not offer."""
     shape = {"version": "1.0.2", "stored": ("v1",), "service": ("kube-system", "karpenter")}
     fresh = with_crds(a_cluster("1.0.2", env={"DISABLE_WEBHOOK": "true"}), **shape)
-    assert told(CHECK, hop, fresh, start="1.0.2") == FRESH
+    assert result_of(CHECK, hop, fresh, start="1.0.2") == FRESH
     beta = with_crds(a_cluster("1.0.2", env={"DISABLE_WEBHOOK": "true"}), **shape | {"stored": ("v1beta1", "v1")})
-    assert told(CHECK, hop, beta, start="1.0.2")[0] == "fail"
+    assert result_of(CHECK, hop, beta, start="1.0.2")[0] == "fail"
 
 
 def test_going_back_to_a_release_that_acts_on_v1beta1_still_converts():
     shape = {"version": "1.0.14", "stored": ("v1",), "service": ("kube-system", "karpenter")}
-    assert told(CHECK, "1.0", with_crds(a_cluster("0.37.8", env={"DISABLE_WEBHOOK": "true"}), **shape))[0] == "fail"
+    assert (
+        result_of(CHECK, "1.0", with_crds(a_cluster("0.37.8", env={"DISABLE_WEBHOOK": "true"}), **shape))[0] == "fail"
+    )
 
 
 def test_where_only_v1_was_ever_stored_a_controller_without_webhooks_needs_none():  # CRD-05
     shape = {"version": "1.0.14", "stored": ("v1",)}
-    assert told(CHECK, "1.1+", with_crds(a_cluster("1.0.14", env={"DISABLE_WEBHOOK": "true"}), **shape)) == FRESH
+    assert result_of(CHECK, "1.1+", with_crds(a_cluster("1.0.14", env={"DISABLE_WEBHOOK": "true"}), **shape)) == FRESH
     insists = with_crds(a_cluster("1.0.14"), **shape)
-    assert told(CHECK, "1.1+", insists) == broken("spec.conversion.strategy", "None", "Webhook")
+    assert result_of(CHECK, "1.1+", insists) == broken("spec.conversion.strategy", "None", "Webhook")
 
 
 def service(**spec):
@@ -92,24 +94,24 @@ def service(**spec):
 def test_the_service_selects_other_pods():
     cluster = a_cluster().without("services").with_docs(service(selector={"app.kubernetes.io/name": "web"}))
     seen = "kube-system/karpenter:8443: the Service selects no pods of the controller"
-    assert told(CHECK, "1.0", cluster) == broken(SERVICE, seen, "kube-system/karpenter")
+    assert result_of(CHECK, "1.0", cluster) == broken(SERVICE, seen, "kube-system/karpenter")
 
 
 def test_without_a_selector_the_endpoints_are_somebody_elses():
-    assert told(CHECK, "1.0", a_cluster().without("services").with_docs(service())) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().without("services").with_docs(service())) == GOOD
 
 
 def test_endpoints_that_were_not_read_are_as_ready_as_the_controller():
-    assert told(CHECK, "1.0", a_cluster().unseen("endpoints")) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().unseen("endpoints")) == GOOD
     why = "whether kube-system/karpenter answers could not be read: forbidden"
-    assert told(CHECK, "1.0", a_cluster(replicas=0).unseen("endpoints")) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", a_cluster(replicas=0).unseen("endpoints")) == ("unknown", why, ())
 
 
 @pytest.mark.parametrize(("part", "kind"), [("services", "Service"), ("endpoints", "Endpoints")])
 def test_what_could_not_be_read_is_not_absent(part, kind):
     odd = UnparsableObject(kind, "kube-system", "karpenter", "$.spec", "Expected `object`")
     why = f"whether kube-system/karpenter answers could not be read: garbled ({kind} karpenter at $.spec)"
-    assert told(CHECK, "1.0", a_cluster().without(part).set_aside(part, odd)) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", a_cluster().without(part).set_aside(part, odd)) == ("unknown", why, ())
 
 
 @pytest.mark.parametrize(
@@ -148,31 +150,31 @@ def test_a_webhook_by_url_is_unknown():
     docs = crds(Crds(version="0.37.8", service=("kube-system", "karpenter")))
     for one in docs[:1]:
         one["spec"]["conversion"]["webhook"]["clientConfig"] = {"url": "https://converter.example/convert"}
-    found = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
+    found = result_of(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
     assert found == ("unknown", "nodepools.karpenter.sh: its conversion webhook names no Service in the cluster", ())
 
 
 def test_without_a_port_the_default_one_is_called():
     docs = crds(Crds(version="0.37.8", service=("kube-system", "karpenter")))
     del docs[0]["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["port"]
-    found = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
+    found = result_of(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
     assert [row.seen for row in found[2]] == ["kube-system/karpenter:443: the Service has no such port"]
 
 
 @pytest.mark.parametrize("version", ["0.30.0", "0.32.10", "0.37.0"])
 def test_releases_before_conversion(version):
     hop = {"0.30.0": "0.31"}.get(version, "0.33+")
-    found = told(CHECK, hop, a_cluster(version, kubernetes="1.27"))
+    found = result_of(CHECK, hop, a_cluster(version, kubernetes="1.27"))
     assert found == ("not_applicable", "no CRD converts between versions", ())
 
 
 def test_an_empty_cluster_converts_nothing():
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_points_at_the_real_service():

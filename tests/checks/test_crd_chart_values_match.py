@@ -4,7 +4,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
 from migrations_app.inventory.objects.karpenter import HelmRelease
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "crd_chart_values_match"
 GOOD = ("pass", "Both Helm charts agree", ())
@@ -32,11 +32,11 @@ def a_row(key: str, seen: str, wanted: str, namespace: str = "kube-system") -> t
     "values", [{}, {"webhook": {"enabled": True, "serviceName": "karpenter", "serviceNamespace": "kube-system"}}]
 )
 def test_charts_that_agree(values):
-    assert told(CHECK, "1.0", charts(values)) == GOOD
+    assert result_of(CHECK, "1.0", charts(values)) == GOOD
 
 
 def test_crds_of_the_hop_just_before_it():
-    assert told(CHECK, "1.0", charts({}, crds="1.0.14")) == GOOD
+    assert result_of(CHECK, "1.0", charts({}, crds="1.0.14")) == GOOD
 
 
 def test_crds_of_another_release():
@@ -48,12 +48,12 @@ def test_crds_of_another_release():
         seen="0.35.0",
         wanted="0.37.8, or 1.0.14 just before the hop",
     )
-    assert told(CHECK, "1.0", charts({}, crds="0.35.0")) == ("fail", ONE, (row,))
+    assert result_of(CHECK, "1.0", charts({}, crds="0.35.0")) == ("fail", ONE, (row,))
 
 
 def test_conversion_switched_off():
     rows = a_row("webhook.enabled", "false", "true: the CRDs of 1.0.14 convert")
-    assert told(CHECK, "1.0", charts({"webhook": {"enabled": False}})) == ("fail", ONE, rows)
+    assert result_of(CHECK, "1.0", charts({"webhook": {"enabled": False}})) == ("fail", ONE, rows)
 
 
 @pytest.mark.parametrize(
@@ -62,31 +62,31 @@ def test_conversion_switched_off():
 )
 def test_another_service_is_called(key, given, wanted):
     rows = a_row(f"webhook.{key}", str(given), wanted)
-    assert told(CHECK, "1.0", charts({"webhook": {key: given}})) == ("fail", ONE, rows)
+    assert result_of(CHECK, "1.0", charts({"webhook": {key: given}})) == ("fail", ONE, rows)
 
 
 def test_installed_elsewhere_it_calls_its_own_namespace():
     rows = a_row("webhook.serviceNamespace", "crds", "kube-system", namespace="crds")
-    assert told(CHECK, "1.0", charts({}, namespace="crds")) == ("fail", ONE, rows)
+    assert result_of(CHECK, "1.0", charts({}, namespace="crds")) == ("fail", ONE, rows)
 
 
 def test_what_goes_with_the_webhooks_is_no_fault():
-    assert told(CHECK, "1.1+", charts({"webhook": {"port": 8443}}, crds="1.0.14", main="1.0.14")) == GOOD
+    assert result_of(CHECK, "1.1+", charts({"webhook": {"port": 8443}}, crds="1.0.14", main="1.0.14")) == GOOD
 
 
 def test_without_that_chart_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", a_cluster().with_values({})) == NONE
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == NONE
+    assert result_of(CHECK, "1.0", a_cluster().with_values({})) == NONE
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == NONE
 
 
 def test_records_that_could_not_be_read_leave_it_open():
-    found = told(CHECK, "1.0", a_cluster().unseen("helm_releases"))
+    found = result_of(CHECK, "1.0", a_cluster().unseen("helm_releases"))
     assert found == ("unknown", "Helm's records could not be read (forbidden)", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_sets_what_is_real():

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, asked_hops, blind, helm_crds, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, helm_crds, reads, remedies, result_of, result_without
 
 CHECK = "crd_conversion_cleared"
 GOOD = ("pass", "No CRD keeps a conversion webhook after the upgrade", ())
@@ -33,12 +33,12 @@ def rows(seen: str, wanted: str) -> tuple[Evidence, ...]:
 
 
 def test_helm_takes_it_out():
-    assert told(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30")) == GOOD
+    assert result_of(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30")) == GOOD
 
 
 @pytest.mark.parametrize(("by", "told_as"), [("", "kubectl"), ("argocd", "Argo CD"), ("flux", "a Flux Kustomization")])
 def test_tools_that_merge_leave_it(by, told_as):
-    status, summary, found = told(CHECK, "1.1+", applied(by=by))
+    status, summary, found = result_of(CHECK, "1.1+", applied(by=by))
     assert (status, summary) == ("fail", "3 CRDs would keep part of their conversion settings")
     assert found == rows(f"Webhook, applied by {told_as}", found[0].wanted)
     assert found[0].wanted.startswith("strategy None together with the CRDs of 1.")
@@ -46,15 +46,15 @@ def test_tools_that_merge_leave_it(by, told_as):
 
 def test_what_the_controller_wrote_is_told():
     seen = "Webhook, applied by kubectl; written by karpenter"
-    assert {row.seen for row in told(CHECK, "1.1+", applied(manager="karpenter", owns=True))[2]} == {seen}
-    assert "written" not in told(CHECK, "1.1+", applied(manager="karpenter"))[2][0].seen
+    assert {row.seen for row in result_of(CHECK, "1.1+", applied(manager="karpenter", owns=True))[2]} == {seen}
+    assert "written" not in result_of(CHECK, "1.1+", applied(manager="karpenter"))[2][0].seen
 
 
 def test_without_a_webhook_nothing_is_left():
     docs = helm_crds("1.0.14")
     for doc in docs:
         doc["spec"]["conversion"] = {"strategy": "None"}
-    assert told(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30").without("crds").with_docs(*docs)) == NONE
+    assert result_of(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30").without("crds").with_docs(*docs)) == NONE
 
 
 def test_it_is_asked_where_conversion_ends():
@@ -63,7 +63,7 @@ def test_it_is_asked_where_conversion_ends():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    found = blind(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30"), part=part)
+    found = result_without(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30"), part=part)
     assert found == ("unknown", f"{part} could not be read: forbidden")
 
 

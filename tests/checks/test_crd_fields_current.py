@@ -2,7 +2,16 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.karpenter.crds import FIELD_MARKS, has, pruned, sketched
-from tests.builders import a_cluster, an_empty_cluster, ask, blind, helm_crds, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    finding_of,
+    helm_crds,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 from tests.newest import NEWEST_MINOR
 
 CHECK = "crd_fields_current"
@@ -24,11 +33,11 @@ def skewed(running: str, crds: str, *, kubernetes: str = "1.29"):
 
 
 def test_crds_of_the_running_release():
-    assert told(CHECK, "1.0", a_cluster()) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster()) == GOOD
 
 
 def test_crds_of_a_later_release():
-    assert told(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.13.1", kubernetes="1.33")) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.13.1", kubernetes="1.33")) == GOOD
 
 
 def test_node_classes_that_cannot_become_ready():
@@ -39,7 +48,7 @@ def test_node_classes_that_cannot_become_ready():
         loss="no node class becomes ready, nothing is launched",
         first="0.37",
     )
-    found = told(CHECK, "1.0", skewed("0.37.8", "0.36.9"))
+    found = result_of(CHECK, "1.0", skewed("0.37.8", "0.36.9"))
     assert found == ("fail", "1 field is missing from a CRD", (row,))
 
 
@@ -60,14 +69,14 @@ def test_claims_that_are_refused():
             first="1.9",
         ),
     )
-    found = told(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.8.2", kubernetes="1.33"))
+    found = result_of(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.8.2", kubernetes="1.33"))
     assert found == ("fail", "2 fields are missing from CRDs", rows)
 
 
 def test_a_later_hop_whose_first_step_brings_the_crds_is_not_held_up():
-    found = ask(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.8.2", kubernetes="1.33"))
+    found = finding_of(CHECK, NEWEST_MINOR, skewed("1.9.0", "1.8.2", kubernetes="1.33"))
     assert (found.status, found.severity) == ("fail", "warning")
-    assert ask(CHECK, "1.0", skewed("0.37.8", "0.36.9")).severity == "blocker"
+    assert finding_of(CHECK, "1.0", skewed("0.37.8", "0.36.9")).severity == "blocker"
 
 
 def test_a_schema_that_was_not_seen_leaves_it_open():
@@ -75,7 +84,7 @@ def test_a_schema_that_was_not_seen_leaves_it_open():
     for doc in docs:
         for version in doc["spec"]["versions"]:
             version.pop("schema")
-    status, summary, rows = told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
+    status, summary, rows = result_of(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))
     assert (status, summary, rows) == ("unknown", "nodepools.karpenter.sh: the schema of v1beta1 was not seen", ())
 
 
@@ -83,16 +92,16 @@ def test_a_schema_that_was_not_seen_leaves_it_open():
 def test_odd_schemas_do_not_break_it(odd):
     docs = helm_crds("0.37.8")
     docs[0]["spec"]["versions"][1]["schema"] = odd
-    assert told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))[0] in ("unknown", "fail")
+    assert result_of(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))[0] in ("unknown", "fail")
 
 
 def test_without_such_crds_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_a_sketch_has_what_it_was_drawn_with():

@@ -5,7 +5,16 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from migrations_app.samples.installation import HELM_LABEL, Crds, crds, helm_marks
 from migrations_app.samples.kubernetes_objects import Doc, doc, meta
-from tests.builders import a_cluster, an_empty_cluster, as_published, blind, helm_crds, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    helm_crds,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+    without_changes,
+)
 
 CHECK = "crds_owned_by_helm"
 GOOD = ("pass", "Every CRD is managed by the karpenter-crd chart or another tool", ())
@@ -41,12 +50,12 @@ def not_owned(seen: str) -> tuple[str, str, tuple[Evidence, ...]]:
 
 
 def test_helm_owns_them_and_its_record_was_seen():
-    assert told(CHECK, "1.0", a_cluster().with_items("helm_releases", a_release("karpenter-crd"))) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_items("helm_releases", a_release("karpenter-crd"))) == GOOD
 
 
 def test_helm_owns_them_and_no_record_was_seen():
-    assert told(CHECK, "1.0", a_cluster()) == GOOD
-    assert told(CHECK, "1.0", a_cluster().unseen("helm_releases")) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster()) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().unseen("helm_releases")) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -57,34 +66,34 @@ def test_helm_owns_them_and_no_record_was_seen():
     ],
 )
 def test_gitops_owns_them(labels):
-    assert told(CHECK, "1.0", with_marks(labels, {})) == GOOD
+    assert result_of(CHECK, "1.0", with_marks(labels, {})) == GOOD
 
 
 def test_nobody_owns_them():
-    assert told(CHECK, "1.0", with_marks({}, {})) == not_owned("absent")
+    assert result_of(CHECK, "1.0", with_marks({}, {})) == not_owned("absent")
 
 
 def test_the_annotations_alone_are_not_enough_for_helm():
-    found = told(CHECK, "1.0", with_marks({}, helm_marks("karpenter-crd", "kube-system")))
+    found = result_of(CHECK, "1.0", with_marks({}, helm_marks("karpenter-crd", "kube-system")))
     assert found == not_owned("karpenter-crd (no such release, or without its label)")
 
 
 def test_a_release_that_is_not_there_owns_nothing():
     cluster = with_marks(HELM_LABEL, helm_marks("gone", "kube-system"))
-    found = told(CHECK, "1.0", cluster.with_items("helm_releases", a_release("karpenter-crd", holds=())))
+    found = result_of(CHECK, "1.0", cluster.with_items("helm_releases", a_release("karpenter-crd", holds=())))
     assert found == not_owned("gone (no such release, or without its label)")
 
 
 def test_a_crd_inside_its_own_release_is_marked_anew_by_the_next_upgrade():
     for labels, annotations in (({}, {}), (HELM_LABEL, helm_marks("gone", "kube-system"))):
         cluster = with_marks(labels, annotations).with_items("helm_releases", a_release("crds"))
-        assert told(CHECK, "1.0", cluster) == GOOD
+        assert result_of(CHECK, "1.0", cluster) == GOOD
 
 
 def test_marks_of_the_controllers_release_are_no_owner_without_a_release_of_the_crds():
     cluster = with_marks(HELM_LABEL, helm_marks("karpenter", "kube-system"))
     main = a_release("karpenter", holds=(), chart="karpenter")
-    assert told(CHECK, "1.0", cluster.with_items("helm_releases", main))[0] == "fail"
+    assert result_of(CHECK, "1.0", cluster.with_items("helm_releases", main))[0] == "fail"
 
 
 FLUX = {"helm.toolkit.fluxcd.io/name": "karpenter", "helm.toolkit.fluxcd.io/namespace": "flux-system"}
@@ -98,37 +107,37 @@ def by_flux(**spec: object) -> Doc:
 def test_flux_labels_crds_that_it_never_upgrades(upgrade):
     chart = {"spec": {"chart": "karpenter"}}
     cluster = with_marks(FLUX, {}).with_docs(by_flux(chart=chart, **({} if upgrade is None else {"upgrade": upgrade})))
-    assert told(CHECK, "1.0", cluster) == not_owned("HelmRelease karpenter of Flux, which upgrades no CRD")
-    assert told(CHECK, "1.0", with_marks(FLUX, {}))[0] == "fail"
+    assert result_of(CHECK, "1.0", cluster) == not_owned("HelmRelease karpenter of Flux, which upgrades no CRD")
+    assert result_of(CHECK, "1.0", with_marks(FLUX, {}))[0] == "fail"
 
 
 def test_flux_upgrades_crds_where_it_is_told_to_or_installs_their_chart():
     cluster = with_marks(FLUX, {}).with_docs(by_flux(upgrade={"crds": "CreateReplace"}))
-    assert told(CHECK, "1.0", cluster) == GOOD
+    assert result_of(CHECK, "1.0", cluster) == GOOD
     marked = with_marks(FLUX | HELM_LABEL, helm_marks("karpenter-crd", "kube-system"))
-    assert told(CHECK, "1.0", marked) == GOOD
+    assert result_of(CHECK, "1.0", marked) == GOOD
 
 
 @pytest.mark.parametrize(("hop", "asked"), [("0.33+", False), ("0.32", True)])
 def test_alpha_crds_are_adopted_only_while_the_release_ships_them(hop, asked):
     """What is left over is deleted: alpha_crds_gone says so."""
     cluster = a_cluster("0.31.4", kubernetes="1.26").without("crds").with_docs(*crds(Crds(version="0.31.4")))
-    assert (told(CHECK, hop, cluster)[0] == "fail") is asked
+    assert (result_of(CHECK, hop, cluster)[0] == "fail") is asked
 
 
 def test_without_crds_there_is_nothing_to_own():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "no CRD of Karpenter is installed", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_marks_and_never_deletes():
     every = " ".join(NAMES)
-    assert as_published(remedies(CHECK, "1.0", with_marks({}, {}))) == (
+    assert without_changes(remedies(CHECK, "1.0", with_marks({}, {}))) == (
         Remedy(
             how="kubectl",
             text="# Marks only; never delete a CRD, its objects and their nodes go with it\n"
@@ -146,5 +155,5 @@ def test_the_release_of_the_controller_is_none_that_owns_crds():
     cluster = a_cluster().without("crds").with_values({}).with_docs(*docs)
     (main,) = cluster.build().helm_releases.items
     own = msgspec.structs.replace(main, name="karpenter-crd", chart="karpenter-crd")
-    status, summary, _ = told(CHECK, "1.0", cluster.with_items("helm_releases", own))
+    status, summary, _ = result_of(CHECK, "1.0", cluster.with_items("helm_releases", own))
     assert (status, summary) == ("fail", "3 CRDs are unmanaged")

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.objects.karpenter import ServedResource
-from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without, without_changes
 
 CHECK = "crds_served"
 GOOD = ("pass", "The API server serves every version that a CRD declares", ())
@@ -19,11 +19,11 @@ def serving(*versions: str):
 
 
 def test_all_versions_are_served():
-    assert told(CHECK, "1.0", serving("v1beta1", "v1")) == GOOD
+    assert result_of(CHECK, "1.0", serving("v1beta1", "v1")) == GOOD
 
 
 def test_one_version_is_not():
-    found = told(CHECK, "1.0", serving("v1beta1"))
+    found = result_of(CHECK, "1.0", serving("v1beta1"))
     assert found[:2] == ("fail", "3 versions of CRDs are not served")
     assert found[2][0] == Evidence(
         kind="CustomResourceDefinition",
@@ -37,22 +37,22 @@ def test_one_version_is_not():
 def test_an_api_group_that_did_not_answer_leaves_it_unknown():
     cluster = serving("v1beta1", "v1").quarantined("discovery", name="metrics.k8s.io/v1beta1")
     why = "1 of discovery could not be read, first metrics.k8s.io/v1beta1 at $.spec"
-    assert told(CHECK, "1.0", cluster) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", cluster) == ("unknown", why, ())
 
 
 def test_without_crds_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "no CRD of Karpenter is installed", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_looks_at_the_conditions_of_each_once():
     name = "nodepools.karpenter.sh"
     (remedy,) = remedies(CHECK, "1.0", serving())
-    assert as_published([remedy]) == (Remedy(how="kubectl", text=remedy.text),)
+    assert without_changes([remedy]) == (Remedy(how="kubectl", text=remedy.text),)
     assert remedy.text.splitlines()[0] == f"kubectl get crd {name} -o 'jsonpath={{.status.conditions}}'"
     assert len(remedy.text.splitlines()) == 3

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.metric_queries import MetricUser, Query
 from migrations_app.inventory.objects.base import Metadata
-from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without
 
 CHECK = "dashboards_name_current_metrics"
 GOOD = ("pass", "Every dashboard uses metrics that exist", ())
@@ -18,8 +18,8 @@ def shown(text, name="boards"):
 
 @pytest.mark.parametrize("text", ["karpenter_nodes_created_total", "label_values(karpenter_x, y)", "nothing"])
 def test_current_names(text):
-    assert told(CHECK, "1.0", a_cluster()) == GOOD
-    assert told(CHECK, "1.0", shown(text)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster()) == GOOD
+    assert result_of(CHECK, "1.0", shown(text)) == GOOD
 
 
 def test_a_panel_on_a_metric_that_is_renamed():
@@ -31,17 +31,17 @@ def test_a_panel_on_a_metric_that_is_renamed():
         seen="karpenter_pods_startup_time_seconds_bucket, gone at 1.0",
         wanted="karpenter_pods_startup_duration_seconds_bucket",
     )
-    found = told(CHECK, "1.0", shown("rate(karpenter_pods_startup_time_seconds_bucket[5m])"))
+    found = result_of(CHECK, "1.0", shown("rate(karpenter_pods_startup_time_seconds_bucket[5m])"))
     assert found == ("fail", "1 panel uses a removed metric", (row,))
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_a_dashboard_that_could_not_be_read_keeps_it_from_passing():
-    assert told(CHECK, "1.0", a_cluster().quarantined("dashboards"))[0] == "unknown"
+    assert result_of(CHECK, "1.0", a_cluster().quarantined("dashboards"))[0] == "unknown"
 
 
 def test_the_remedy_names_the_config_map():

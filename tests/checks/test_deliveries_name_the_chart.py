@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, as_published, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without, without_changes
 
 CHECK = "deliveries_name_the_chart"
 GOOD = ("pass", "Every chart version that GitOps requests exists", ())
@@ -25,22 +25,22 @@ def by_argo(version: object, chart: str = "karpenter-crd"):
 
 @pytest.mark.parametrize("version", ["0.37.8", "v0.34.13", "1.0.14", "1.x", ">=1.0.0", "", "9.9.9"])
 def test_versions_that_exist_or_are_ranges(version):
-    assert told(CHECK, "1.0", by_flux(version)) == GOOD
+    assert result_of(CHECK, "1.0", by_flux(version)) == GOOD
 
 
 @pytest.mark.parametrize(("given", "wanted"), [("v0.37.8", "0.37.8"), ("0.34.13", "v0.34.13"), ("v1.0.14", "1.0.14")])
 def test_the_other_spelling(given, wanted):
     what = {"kind": "HelmRelease", "namespace": "flux-system", "name": "karpenter"}
     row = Evidence(**what, path="spec.chart.spec.version", seen=given, wanted=wanted)
-    assert told(CHECK, "1.0", by_flux(given)) == ("fail", "1 requested chart version does not exist", (row,))
+    assert result_of(CHECK, "1.0", by_flux(given)) == ("fail", "1 requested chart version does not exist", (row,))
     what = {"kind": "Application", "namespace": "argocd", "name": "karpenter"}
     row = Evidence(**what, path="spec.source.targetRevision", seen=given, wanted=wanted)
-    assert told(CHECK, "1.0", by_argo(given)) == ("fail", "1 requested chart version does not exist", (row,))
+    assert result_of(CHECK, "1.0", by_argo(given)) == ("fail", "1 requested chart version does not exist", (row,))
 
 
 @pytest.mark.parametrize("cluster", [a_cluster(), by_flux("v0.37.8", "redis"), by_flux("v0.37.8", None)])
 def test_other_charts_are_not_asked(cluster):
-    assert told(CHECK, "1.0", cluster) == NONE
+    assert result_of(CHECK, "1.0", cluster) == NONE
 
 
 def by_oci(tag: str, url: str = "oci://public.ecr.aws/karpenter/karpenter"):
@@ -57,20 +57,20 @@ def by_oci(tag: str, url: str = "oci://public.ecr.aws/karpenter/karpenter"):
 def test_the_tag_of_an_oci_repository_is_a_version_too():
     what = {"kind": "OCIRepository", "namespace": "flux-system", "name": "karpenter"}
     row = Evidence(**what, path="spec.ref.tag", seen="v1.0.14", wanted="1.0.14")
-    assert told(CHECK, "1.0", by_oci("v1.0.14")) == ("fail", "1 requested chart version does not exist", (row,))
-    assert told(CHECK, "1.0", by_oci("1.0.14")) == GOOD
-    assert told(CHECK, "1.0", by_oci("v1.0.14", "oci://public.ecr.aws/other/redis")) == NONE
+    assert result_of(CHECK, "1.0", by_oci("v1.0.14")) == ("fail", "1 requested chart version does not exist", (row,))
+    assert result_of(CHECK, "1.0", by_oci("1.0.14")) == GOOD
+    assert result_of(CHECK, "1.0", by_oci("v1.0.14", "oci://public.ecr.aws/other/redis")) == NONE
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_spells_it():
     found = remedies(CHECK, "1.0", by_flux("v0.37.8"))
     assert found[0].change.body == {"spec": {"chart": {"spec": {"version": "0.37.8"}}}}
     assert found[0].change.undo.body == {"spec": {"chart": {"spec": {"version": "v0.37.8"}}}}
-    assert as_published(found) == (
+    assert without_changes(found) == (
         Remedy(how="flux", text="# HelmRelease flux-system/karpenter\nspec.chart.spec.version: 0.37.8"),
     )

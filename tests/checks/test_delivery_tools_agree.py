@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "delivery_tools_agree"
 GOOD = ("pass", "One tool applies each object", ())
@@ -31,7 +31,7 @@ def marked(*, labels: dict | None = None, annotations: dict | None = None, manag
     ],
 )
 def test_one_tool_or_none(given):
-    assert told(CHECK, "1.0", marked(**given)) == GOOD
+    assert result_of(CHECK, "1.0", marked(**given)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -52,17 +52,17 @@ def test_one_tool_or_none(given):
 )
 def test_two_tools_and_more(given, seen):
     row = Evidence(kind="NodePool", name="general", path="metadata", seen=seen, wanted="one of them")
-    assert told(CHECK, "1.0", marked(**given)) == ("fail", "1 object is applied by more than one tool", (row,))
+    assert result_of(CHECK, "1.0", marked(**given)) == ("fail", "1 object is applied by more than one tool", (row,))
 
 
 def test_without_karpenter_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "nothing of Karpenter is installed", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_shows_who_wrote_what():

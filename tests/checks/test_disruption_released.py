@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
 from migrations_app.readiness.plan.effects.trees import merged
-from tests.builders import a_cluster, as_published, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without, without_changes
 from tests.builders_pools import a_pool
 
 CHECK = "disruption_released"
@@ -20,22 +20,25 @@ def row(name):
 
 def test_a_budget_of_nothing_that_people_set_is_no_concern():
     cluster = a_cluster("1.0.8").with_docs(a_pool({"spec.disruption.budgets": NO_NODES}))
-    assert told(CHECK, "1.0", cluster) == ("pass", "No NodePool stays held by karpdash", ())
+    assert result_of(CHECK, "1.0", cluster) == ("pass", "No NodePool stays held by karpdash", ())
 
 
 def test_each_that_karpdash_held_and_nobody_let_go_is_named():
     cluster = a_cluster("1.0.8").with_docs(held("null"), held("[]", name="api"), a_pool(name="free"))
-    assert told(CHECK, "1.0", cluster) == ("fail", "2 NodePools are still held", (row("web"), row("api")))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "2 NodePools are still held", (row("web"), row("api")))
 
 
 def test_without_pools_there_is_nothing_to_let_go():
-    found = told(CHECK, "1.0", a_cluster("1.0.8"))
+    found = result_of(CHECK, "1.0", a_cluster("1.0.8"))
     assert found == ("not_applicable", "there is no NodePool of Karpenter's own yet", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster("1.0.8"), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster("1.0.8"), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +46,7 @@ def test_unseen_is_unknown(part):
     [('[{"nodes":"10%"}]', '[{"nodes":"10%"}]'), ("null", "null")],
 )
 def test_the_remedy_restores_the_budgets_where_the_annotation_tells_them(said, budgets):
-    found = as_published(remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(held(said))))
+    found = without_changes(remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(held(said))))
     body = f'{{"metadata":{{"annotations":{{"{HELD}":null}}}},"spec":{{"disruption":{{"budgets":{budgets}}}}}}}'
     assert found == (
         Remedy(how="kubectl", text=f"kubectl patch nodepools.karpenter.sh web --type=merge -p '{body}'"),
@@ -69,4 +72,4 @@ def test_once_the_remedy_is_made_the_check_passes():
     (found,) = remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(held('[{"nodes":"10%"}]')))
     after = merged(held('[{"nodes":"10%"}]'), found.change.body)
     assert after["spec"]["disruption"]["budgets"] == [{"nodes": "10%"}]
-    assert told(CHECK, "1.0", a_cluster("1.0.8").with_docs(after))[0] == "pass"
+    assert result_of(CHECK, "1.0", a_cluster("1.0.8").with_docs(after))[0] == "pass"

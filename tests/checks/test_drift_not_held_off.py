@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "drift_not_held_off"
 GOOD = ("pass", "No NodePool relies on drift being off", ())
@@ -32,17 +32,17 @@ HELD_OFF = (
 
 @pytest.mark.parametrize("gates", [None, "Drift=true", "SpotToSpotConsolidation=true,Drift=true"])
 def test_drift_is_on_already(gates):
-    assert told(CHECK, "1.0", with_pool(gates)) == GOOD
+    assert result_of(CHECK, "1.0", with_pool(gates)) == GOOD
 
 
 @pytest.mark.parametrize("gates", ["Drift=false", "SpotToSpotConsolidation=true"])
 def test_drift_is_off_and_nothing_holds_it_back(gates):
-    assert told(CHECK, "1.0", with_pool(gates)) == HELD_OFF
+    assert result_of(CHECK, "1.0", with_pool(gates)) == HELD_OFF
 
 
 @pytest.mark.parametrize("budget", [{"nodes": "0"}, {"nodes": "0%"}, {"nodes": "0", "reasons": ["Drifted", "Empty"]}])
 def test_a_budget_holds_it_back(budget):
-    assert told(CHECK, "1.0", with_pool("Drift=false", [{"nodes": "10%"}, budget])) == GOOD
+    assert result_of(CHECK, "1.0", with_pool("Drift=false", [{"nodes": "10%"}, budget])) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -57,17 +57,17 @@ def test_a_budget_holds_it_back(budget):
     ],
 )
 def test_other_budgets_do_not(budgets):
-    assert told(CHECK, "1.0", with_pool("Drift=false", budgets)) == HELD_OFF
+    assert result_of(CHECK, "1.0", with_pool("Drift=false", budgets)) == HELD_OFF
 
 
 def test_before_0_33_it_is_too_early():
-    found = told(CHECK, "1.0", a_cluster("0.32.10", kubernetes="1.28"))
+    found = result_of(CHECK, "1.0", a_cluster("0.32.10", kubernetes="1.28"))
     why = "0.32.10 has nodes replaced on the way; ask again on 0.33 to 0.37"
     assert found == ("not_applicable", why, ())
 
 
 def test_an_unknown_release_is_unknown():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("unknown", "whether drift is on is not known: there is no Karpenter Deployment", ())
 
 
@@ -77,7 +77,7 @@ def test_it_is_asked_at_1_0_only():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_follows_the_manager_of_the_pool():
@@ -108,4 +108,4 @@ def test_crds_that_know_no_budgets_come_first():
 
 def test_gates_taken_from_an_object_that_is_not_read():
     told_so = "containers[].env[FEATURE_GATES] is empty or taken from an object that is not read"
-    assert told(CHECK, "1.0", with_pool(""))[:2] == ("unknown", told_so)
+    assert result_of(CHECK, "1.0", with_pool(""))[:2] == ("unknown", told_so)

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "expired_claims_gone"
 GOOD = ("pass", "No NodeClaim is past its expiry", ())
@@ -35,45 +35,47 @@ def overdue(born: str) -> tuple[str, str, tuple[Evidence, ...]]:
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1"])
 def test_its_time_is_not_over(version):
-    assert told(CHECK, "1.0", with_claim("2026-09-20T00:00:00Z", version=version)) == GOOD
+    assert result_of(CHECK, "1.0", with_claim("2026-09-20T00:00:00Z", version=version)) == GOOD
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1"])
 def test_its_time_is_over(version):
     born = "2026-08-01T00:00:00Z"
-    assert told(CHECK, "1.0", with_claim(born, version=version)) == overdue(born)
+    assert result_of(CHECK, "1.0", with_claim(born, version=version)) == overdue(born)
 
 
 def test_to_the_second():
-    assert told(CHECK, "1.0", with_claim("2026-10-01T11:00:00Z", after="1h")) == overdue("2026-10-01T11:00:00Z")
-    assert told(CHECK, "1.0", with_claim("2026-10-01T11:00:01Z", after="1h")) == GOOD
+    assert result_of(CHECK, "1.0", with_claim("2026-10-01T11:00:00Z", after="1h")) == overdue("2026-10-01T11:00:00Z")
+    assert result_of(CHECK, "1.0", with_claim("2026-10-01T11:00:01Z", after="1h")) == GOOD
 
 
 def test_the_condition_decides_without_an_age():
-    assert told(CHECK, "1.0", with_claim("2026-10-01T11:59:00Z", Expired="True")) == overdue("2026-10-01T11:59:00Z")
+    assert result_of(CHECK, "1.0", with_claim("2026-10-01T11:59:00Z", Expired="True")) == overdue(
+        "2026-10-01T11:59:00Z"
+    )
 
 
 def test_some_never_expire():
-    assert told(CHECK, "1.0", with_claim("2020-01-01T00:00:00Z", after="Never")) == GOOD
+    assert result_of(CHECK, "1.0", with_claim("2020-01-01T00:00:00Z", after="Never")) == GOOD
 
 
 def test_a_pool_that_says_nothing_expires_after_a_month():
-    assert told(CHECK, "1.0", with_claim("2026-08-01T00:00:00Z", after=None)) == overdue("2026-08-01T00:00:00Z")
+    assert result_of(CHECK, "1.0", with_claim("2026-08-01T00:00:00Z", after=None)) == overdue("2026-08-01T00:00:00Z")
 
 
 @pytest.mark.parametrize(
     ("born", "after"), [("2026-09-20T00:00:00Z", "30d"), ("yesterday", "720h"), ("2026-09-20", "1h")]
 )
 def test_what_cannot_be_read_is_unknown(born, after):
-    assert told(CHECK, "1.0", with_claim(born, after=after)) == UNKNOWN
+    assert result_of(CHECK, "1.0", with_claim(born, after=after)) == UNKNOWN
 
 
 def test_a_claim_whose_pool_is_gone_is_unknown():
-    assert told(CHECK, "1.0", with_claim("2026-09-20T00:00:00Z").without("nodepools")) == UNKNOWN
+    assert result_of(CHECK, "1.0", with_claim("2026-09-20T00:00:00Z").without("nodepools")) == UNKNOWN
 
 
 def test_without_claims_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", a_cluster()) == ("not_applicable", "there is no NodeClaim yet", ())
+    assert result_of(CHECK, "1.0", a_cluster()) == ("not_applicable", "there is no NodeClaim yet", ())
 
 
 def test_it_is_asked_at_1_0_only():
@@ -82,7 +84,7 @@ def test_it_is_asked_at_1_0_only():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_looks_before_it_replaces():

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import Launched, claim
 from migrations_app.samples.kubernetes_objects import node
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "finalizers_served"
 GOOD = ("pass", "Every finalizer has a controller that removes it", ())
@@ -26,27 +26,27 @@ def a_row(kind: str, name: str, seen: str, count: int = 1) -> Evidence:
 
 
 def test_the_controller_takes_them_off():
-    assert told(CHECK, "1.0", a_cluster().with_docs(*held(BETA, BETA))) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*held(BETA, BETA))) == GOOD
 
 
 def test_alpha_nodes_are_forgotten_from_0_33_on():
     rows = (a_row("Provisioner", "default", "0.37.8 does not act on alpha", 2),)
-    found = told(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA, ALPHA)))
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(*held(BETA, ALPHA, ALPHA)))
     assert found == ("fail", "2 objects have orphaned finalizers", rows)
 
 
 def test_0_32_serves_both():
     cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(*held(BETA, ALPHA))
-    assert told(CHECK, "0.33+", cluster) == GOOD
+    assert result_of(CHECK, "0.33+", cluster) == GOOD
 
 
 def test_after_an_uninstall_nobody_does():
     cluster = an_empty_cluster().with_kubernetes("v1.29.4-eks-x").with_docs(*held(BETA))
     rows = (a_row("NodePool", "general", "no controller runs"),)
-    found = told(CHECK, "1.0", cluster, start="0.37.8")
+    found = result_of(CHECK, "1.0", cluster, start="0.37.8")
     assert found == ("fail", "1 object has an orphaned finalizer", rows)
     scaled = a_cluster(replicas=0).with_docs(*held(BETA))
-    assert told(CHECK, "1.0", scaled)[2] == rows
+    assert result_of(CHECK, "1.0", scaled)[2] == rows
 
 
 def a_claim_of_nobody():
@@ -56,7 +56,7 @@ def a_claim_of_nobody():
 
 
 def test_after_an_uninstall_claims_are_stuck_as_well():
-    found = told(CHECK, "1.0", an_empty_cluster().with_docs(a_claim_of_nobody()), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster().with_docs(a_claim_of_nobody()), start="0.37.8")
     path = f"metadata.finalizers[{FINALIZER}]"
     row = Evidence(
         kind="NodeClaim",
@@ -66,28 +66,28 @@ def test_after_an_uninstall_claims_are_stuck_as_well():
         wanted="a controller, or absent",
     )
     assert found == ("fail", "1 object has an orphaned finalizer", (row,))
-    assert told(CHECK, "1.0", a_cluster().with_docs(a_claim_of_nobody()))[0] == "not_applicable"
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(a_claim_of_nobody()))[0] == "not_applicable"
 
 
 def test_claims_that_could_not_be_read_may_be_stuck():
-    found = told(CHECK, "1.0", an_empty_cluster().unseen("nodeclaims"), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster().unseen("nodeclaims"), start="0.37.8")
     assert found[:2] == ("unknown", "nodeclaims could not be read: forbidden")
 
 
 def test_a_controller_that_could_not_be_read_may_serve_them():
     cluster = a_cluster().without("controller").quarantined("controller").with_docs(*held(BETA))
-    assert told(CHECK, "1.0", cluster, start="0.37.8")[::2] == ("unknown", ())
+    assert result_of(CHECK, "1.0", cluster, start="0.37.8")[::2] == ("unknown", ())
 
 
 @pytest.mark.parametrize("nodes", [[], held(BETA, finalizers=("other",))])
 def test_no_finalizer_of_ours(nodes):
-    found = told(CHECK, "1.0", a_cluster().with_docs(*nodes))
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(*nodes))
     assert found == ("not_applicable", "no node carries a finalizer of Karpenter", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_looks_at_the_instances_first():

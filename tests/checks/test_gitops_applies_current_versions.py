@@ -4,7 +4,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.parse import LAST_APPLIED
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "gitops_applies_current_versions"
 GOOD = ("pass", "Every manifest uses a served version", ())
@@ -45,7 +45,7 @@ def packaged(*names: str):
     ],
 )
 def test_current_versions(fields):
-    assert told(CHECK, "1.1+", written(*fields)) == GOOD
+    assert result_of(CHECK, "1.1+", written(*fields)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_manifest_of_old(manager):
         seen=f"{manager} (Apply) as karpenter.sh/v1beta1",
         wanted="v1 in the source that it keeps",
     )
-    found = told(CHECK, "1.1+", written((manager, "karpenter.sh/v1beta1")))
+    found = result_of(CHECK, "1.1+", written((manager, "karpenter.sh/v1beta1")))
     assert found == ("fail", "1 object is still applied as v1beta1", (row,))
 
 
@@ -68,29 +68,29 @@ def test_a_helm_release_that_holds_one():
     row = Evidence(
         kind="HelmRelease", namespace="kube-system", name="karpenter", path="manifest", seen=name, wanted="v1"
     )
-    found = told(CHECK, "1.1+", packaged(name, "karpenter.sh/v1 NodePool"))
+    found = result_of(CHECK, "1.1+", packaged(name, "karpenter.sh/v1 NodePool"))
     assert found == ("fail", "1 object is still applied as v1beta1", (row,))
 
 
 def test_nothing_to_apply():
-    found = told(CHECK, "1.1+", an_empty_cluster(), start="1.0.14")
+    found = result_of(CHECK, "1.1+", an_empty_cluster(), start="1.0.14")
     assert found[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("manager", ["kustomize-controller", "helm-controller", "argocd-controller"])
 def test_at_1_0_flux_and_argo_cd_already_fight_the_conversion_webhook(manager):
     cluster = beta((manager, "karpenter.sh/v1beta1"))
-    assert told(CHECK, "1.0", cluster)[:2] == ("fail", "1 object is still applied as v1beta1")
+    assert result_of(CHECK, "1.0", cluster)[:2] == ("fail", "1 object is still applied as v1beta1")
 
 
 @pytest.mark.parametrize("manager", ["kubectl-client-side-apply", "Terraform", "helm", "karpenter"])
 def test_at_1_0_what_nobody_applies_again_is_no_fight(manager):
-    assert told(CHECK, "1.0", beta((manager, "karpenter.sh/v1beta1"))) == GOOD
+    assert result_of(CHECK, "1.0", beta((manager, "karpenter.sh/v1beta1"))) == GOOD
 
 
 def test_at_1_0_kubectl_files_and_helm_releases_wait_for_1_1():
     """Both are applied once, by somebody, and 1.0 serves v1beta1."""
-    assert told(CHECK, "1.0", packaged("karpenter.sh/v1beta1 NodePool"), start="0.37.8") == GOOD
+    assert result_of(CHECK, "1.0", packaged("karpenter.sh/v1beta1 NodePool"), start="0.37.8") == GOOD
 
 
 def test_it_is_asked_from_the_conversion_on():
@@ -99,7 +99,7 @@ def test_it_is_asked_from_the_conversion_on():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    found = blind(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30"), part=part)
+    found = result_without(CHECK, "1.1+", a_cluster("1.0.14", kubernetes="1.30"), part=part)
     assert found == ("unknown", f"{part} could not be read: forbidden")
 
 
@@ -123,7 +123,7 @@ def test_a_file_of_old_that_kubectl_applied():
     path = f"metadata.annotations[{LAST_APPLIED}]"
     wanted = "v1 in the file that is applied"
     row = Evidence(kind="NodePool", name="general", path=path, seen="karpenter.sh/v1beta1", wanted=wanted)
-    assert told(CHECK, "1.1+", applied("karpenter.sh/v1beta1")) == (
+    assert result_of(CHECK, "1.1+", applied("karpenter.sh/v1beta1")) == (
         "fail",
         "1 object is still applied as v1beta1",
         (row,),
@@ -132,4 +132,4 @@ def test_a_file_of_old_that_kubectl_applied():
 
 @pytest.mark.parametrize("version", ["karpenter.sh/v1", ""])
 def test_a_file_of_now_or_none_that_can_be_read(version):
-    assert told(CHECK, "1.1+", applied(version)) == GOOD
+    assert result_of(CHECK, "1.1+", applied(version)) == GOOD

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, as_published, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without, without_changes
 
 CHECK = "gitops_paused"
 GOOD = ("pass", "No GitOps tool reverts or prunes during the upgrade", ())
@@ -28,7 +28,7 @@ def delivered(kind: str, **spec: object):
     ],
 )
 def test_nothing_acts_by_itself(kind, spec):
-    assert told(CHECK, "1.0", delivered(kind, **spec)) == GOOD
+    assert result_of(CHECK, "1.0", delivered(kind, **spec)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_nothing_acts_by_itself(kind, spec):
 def test_what_acts_by_itself(kind, spec, path, seen):
     wanted = "paused during manual changes, or the upgrade made in its source"
     row = Evidence(kind=kind, namespace="ops", name="karpenter", path=path, seen=seen, wanted=wanted)
-    assert told(CHECK, "1.0", delivered(kind, **spec)) == (
+    assert result_of(CHECK, "1.0", delivered(kind, **spec)) == (
         "fail",
         "1 GitOps delivery reverts or prunes automatically",
         (row,),
@@ -57,23 +57,23 @@ def test_what_acts_by_itself(kind, spec, path, seen):
 
 
 def test_without_gitops_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", a_cluster()) == ("not_applicable", "neither Flux nor Argo CD delivers Karpenter", ())
+    assert result_of(CHECK, "1.0", a_cluster()) == ("not_applicable", "neither Flux nor Argo CD delivers Karpenter", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedies_pause_each_in_its_own_way():
-    assert as_published(remedies(CHECK, "1.0", delivered("Kustomization"))) == (
+    assert without_changes(remedies(CHECK, "1.0", delivered("Kustomization"))) == (
         Remedy(
             how="flux",
             text="# Stops reconciling; afterwards the same with resume\n"
             "flux suspend kustomization karpenter --namespace ops",
         ),
     )
-    assert as_published(remedies(CHECK, "1.0", delivered("Application", syncPolicy={"automated": {}}))) == (
+    assert without_changes(remedies(CHECK, "1.0", delivered("Application", syncPolicy={"automated": {}}))) == (
         Remedy(
             how="argocd",
             text="# Stops syncing by itself until it is switched on again\n"

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "global_settings_carried_over"
 GOOD = ("pass", "Every global setting is set on the controller", ())
@@ -29,22 +29,22 @@ def missing(key: str, seen: str, value: str) -> Evidence:
 
 def test_all_are_given_under_their_new_names():
     settings = {"aws.clusterName": "shop", "aws.interruptionQueueName": "shop"}
-    assert told(CHECK, "0.33+", on("0.32.10", settings, values=NEW)) == GOOD
+    assert result_of(CHECK, "0.33+", on("0.32.10", settings, values=NEW)) == GOOD
 
 
 def test_defaults_and_empty_ones_need_nothing():
     settings = {"batchMaxDuration": "10s", "aws.clusterEndpoint": "", "aws.vmMemoryOverheadPercent": "0.075"}
-    assert told(CHECK, "0.33+", on("0.32.10", settings, values={})) == GOOD
+    assert result_of(CHECK, "0.33+", on("0.32.10", settings, values={})) == GOOD
 
 
 def test_keys_without_a_successor_are_for_other_checks():
     settings = {"aws.enablePodENI": "true", "aws.tags": '{"a":"b"}', "of.our.own": "x"}
-    assert told(CHECK, "0.33+", on("0.32.10", settings, values={})) == GOOD
+    assert result_of(CHECK, "0.33+", on("0.32.10", settings, values={})) == GOOD
 
 
 def test_old_names_only():
     settings = {"aws.clusterName": "shop", "batchMaxDuration": "20s"}
-    found = told(CHECK, "0.33+", on("0.32.10", settings, values={"settings": {"aws": {"clusterName": "shop"}}}))
+    found = result_of(CHECK, "0.33+", on("0.32.10", settings, values={"settings": {"aws": {"clusterName": "shop"}}}))
     assert found == (
         "fail",
         "2 global settings are missing on the controller",
@@ -58,7 +58,7 @@ def test_old_names_only():
 def test_0_32_without_values_is_unknown_whatever_its_variables_say():
     cluster = on("0.32.10", {"aws.clusterName": "shop"}, env={"CLUSTER_NAME": "shop"})
     why = "the Helm values are not known, so neither is whether settings.clusterName is given"
-    assert told(CHECK, "0.33+", cluster) == ("unknown", why, ())
+    assert result_of(CHECK, "0.33+", cluster) == ("unknown", why, ())
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_0_32_without_values_is_unknown_whatever_its_variables_say():
 )
 def test_from_0_33_on_the_variables_tell(env, wanted):
     settings = {"aws.interruptionQueueName": "shop"}
-    assert told(CHECK, "0.33+", on("0.37.1", settings, env=env)) == wanted
+    assert result_of(CHECK, "0.33+", on("0.37.1", settings, env=env)) == wanted
 
 
 def test_without_the_config_map_there_is_nothing_to_carry():
-    assert told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28")) == GOOD
-    assert told(CHECK, "0.33+", an_empty_cluster(), start="0.32.10") == GOOD
+    assert result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28")) == GOOD
+    assert result_of(CHECK, "0.33+", an_empty_cluster(), start="0.32.10") == GOOD
 
 
 def test_it_is_asked_at_the_hop_that_drops_the_config_map():
@@ -92,7 +92,7 @@ def test_it_is_asked_at_the_hop_that_drops_the_config_map():
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     cluster = a_cluster("0.32.10", kubernetes="1.28")
-    assert blind(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_gives_the_very_values():

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import (
     AUTO_MODE,
     REFERENCE,
@@ -52,7 +52,7 @@ def test_accelerators_by_requirement(requirement):
 
 
 def test_it_informs_as_1_0_finds_the_accelerated_images_by_itself():
-    assert ask(CHECK, "1.0", beta(GPU)).severity == "info"
+    assert finding_of(CHECK, "1.0", beta(GPU)).severity == "info"
 
 
 def test_accelerators_by_limit():

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import claim, pool
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 from tests.builders_pods import OLD, STAYS, is_shell, pods
 from tests.newest import NEWEST_MINOR
 
@@ -39,38 +39,38 @@ def row(seen: str) -> Evidence:
     ],
 )
 def test_nobody_is_cut_short(docs):
-    assert told(CHECK, NEWEST_MINOR, on_v1(*docs)) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, on_v1(*docs)) == GOOD
 
 
 def test_a_pod_that_asks_to_be_left_alone():
     said = "1 pod is ended early by the grace period of its NodePool"
-    assert told(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT))) == (
+    assert result_of(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT))) == (
         "fail", said, (row("karpenter.sh/do-not-disrupt"),),
     )  # fmt: skip
 
 
 def test_a_pod_that_takes_longer():
-    found = told(CHECK, NEWEST_MINOR, on_v1(*pods(terminationGracePeriodSeconds=3601)))
+    found = result_of(CHECK, NEWEST_MINOR, on_v1(*pods(terminationGracePeriodSeconds=3601)))
     assert found[2] == (row("3601 s of grace"),)
 
 
 def test_of_pods_elsewhere_too_the_count_is_a_bound():
     three = pods(annotations=DISRUPT, nodes=(OLD.node, STAYS), count=3)
     assert (
-        told(CHECK, NEWEST_MINOR, on_v1(*three))[1]
+        result_of(CHECK, NEWEST_MINOR, on_v1(*three))[1]
         == "at least 1 pod is ended early by the grace period of its NodePool"
     )
 
 
 @pytest.mark.parametrize("limit", [None, "Never"])
 def test_no_pool_has_one(limit):
-    found = told(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT), limit=limit))
+    found = result_of(CHECK, NEWEST_MINOR, on_v1(*pods(annotations=DISRUPT), limit=limit))
     assert found == ("not_applicable", f"no NodePool sets {PATH}", ())
 
 
 @pytest.mark.parametrize("limit", ["soon", 5, ["1h"]])
 def test_odd_lengths_are_unknown(limit):
-    assert told(CHECK, NEWEST_MINOR, on_v1(limit=limit)) == ("unknown", f"NodePool web: {PATH} cannot be read", ())
+    assert result_of(CHECK, NEWEST_MINOR, on_v1(limit=limit)) == ("unknown", f"NodePool web: {PATH} cannot be read", ())
 
 
 def test_it_is_asked_from_1_0_on():
@@ -79,7 +79,10 @@ def test_it_is_asked_from_1_0_on():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, NEWEST_MINOR, on_v1(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, NEWEST_MINOR, on_v1(), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_the_remedy_raises_it():

@@ -6,7 +6,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.karpenter.releases import HASH_CHANGES, RELEASES, change_to, number
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, node_class, pool
-from tests.builders import a_cluster, an_empty_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.newest import NEWEST_MINOR
 
 CHECK = "hashes_carry_over"
@@ -39,7 +39,7 @@ def a_row(kind: str, name: str, *, seen: str, wanted: str, count: int = 1) -> Ev
 
 
 def test_settled_hashes_are_carried_over():
-    assert told(CHECK, "1.0", hashed(claims=(("v2", "v2"),) * 3)) == GOOD
+    assert result_of(CHECK, "1.0", hashed(claims=(("v2", "v2"),) * 3)) == GOOD
 
 
 def test_claims_behind_their_pool():
@@ -48,14 +48,14 @@ def test_claims_behind_their_pool():
         a_row("NodePool", "general", seen=f"claims at v1: {late}", wanted="all at v2", count=2),
         a_row("EC2NodeClass", "default", seen=f"claims at none: {late}", wanted="all at v2"),
     )
-    found = told(CHECK, "1.0", hashed(claims=(("v1", "v2"), ("v1", None), ("v2", "v2"))))
+    found = result_of(CHECK, "1.0", hashed(claims=(("v1", "v2"), ("v1", None), ("v2", "v2"))))
     assert found == ("fail", "3 nodes would drift, or their hash is unknown", rows)
 
 
 def test_what_has_drifted_stays_drifted():
     seen = "have drifted: replaced whatever the new hash says"
     rows = (a_row("NodePool", "general", seen=seen, wanted="replaced before the hop", count=2),)
-    found = told(CHECK, "1.0", hashed(claims=(("v2", "v2"),) * 3, drifted=2))
+    found = result_of(CHECK, "1.0", hashed(claims=(("v2", "v2"),) * 3, drifted=2))
     assert found == ("fail", "2 nodes would drift, or their hash is unknown", rows)
 
 
@@ -63,25 +63,25 @@ def test_the_ca_bundle_comes_in_with_1_12():
     cluster = hashed("1.11.2", here=("v3", "v4"), claims=(("v3", "v4"),) * 4, kubernetes="1.33")
     seen = "the CA bundle of the cluster is part of the hash: the guide expects every node to drift"
     rows = (a_row("EC2NodeClass", "default", seen=seen, wanted="a window, and budgets that pace it", count=4),)
-    found = ask(CHECK, NEWEST_MINOR, cluster)
+    found = finding_of(CHECK, NEWEST_MINOR, cluster)
     assert (found.status, found.severity, found.evidence) == ("fail", "warning", rows)
     settled = hashed("1.13.1", here=("v3", "v5"), claims=(("v3", "v5"),), kubernetes="1.34")
-    assert told(CHECK, NEWEST_MINOR, settled) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, settled) == GOOD
 
 
 def test_a_pool_without_a_version_leaves_it_open():
     why = "NodePool general: metadata.annotations[karpenter.sh/nodepool-hash-version] is absent"
-    assert told(CHECK, "1.0", hashed(here=(None, "v2"))) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", hashed(here=(None, "v2"))) == ("unknown", why, ())
 
 
 def test_without_pools_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no NodePool and no EC2NodeClass yet", ())
 
 
 def test_an_unknown_release_leaves_it_open():
     cluster = hashed().without("controller")
-    assert told(CHECK, "1.0", cluster, start="0.37.8")[:2] == (
+    assert result_of(CHECK, "1.0", cluster, start="0.37.8")[:2] == (
         "unknown",
         "which hashes the running release writes is not known: there is no Karpenter Deployment",
     )
@@ -89,7 +89,7 @@ def test_an_unknown_release_leaves_it_open():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_every_version_of_the_release_rows_has_a_row_of_its_own():

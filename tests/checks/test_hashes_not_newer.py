@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 from tests.checks.test_hashes_carry_over import CLASS, POOL, hashed
 
 CHECK = "hashes_not_newer"
@@ -10,7 +10,7 @@ GOOD = ("pass", "No drift hash is newer than the running version", ())
 
 @pytest.mark.parametrize("here", [("v2", "v2"), ("v1", "v1"), (None, None)])
 def test_hashes_that_the_controller_knows(here):
-    assert told(CHECK, "1.0", hashed(here=here)) == GOOD
+    assert result_of(CHECK, "1.0", hashed(here=here)) == GOOD
 
 
 def test_after_a_way_back_they_are_newer():
@@ -24,30 +24,30 @@ def test_after_a_way_back_they_are_newer():
             wanted="v2, as 0.37.8 writes it",
         ),
     )  # fmt: skip
-    found = told(CHECK, "1.0", hashed(here=("v3", "v4")))
+    found = result_of(CHECK, "1.0", hashed(here=("v3", "v4")))
     assert found == ("fail", "2 objects have drift hashes that the running version does not know", rows)
 
 
 def test_a_release_without_versions_knows_none():
     cluster = hashed("0.33.1", here=("v2", None), kubernetes="1.28")
-    _, _, rows = told(CHECK, "0.33+", cluster)
+    _, _, rows = result_of(CHECK, "0.33+", cluster)
     assert [(row.name, row.wanted) for row in rows] == [("general", "no version, as 0.33.1 writes it")]
     assert remedies(CHECK, "0.33+", cluster)[0].text.startswith("# 0.33.12 knows hash versions;")
 
 
 def test_what_is_no_version_is_unknown():
     why = f"NodePool general: metadata.annotations[{POOL}] is no version"
-    assert told(CHECK, "1.0", hashed(here=("newest", "v2"))) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", hashed(here=("newest", "v2"))) == ("unknown", why, ())
 
 
 def test_without_pools_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no NodePool and no EC2NodeClass yet", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_where_the_release_is_the_newest_it_writes_its_own():

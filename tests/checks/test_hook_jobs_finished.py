@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without
 
 CHECK = "hook_jobs_finished"
 
@@ -12,7 +12,7 @@ def with_job(name: str = "karpenter-post-install-hook", **status: int):
 
 
 def test_it_ended_well():
-    assert told(CHECK, "1.0", with_job(succeeded=1, failed=2)) == ("pass", "Every hook Job has succeeded", ())
+    assert result_of(CHECK, "1.0", with_job(succeeded=1, failed=2)) == ("pass", "Every hook Job has succeeded", ())
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_it_did_not(status, seen):
         seen=seen,
         wanted="1, or the next patch, which has no such Job",
     )
-    assert told(CHECK, "1.0", with_job(**status)) == ("fail", "1 hook Job has not succeeded", (row,))
+    assert result_of(CHECK, "1.0", with_job(**status)) == ("fail", "1 hook Job has not succeeded", (row,))
 
 
 @pytest.mark.parametrize(
@@ -35,18 +35,18 @@ def test_it_did_not(status, seen):
 )
 def test_a_release_of_another_name(labels):
     job = meta("scaler-post-install-hook", "kube-system", labels=labels)
-    found = told(CHECK, "1.0", a_cluster().with_docs(doc("batch/v1", "Job", metadata=job, spec={}, status={})))
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(doc("batch/v1", "Job", metadata=job, spec={}, status={})))
     assert found[:2] == ("fail", "1 hook Job has not succeeded")
 
 
 @pytest.mark.parametrize("cluster", [a_cluster(), with_job("other"), with_job("vault-post-install-hook")])
 def test_without_such_a_job_there_is_nothing_to_ask(cluster):
-    assert told(CHECK, "1.0", cluster) == ("not_applicable", "no Job of a hook is there", ())
+    assert result_of(CHECK, "1.0", cluster) == ("not_applicable", "no Job of a hook is there", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_takes_the_job_away():

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, blind, helm_crds, reads, remedies, told
+from tests.builders import a_cluster, helm_crds, reads, remedies, result_of, result_without
 from tests.newest import NEWEST_MINOR, NEWEST_RELEASE
 
 CHECK = "hop_crds_installed"
@@ -13,11 +13,11 @@ def missing(name: str, seen: str, wanted: str) -> Evidence:
 
 
 def test_crds_go_first():
-    assert told(CHECK, "1.0", a_cluster().without("crds").with_docs(*helm_crds("1.0.14"))) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().without("crds").with_docs(*helm_crds("1.0.14"))) == GOOD
 
 
 def test_what_the_hop_still_has_to_install():
-    found = told(CHECK, "0.32", a_cluster("0.31.4", kubernetes="1.26"))
+    found = result_of(CHECK, "0.32", a_cluster("0.31.4", kubernetes="1.26"))
     assert found[:2] == ("fail", "3 CRDs must be upgraded before the controller")
     assert found[2] == (
         missing("nodepools.karpenter.sh", "absent", "v1beta1; stored v1beta1"),
@@ -27,12 +27,12 @@ def test_what_the_hop_still_has_to_install():
 
 
 def test_another_stored_version_counts():
-    found = told(CHECK, "1.0", a_cluster())
+    found = result_of(CHECK, "1.0", a_cluster())
     assert found[2][0] == missing("nodepools.karpenter.sh", "v1, v1beta1; stored v1beta1", "v1, v1beta1; stored v1")
 
 
 def test_later_minors_bring_kinds_of_their_own_and_change_the_fields_of_the_others():
-    found = told(CHECK, NEWEST_MINOR, a_cluster("1.3.3"))
+    found = result_of(CHECK, NEWEST_MINOR, a_cluster("1.3.3"))
     assert found[1] == "5 CRDs must be upgraded before the controller"
     pools, claims, classes, overlays, buffers = found[2]
     assert [pools.name, claims.name, classes.name] == [
@@ -49,9 +49,9 @@ def test_later_minors_bring_kinds_of_their_own_and_change_the_fields_of_the_othe
 
 def test_the_same_versions_without_a_field_of_the_hops_release():
     cluster = a_cluster("1.9.0", kubernetes="1.33")
-    assert told(CHECK, NEWEST_MINOR, cluster)[0] == "fail"
+    assert result_of(CHECK, NEWEST_MINOR, cluster)[0] == "fail"
     landed = cluster.without("crds").with_docs(*helm_crds(str(NEWEST_RELEASE)))
-    assert told(CHECK, NEWEST_MINOR, landed) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, landed) == GOOD
 
 
 def test_a_schema_that_was_not_seen_leaves_it_open():
@@ -59,12 +59,12 @@ def test_a_schema_that_was_not_seen_leaves_it_open():
     for one in docs:
         for version in one["spec"]["versions"]:
             version.pop("schema")
-    assert told(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))[0] == "unknown"
+    assert result_of(CHECK, "1.0", a_cluster().without("crds").with_docs(*docs))[0] == "unknown"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_names_the_release_of_the_hop():

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.inventory.objects.aws import ControllerRole
 from migrations_app.inventory.parts import NOT_ASKED, Seen
-from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without
 from tests.newest import NEWEST, NEWEST_MINOR
 
 CHECK = "iam_change_known"
@@ -26,27 +26,30 @@ PROFILES = ", ".join(
     ],
 )
 def test_a_hop_that_asks_for_more_waits_for_policies_or_a_person(version, hop, said):
-    status, summary, _ = told(CHECK, hop, a_cluster(version))
+    status, summary, _ = result_of(CHECK, hop, a_cluster(version))
     assert (status, summary[: len(said)]) == ("manual", said)
 
 
 @pytest.mark.parametrize(("version", "hop"), [("1.0.14", "1.1+"), ("0.30.0", "0.31")])
 def test_a_hop_that_asks_for_nothing_new(version, hop):
-    assert told(CHECK, hop, a_cluster(version))[0] == "not_applicable"
+    assert result_of(CHECK, hop, a_cluster(version))[0] == "not_applicable"
 
 
 def test_with_policies_the_other_checks_judge():
-    assert told(CHECK, "1.0", a_cluster("0.37.8").with_aws(controller_roles=(GIVEN,)))[0] == "pass"
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").with_aws(controller_roles=(GIVEN,)))[0] == "pass"
 
 
 def test_a_role_that_could_not_be_read_is_unknown():
-    found = told(CHECK, "1.0", a_cluster("0.37.8").unseen("aws.controller_roles"))
+    found = result_of(CHECK, "1.0", a_cluster("0.37.8").unseen("aws.controller_roles"))
     assert found == ("unknown", "aws.controller_roles could not be read: forbidden", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster("0.37.8"), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster("0.37.8"), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_it_says_how_to_have_it_judged():

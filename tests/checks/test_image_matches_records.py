@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without, without_changes
 
 CHECK = "image_matches_records"
 
@@ -12,7 +12,7 @@ def row(seen: str) -> Evidence:
 
 
 def test_record_labels_and_image_agree():
-    assert told(CHECK, "1.0", a_cluster().with_values({})) == (
+    assert result_of(CHECK, "1.0", a_cluster().with_values({})) == (
         "pass",
         "The Helm record and the labels match the running image",
         (),
@@ -21,7 +21,7 @@ def test_record_labels_and_image_agree():
 
 def test_a_record_that_names_what_does_not_run():
     """As `helm upgrade --version 1.0.14 --reuse-values` leaves it."""
-    found = told(CHECK, "1.0", a_cluster().with_values({}, version="1.0.14"))
+    found = result_of(CHECK, "1.0", a_cluster().with_values({}, version="1.0.14"))
     assert found == (
         "fail",
         "2 records do not match the running image",
@@ -33,17 +33,17 @@ def test_a_record_that_names_what_does_not_run():
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_looks_for_the_pinned_tag():
     cluster = a_cluster(namespace="karpenter").with_values({}, version="1.0.14", namespace="karpenter")
-    assert as_published(remedies(CHECK, "1.0", cluster)) == (
+    assert without_changes(remedies(CHECK, "1.0", cluster)) == (
         Remedy(
             how="kubectl",
             text="# Look for the image's tag or digest among the values, "

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.changes import leaves
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import a_class, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "images_pinned"
@@ -46,7 +46,7 @@ def test_odd_values_are_unknown_by_their_field(odd):
 
 def test_without_classes_it_does_not_arise():
     assert answer(CHECK, "1.0", at("0.37.8")) == ("not_applicable", "there is no EC2NodeClass yet")
-    assert (asked_hops(CHECK)[0], ask(CHECK, "1.0", at("0.37.8")).severity) == ("1.0", "info")
+    assert (asked_hops(CHECK)[0], finding_of(CHECK, "1.0", at("0.37.8")).severity) == ("1.0", "info")
 
 
 def test_unseen():

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import (
     GONE,
     a_claim,
@@ -56,7 +56,7 @@ def test_without_alpha_objects_it_does_not_arise():
     absent = ("not_applicable", "there is no Provisioner and no Machine")
     assert answer(CHECK, "0.33+", at(VERSION)) == absent
     assert asked_hops(CHECK) == ("0.32", "0.33+")
-    assert ask(CHECK, "0.33+", at(VERSION)).severity == "blocker"
+    assert finding_of(CHECK, "0.33+", at(VERSION)).severity == "blocker"
 
 
 def test_unseen():

@@ -5,7 +5,7 @@ from migrations_app.inventory.objects.aws import NamedBy
 from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from migrations_app.samples.karpenter_objects import node_class, node_template
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_aws import a_node_role, a_profile, by_class, no_role, parse_all, unread_role
 
 CHECK = "instance_profiles_named_exist"
@@ -33,9 +33,9 @@ def row(kind, path, seen, wanted):
 
 
 def test_they_are_there():
-    assert told(CHECK, "1.0", with_role().with_aws(node_roles=(a_node_role(),))) == GOOD
+    assert result_of(CHECK, "1.0", with_role().with_aws(node_roles=(a_node_role(),))) == GOOD
     profile = a_profile("nodes", "KarpenterNodeRole-test")
-    assert told(CHECK, "0.32", with_template().with_aws(instance_profiles=(profile,))) == GOOD
+    assert result_of(CHECK, "0.32", with_template().with_aws(instance_profiles=(profile,))) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_they_are_there():
 )
 def test_a_profile_is_of_no_use(profile, seen):
     rows = (row("AWSNodeTemplate", "spec.instanceProfile", seen, PROFILE),)
-    assert told(CHECK, "0.32", with_template().with_aws(instance_profiles=(profile,))) == ("fail", ONE, rows)
+    assert result_of(CHECK, "0.32", with_template().with_aws(instance_profiles=(profile,))) == ("fail", ONE, rows)
 
 
 def test_the_default_of_the_settings_counts():
@@ -56,7 +56,7 @@ def test_the_default_of_the_settings_counts():
     by = NamedBy(kind="ConfigMap", name="karpenter-global-settings", path=path)
     settings = config_map("karpenter-global-settings", "karpenter", data={"aws.defaultInstanceProfile": "nodes"})
     cluster = a_cluster("0.31.4", kubernetes="1.27").with_docs(settings)
-    found = told(CHECK, "0.32", cluster.with_aws(instance_profiles=(a_profile("nodes", exists=False, by=by),)))
+    found = result_of(CHECK, "0.32", cluster.with_aws(instance_profiles=(a_profile("nodes", exists=False, by=by),)))
     wanted = Evidence(
         kind="ConfigMap", name="karpenter-global-settings", path=path, seen="nodes: absent in IAM", wanted=PROFILE
     )
@@ -65,14 +65,14 @@ def test_the_default_of_the_settings_counts():
 
 def test_a_role_is_absent():
     rows = (row("EC2NodeClass", "spec.role", "KarpenterNodeRole-test: absent in IAM", ROLE),)
-    assert told(CHECK, "1.0", with_role().with_aws(node_roles=(no_role(),))) == ("fail", ONE, rows)
-    assert ask(CHECK, "1.0", with_role().with_aws(node_roles=(no_role(),))).severity == "blocker"
+    assert result_of(CHECK, "1.0", with_role().with_aws(node_roles=(no_role(),))) == ("fail", ONE, rows)
+    assert finding_of(CHECK, "1.0", with_role().with_aws(node_roles=(no_role(),))).severity == "blocker"
 
 
 def test_a_role_that_only_a_profile_names_is_told_by_the_profile():
     cluster = with_role().with_aws(node_roles=(a_node_role(),))
     gone = a_node_role("old", role=Seen(()), policies=(), named_by=(by_class(path="spec.instanceProfile"),))
-    assert told(CHECK, "1.0", cluster.with_aws(node_roles=(a_node_role(), gone))) == GOOD
+    assert result_of(CHECK, "1.0", cluster.with_aws(node_roles=(a_node_role(), gone))) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -87,30 +87,30 @@ def test_a_role_that_only_a_profile_names_is_told_by_the_profile():
     ],
 )
 def test_what_could_not_be_read_is_unknown(roles, summary):
-    assert told(CHECK, "1.0", with_role().with_aws(node_roles=roles)) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.0", with_role().with_aws(node_roles=roles)) == ("unknown", summary, ())
 
 
 def test_a_name_that_is_none_is_unknown_with_its_field():
     cluster = a_cluster().with_docs(node_class("default", cluster="test", version="v1beta1", role="${ROLE}"))
     summary = "EC2NodeClass default $.spec.role: not a name that IAM could hold"
-    assert told(CHECK, "1.0", cluster.with_aws()) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.0", cluster.with_aws()) == ("unknown", summary, ())
 
 
 @pytest.mark.parametrize("cluster", [a_cluster(), a_cluster().with_aws()])
 def test_where_nothing_is_named_there_is_nothing_to_ask(cluster):
     summary = "no node class names an instance profile or a role"
-    assert told(CHECK, "1.0", cluster) == ("not_applicable", summary, ())
+    assert result_of(CHECK, "1.0", cluster) == ("not_applicable", summary, ())
 
 
 @pytest.mark.parametrize(("hop", "cluster"), [("1.0", with_role()), ("0.32", with_template())])
 def test_without_aws_it_says_how_to_give_access(hop, cluster):
-    status, summary, _ = told(CHECK, hop, cluster)
+    status, summary, _ = result_of(CHECK, hop, cluster)
     assert (status, summary[:36]) == ("unknown", NO_AWS)
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", with_role(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", with_role(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_it_is_asked_at_every_hop():

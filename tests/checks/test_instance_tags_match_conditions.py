@@ -5,7 +5,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.parts import Unseen
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_aws import a_controller_role, alpha, beta, instances, parse_all, v1, with_roles
 from tests.newest import NEWEST_MINOR
 
@@ -63,7 +63,7 @@ def refused(action, tags, because, *, release, wanted=END_LOG):
     ],
 )
 def test_the_conditions_fit(version, hop, statements, groups):
-    assert told(CHECK, hop, seen(version, *statements, groups=groups)) == GOOD
+    assert result_of(CHECK, hop, seen(version, *statements, groups=groups)) == GOOD
 
 
 def test_the_alpha_policy_was_removed_too_early():
@@ -71,8 +71,8 @@ def test_the_alpha_policy_was_removed_too_early():
     tags = "karpenter.sh/managed-by=test karpenter.sh/provisioner-name=web kubernetes.io/cluster/test=owned"
     because = "karpenter: Statement[0]: StringLike aws:ResourceTag/karpenter.sh/nodepool wants *, sent: nothing"
     row = refused("ec2:TerminateInstances", tags, because, release="0.31")
-    assert told(CHECK, "0.32", seen("0.31.4", END_BETA, groups=(alpha(),))) == ("fail", TWO, (row,))
-    found = ask(CHECK, "0.33+", seen("0.32.10", END_BETA, groups=(alpha(), beta())))
+    assert result_of(CHECK, "0.32", seen("0.31.4", END_BETA, groups=(alpha(),))) == ("fail", TWO, (row,))
+    found = finding_of(CHECK, "0.33+", seen("0.32.10", END_BETA, groups=(alpha(), beta())))
     assert found.evidence == (refused("ec2:TerminateInstances", tags, because, release="0.32"),)
     assert (found.severity, found.phase) == ("blocker", "iam")
 
@@ -94,18 +94,18 @@ def test_instances_of_before_1_0_cannot_be_given_the_new_tag():
     )
     row = refused("ec2:CreateTags with eks:eks-cluster-name", tags, because, release="1.0", wanted=wanted)
     cluster = seen("0.37.8", END_BETA, tagging("Name", "karpenter.sh/nodeclaim"), groups=(beta(), v1()))
-    assert told(CHECK, "1.0", cluster) == ("fail", TWO, (row,))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", TWO, (row,))
 
 
 def test_each_set_of_tags_is_judged_by_itself():
     cluster = seen("1.0.14", end(value="web"), groups=(v1(), v1("batch")))
-    status, summary, (row,) = told(CHECK, "1.1+", cluster)
+    status, summary, (row,) = result_of(CHECK, "1.1+", cluster)
     assert (status, summary, "karpenter.sh/nodepool=batch" in row.seen) == ("fail", TWO, True)
 
 
 def test_a_resource_that_names_no_instance_is_told():
     elsewhere = end(Resource="arn:aws:ec2:us-east-1:111122223333:instance/*")
-    (row,) = told(CHECK, "1.1+", seen("1.0.14", elsewhere, groups=(v1(),)))[2]
+    (row,) = result_of(CHECK, "1.1+", seen("1.0.14", elsewhere, groups=(v1(),)))[2]
     assert row.seen.endswith("does not name arn:aws:ec2:eu-central-1:111122223333:instance/i-1")
 
 
@@ -116,24 +116,24 @@ def test_a_tag_that_is_not_kept_leaves_it_open():
         "StringLike aws:ResourceTag/Name wants karpenter*, sent: unknown"
     )
     cluster = seen("1.0.14", end("Name", "karpenter*"), groups=(v1(),))
-    assert told(CHECK, "1.1+", cluster) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.1+", cluster) == ("unknown", summary, ())
 
 
 def test_a_denial_counts_and_so_does_a_boundary():
     everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
     denied = seen("1.0.14", everything, END_BETA | {"Effect": "Deny"}, groups=(v1(),))
-    (row,) = told(CHECK, "1.1+", denied)[2]
+    (row,) = result_of(CHECK, "1.1+", denied)[2]
     assert row.seen.endswith("karpenter: Statement[1] denies it")
     bounded = a_controller_role(everything, boundary=a_controller_role(END_ALPHA).policies)
     cluster = a_cluster("1.0.14").with_aws(controller_roles=(bounded,), instances=(v1(),))
-    (row,) = told(CHECK, "1.1+", cluster)[2]
+    (row,) = result_of(CHECK, "1.1+", cluster)[2]
     assert "the permissions boundary does not let it through" in row.seen
 
 
 def test_adoption_of_the_oldest_instances_is_judged():
     """From 0.29 to 0.32 instances without a mark of their claim get it."""
     old = instances({"karpenter.sh/provisioner-name": "web"})
-    (row,) = told(CHECK, "0.32", seen("0.31.4", END_ALPHA, groups=(old,)))[2]
+    (row,) = result_of(CHECK, "0.32", seen("0.31.4", END_ALPHA, groups=(old,)))[2]
     assert row.path == "ec2:CreateTags with karpenter.sh/managed-by, karpenter.sh/provisioner-name"
 
 
@@ -148,7 +148,7 @@ def test_adoption_of_the_oldest_instances_is_judged():
 )
 def test_instances_that_the_hop_does_not_touch(version, hop, groups):
     summary = "no instance exists on which this hop brings a request"
-    assert told(CHECK, hop, seen(version, groups=groups)) == ("not_applicable", summary, ())
+    assert result_of(CHECK, hop, seen(version, groups=groups)) == ("not_applicable", summary, ())
 
 
 @pytest.mark.parametrize(
@@ -160,18 +160,18 @@ def test_instances_that_the_hop_does_not_touch(version, hop, groups):
 )
 def test_permissions_that_are_not_known(roles, why):
     cluster = a_cluster("1.0.14").with_aws(controller_roles=roles, instances=(v1(),))
-    assert told(CHECK, "1.1+", cluster) == ("unknown", f"the controller's permissions are not known: {why}", ())
+    assert result_of(CHECK, "1.1+", cluster) == ("unknown", f"the controller's permissions are not known: {why}", ())
 
 
 def test_without_aws_it_says_how_to_give_access():
-    status, summary, _ = told(CHECK, "1.1+", a_cluster("1.0.14"))
+    status, summary, _ = result_of(CHECK, "1.1+", a_cluster("1.0.14"))
     assert (status, summary[:36]) == ("unknown", "AWS not connected: give karpdash the")
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     cluster = seen("1.0.14", groups=(v1(),))
-    assert blind(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_it_is_asked_at_every_hop():

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.objects.aws import TaggedInstances
 from migrations_app.samples.karpenter_objects import claim
-from tests.builders import a_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import OLD, OTHER, is_shell
 
 CHECK = "instances_have_claims"
@@ -24,37 +24,37 @@ def row(name: str, count: int, total: int) -> Evidence:
 
 
 def test_as_many_as_claims():
-    assert told(CHECK, "1.1+", on_v1(FIRST, SECOND)) == GOOD
-    assert told(CHECK, "1.1+", on_v1(FIRST)) == GOOD
+    assert result_of(CHECK, "1.1+", on_v1(FIRST, SECOND)) == GOOD
+    assert result_of(CHECK, "1.1+", on_v1(FIRST)) == GOOD
 
 
 def test_one_that_nobody_knows():
-    found = told(CHECK, "1.1+", on_v1(FIRST, SECOND, "i-lost"))
+    found = result_of(CHECK, "1.1+", on_v1(FIRST, SECOND, "i-lost"))
     assert found == ("fail", "at least 1 instance has no NodeClaim", (row("i-lost", 1, 3),))
 
 
 def test_one_in_the_place_of_another():
-    assert told(CHECK, "1.1+", on_v1(FIRST, "i-lost"))[2] == (row("i-lost", 1, 2),)
+    assert result_of(CHECK, "1.1+", on_v1(FIRST, "i-lost"))[2] == (row("i-lost", 1, 2),)
 
 
 def test_more_than_claims_while_the_ids_were_not_kept():
-    found = ask(CHECK, "1.1+", on_v1(FIRST, SECOND, count=7))
+    found = finding_of(CHECK, "1.1+", on_v1(FIRST, SECOND, count=7))
     assert (found.evidence, found.evidence_exact) == ((row("ids not kept", 5, 7),), False)
 
 
 def test_a_claim_that_could_not_be_read_may_stand_behind_one():
-    found = told(CHECK, "1.1+", on_v1(FIRST, SECOND, "i-x").quarantined("nodeclaims"))
+    found = result_of(CHECK, "1.1+", on_v1(FIRST, SECOND, "i-x").quarantined("nodeclaims"))
     assert found == ("unknown", "claims or nodes that could not be read may stand behind instances", ())
 
 
 def test_without_instances_it_does_not_arise():
-    assert told(CHECK, "1.1+", on_v1()) == ("not_applicable", "there is no instance of Karpenter's", ())
-    assert ask(CHECK, "1.1+", on_v1()).severity == "info"
+    assert result_of(CHECK, "1.1+", on_v1()) == ("not_applicable", "there is no instance of Karpenter's", ())
+    assert finding_of(CHECK, "1.1+", on_v1()).severity == "info"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", on_v1(FIRST), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", on_v1(FIRST), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_lists_them():

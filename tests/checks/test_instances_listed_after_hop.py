@@ -2,7 +2,16 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import Launched, machine
-from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 from tests.builders_aws import alpha, beta, instances, parse_all, v1
 from tests.newest import NEWEST, NEWEST_MINOR
 
@@ -31,18 +40,22 @@ def lacks(key, was="absent; of NodePool web", wanted="any value", **more):
     ],
 )
 def test_the_tags_are_there(version, hop, group):
-    assert told(CHECK, hop, seen(version, group)) == GOOD
+    assert result_of(CHECK, hop, seen(version, group)) == GOOD
 
 
 def test_instances_of_provisioners_are_lost_to_0_33():
-    found = told(CHECK, "0.33+", seen("0.32.10", beta(), alpha("old")))
+    found = result_of(CHECK, "0.33+", seen("0.32.10", beta(), alpha("old")))
     assert found == ("fail", TWO, (lacks("karpenter.sh/nodepool", "absent; of Provisioner old"),))
-    assert ask(CHECK, "0.33+", seen("0.32.10", alpha())).severity == "blocker"
+    assert finding_of(CHECK, "0.33+", seen("0.32.10", alpha())).severity == "blocker"
 
 
 def test_0_34_wants_the_node_class_too():
     group = instances({"karpenter.sh/nodepool": "web"})
-    assert told(CHECK, "0.33+", seen("0.32.10", group)) == ("fail", TWO, (lacks("karpenter.k8s.aws/ec2nodeclass"),))
+    assert result_of(CHECK, "0.33+", seen("0.32.10", group)) == (
+        "fail",
+        TWO,
+        (lacks("karpenter.k8s.aws/ec2nodeclass"),),
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,7 +63,7 @@ def test_0_34_wants_the_node_class_too():
 )
 def test_1_1_wants_the_name_of_the_cluster(group, was):
     row = lacks("eks:eks-cluster-name", was, "test")
-    assert told(CHECK, "1.1+", seen("1.0.14", group)) == ("fail", TWO, (row,))
+    assert result_of(CHECK, "1.1+", seen("1.0.14", group)) == ("fail", TWO, (row,))
 
 
 @pytest.mark.parametrize(
@@ -63,18 +76,18 @@ def test_1_1_wants_the_name_of_the_cluster(group, was):
 )
 def test_a_later_hop_does_not_ask_again(version, hop, release, group):
     summary = f"a tag by which {release} lists is written or asked for at an earlier hop"
-    assert told(CHECK, hop, seen(version, group)) == ("not_applicable", summary, ())
+    assert result_of(CHECK, hop, seen(version, group)) == ("not_applicable", summary, ())
 
 
 def test_what_is_lost_already_is_told_as_a_warning():
-    found = ask(CHECK, NEWEST_MINOR, seen("1.1.10", beta()))
+    found = finding_of(CHECK, NEWEST_MINOR, seen("1.1.10", beta()))
     assert (found.status, found.severity) == ("fail", "warning")
     assert found.evidence == (lacks("eks:eks-cluster-name", wanted="test"),)
 
 
 def test_instances_left_by_a_way_back_below_machines():
     row = lacks("karpenter.sh/managed-by", "no Machine of it; of Provisioner web", "absent")
-    assert told(CHECK, "0.31", seen("0.27.6", alpha())) == ("fail", TWO, (row,))
+    assert result_of(CHECK, "0.31", seen("0.27.6", alpha())) == ("fail", TWO, (row,))
 
 
 def test_instances_behind_machines_are_not_left_over():
@@ -82,38 +95,41 @@ def test_instances_behind_machines_are_not_left_over():
     mine = launched.provider_id.rpartition("/")[2]
     cluster = a_cluster("0.27.6", kubernetes="1.26").with_docs(*machine(launched, template="default"))
     tags = {"karpenter.sh/provisioner-name": "web", "karpenter.sh/managed-by": "test"}
-    assert told(CHECK, "0.31", cluster.with_aws(instances=(instances(tags, count=1, ids=(mine,)),))) == GOOD
+    assert result_of(CHECK, "0.31", cluster.with_aws(instances=(instances(tags, count=1, ids=(mine,)),))) == GOOD
     cluster.with_aws(instances=(instances(tags, count=9, ids=(mine, "i-9")),))
     row = lacks("karpenter.sh/managed-by", "no Machine of it; of Provisioner web", "absent", count=1)
-    (found,) = told(CHECK, "0.31", cluster)[2]
+    (found,) = result_of(CHECK, "0.31", cluster)[2]
     assert (found.name, found.count, found.seen) == (f"{mine} i-9 ...", 1, row.seen)
 
 
 def test_between_machines_and_0_31_nothing_is_in_doubt():
     cluster = a_cluster("0.30.0", kubernetes="1.27").with_aws(instances=(alpha(),))
-    assert told(CHECK, "0.31", cluster) == GOOD
+    assert result_of(CHECK, "0.31", cluster) == GOOD
 
 
 def test_no_instance_is_no_question():
     summary = "there is no instance of Karpenter's"
-    assert told(CHECK, "1.1+", seen("1.0.14")) == ("not_applicable", summary, ())
+    assert result_of(CHECK, "1.1+", seen("1.0.14")) == ("not_applicable", summary, ())
 
 
 def test_a_release_that_is_not_known_leaves_it_open():
     cluster = an_empty_cluster().with_kubernetes("v1.29.4").with_aws(instances=(beta(),))
-    status, summary, rows = told(CHECK, "1.1+", cluster, start="1.0.14")
+    status, summary, rows = result_of(CHECK, "1.1+", cluster, start="1.0.14")
     assert (status, rows) == ("unknown", ())
     assert summary.startswith("which tags are still to be written is not known: ")
 
 
 def test_without_aws_it_says_how_to_give_access():
-    status, summary, _ = told(CHECK, "1.1+", a_cluster("1.0.14"))
+    status, summary, _ = result_of(CHECK, "1.1+", a_cluster("1.0.14"))
     assert (status, summary[:36]) == ("unknown", "AWS not connected: give karpdash the")
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", seen("1.0.14"), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", seen("1.0.14"), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_it_is_asked_where_tags_count():

@@ -5,7 +5,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.parts import Unseen
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import a_cluster, ask, asked_hops, blind, changed, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, helm_values_of, reads, remedies, result_of, result_without
 from tests.builders_aws import SENDERS, a_queue, parse_all, send
 from tests.newest import NEWEST_MINOR
 
@@ -40,11 +40,11 @@ def fault(path, found, wanted, name="test"):
     ],
 )
 def test_the_queue_answers(statements):
-    assert told(CHECK, "1.0", seen(*statements)) == GOOD
+    assert result_of(CHECK, "1.0", seen(*statements)) == GOOD
 
 
 def test_the_queue_is_not_there():
-    found = told(CHECK, "1.0", seen(exists=False))
+    found = result_of(CHECK, "1.0", seen(exists=False))
     where = "no such queue in eu-central-1, account 111122223333"
     assert found == fault("sqs:GetQueueUrl", where, f"a queue of that name. {PANIC}")
 
@@ -65,12 +65,12 @@ def test_a_sender_is_refused(statements, rows):
     wanted = tuple(
         Evidence(**row, path=f"Policy: sqs:SendMessage by {who}.amazonaws.com", seen=why) for who, why in rows
     )
-    assert told(CHECK, "1.0", seen(*statements))[2] == wanted
+    assert result_of(CHECK, "1.0", seen(*statements))[2] == wanted
 
 
 def test_a_condition_that_only_aws_fills_in_leaves_it_open():
     rule = {"ArnEquals": {"aws:SourceArn": "arn:aws:events:eu-central-1:111122223333:rule/x"}}
-    status, summary, rows = told(CHECK, "1.0", seen(send(*SENDERS, Condition=rule)))
+    status, summary, rows = result_of(CHECK, "1.0", seen(send(*SENDERS, Condition=rule)))
     assert (status, rows) == ("unknown", ())
     assert summary.startswith(
         "test, Policy: sqs:SendMessage by events.amazonaws.com: queue policy: Statement[0] allows it or not"
@@ -78,13 +78,15 @@ def test_a_condition_that_only_aws_fills_in_leaves_it_open():
 
 
 def test_a_policy_that_cannot_be_read_leaves_it_open():
-    status, summary, rows = told(CHECK, "1.0", seen(policy="{"))
+    status, summary, rows = result_of(CHECK, "1.0", seen(policy="{"))
     assert (status, summary, rows) == ("unknown", "test, Policy: queue policy: not JSON; wanted: a policy", ())
 
 
 def test_the_key_of_sqs_itself_shuts_events_out():
     wanted = "encryption by SQS itself or a key of the customer's: no other service may use this one"
-    assert told(CHECK, "1.0", seen(BOTH, kms_key="alias/aws/sqs")) == fault("KmsMasterKeyId", "alias/aws/sqs", wanted)
+    assert result_of(CHECK, "1.0", seen(BOTH, kms_key="alias/aws/sqs")) == fault(
+        "KmsMasterKeyId", "alias/aws/sqs", wanted
+    )
 
 
 def test_a_key_of_the_customer_leaves_it_open():
@@ -92,7 +94,7 @@ def test_a_key_of_the_customer_leaves_it_open():
         "test, KmsMasterKeyId: alias/queue; "
         "wanted: a key policy that lets events.amazonaws.com generate data keys and decrypt"
     )
-    assert told(CHECK, "1.0", seen(BOTH, kms_key="alias/queue")) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.0", seen(BOTH, kms_key="alias/queue")) == ("unknown", summary, ())
 
 
 @pytest.mark.parametrize(
@@ -103,13 +105,13 @@ def test_a_key_of_the_customer_leaves_it_open():
     ],
 )
 def test_a_name_that_is_none_needs_no_look_at_aws(name, why):
-    found = told(CHECK, "1.0", told_of(name))
+    found = result_of(CHECK, "1.0", told_of(name))
     assert found == fault("INTERRUPTION_QUEUE", why, f"the name of a queue. {PANIC}", name)
 
 
 def test_without_a_queue_there_is_a_word_of_caution():
     summary = "no interruption queue is configured: nodes are not drained before a Spot interruption"
-    assert told(CHECK, "1.0", a_cluster()) == ("not_applicable", summary, ())
+    assert result_of(CHECK, "1.0", a_cluster()) == ("not_applicable", summary, ())
 
 
 def old_settings(version):
@@ -128,41 +130,43 @@ def test_a_queue_that_was_configured_before_and_is_not_now():
         seen="read by no release from 0.33 on",
         wanted="settings.interruptionQueue",
     )
-    assert told(CHECK, "1.0", old_settings("0.37.8")) == ("fail", ONE, (row,))
+    assert result_of(CHECK, "1.0", old_settings("0.37.8")) == ("fail", ONE, (row,))
     (first, *_) = remedies(CHECK, "1.0", old_settings("0.37.8"))
-    assert (first.how, changed(first)) == ("helm", {"settings.interruptionQueue": '"test"'})
+    assert (first.how, helm_values_of(first)) == ("helm", {"settings.interruptionQueue": '"test"'})
 
 
 def test_up_to_0_32_the_old_setting_is_read():
-    assert told(CHECK, "0.33+", old_settings("0.32.10").with_aws(queue=(a_queue(BOTH),))) == GOOD
+    assert result_of(CHECK, "0.33+", old_settings("0.32.10").with_aws(queue=(a_queue(BOTH),))) == GOOD
 
 
 @pytest.mark.parametrize("version", ["0.37.8"])
 def test_helm_values_tell_that_it_is_configured(version):
     cluster = old_settings(version).with_values({"settings": {"interruptionQueue": "test"}})
-    assert told(CHECK, "1.0", cluster.with_aws(queue=(a_queue(BOTH),))) == GOOD
+    assert result_of(CHECK, "1.0", cluster.with_aws(queue=(a_queue(BOTH),))) == GOOD
 
 
 def test_without_aws_it_says_how_to_give_access():
-    status, summary, _ = told(CHECK, "1.0", told_of())
+    status, summary, _ = result_of(CHECK, "1.0", told_of())
     assert (status, summary[:36]) == ("unknown", "AWS not connected: give karpdash the")
 
 
 def test_a_refusal_of_aws_is_told():
     cluster = told_of().with_aws(queue=Unseen("forbidden", "sqs:GetQueueUrl is refused"))
     summary = "aws.queue could not be read: forbidden (sqs:GetQueueUrl is refused)"
-    assert told(CHECK, "1.0", cluster) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.0", cluster) == ("unknown", summary, ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", told_of(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", told_of(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_only_0_33_to_1_3_end_at_start():
     assert asked_hops(CHECK) == ("*",)
     gone = a_queue(exists=False)
-    found = [ask(CHECK, hop, told_of(version="1.0.14").with_aws(queue=(gone,))) for hop in ("1.1+", NEWEST_MINOR)]
+    found = [
+        finding_of(CHECK, hop, told_of(version="1.0.14").with_aws(queue=(gone,))) for hop in ("1.1+", NEWEST_MINOR)
+    ]
     assert [one.severity for one in found] == ["blocker", "warning"]
     assert (
         found[1].evidence[0].wanted.endswith("it is logged and tried again. Log: failed to create valid sqs provider")

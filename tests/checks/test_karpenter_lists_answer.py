@@ -5,7 +5,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.catalogue.preflight.karpenter_lists_answer import LISTS, check
 from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, Unseen
-from tests.builders import a_cluster, ask, blind, case_at, reads, remedies, told
+from tests.builders import a_cluster, case_at, finding_of, reads, remedies, result_of, result_without
 from tests.newest import NEWEST_MINOR
 
 CHECK = "karpenter_lists_answer"
@@ -13,11 +13,11 @@ GOOD = ("pass", "The API server lists Karpenter's objects, nodes and pods", ())
 
 
 def failing(part: str, why: str = "server_failed"):
-    return told(CHECK, "1.0", a_cluster().unseen(part, why=why), start="0.37.8")
+    return result_of(CHECK, "1.0", a_cluster().unseen(part, why=why), start="0.37.8")
 
 
 def test_every_list_answers():
-    assert told(CHECK, "1.0", a_cluster()) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster()) == GOOD
 
 
 def test_a_list_behind_a_broken_conversion_is_a_finding_of_its_own():  # R16
@@ -68,7 +68,7 @@ def test_a_list_not_tried_to_its_end_leaves_it_unknown(why):  # R15
 
 def test_a_failure_is_certain_beside_what_is_forbidden():
     cluster = a_cluster().unseen("machines").unseen("nodes", why="timeout")
-    assert told(CHECK, "1.0", cluster)[:2] == ("fail", "Listing nodes fails; there may be more")
+    assert result_of(CHECK, "1.0", cluster)[:2] == ("fail", "Listing nodes fails; there may be more")
 
 
 @pytest.mark.parametrize("part", ["deployments", "helm_releases", "webhooks", "pdbs"])
@@ -79,13 +79,13 @@ def test_other_lists_are_not_asked_about(part):
 @pytest.mark.parametrize("hop", ["0.33+", "1.0", "1.1+", NEWEST_MINOR])
 def test_it_blocks_every_hop(hop):
     cluster = a_cluster("0.32.10").unseen("nodeclaims", why="conversion_failed")
-    found = ask(CHECK, hop, cluster)
+    found = finding_of(CHECK, hop, cluster)
     assert (found.status, found.severity) == ("fail", "blocker")
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_asks_the_server_the_same():

@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.karpenter.releases import RELEASES
 from migrations_app.karpenter.tables.fix_rows import FIX_ROWS, FixRow, missing_fixes
 from migrations_app.karpenter.versions import release
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 from tests.newest import NEWEST_MINOR, NEXT_MINOR
 
 CHECK = "known_fixes_running"
@@ -16,7 +16,7 @@ FAULT = "lookups of subnets, security groups and images may give one selector th
     ("version", "hop"), [("0.37.8", "1.0"), ("1.0.14", "1.1+"), ("1.8.6", NEWEST_MINOR), ("1.9.0", NEWEST_MINOR)]
 )
 def test_patches_that_have_the_fix(version, hop):
-    assert told(CHECK, hop, a_cluster(version)) == GOOD
+    assert result_of(CHECK, hop, a_cluster(version)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -37,17 +37,17 @@ def test_patches_without_it(version, hop, wanted):
         seen=f"{version}: {FAULT}",
         wanted=f"{wanted} or later",
     )
-    found = told(CHECK, hop, a_cluster(version))
+    found = result_of(CHECK, hop, a_cluster(version))
     assert found == ("fail", "1 known bug is not fixed in the running version", (row,))
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_is_the_hop_itself():

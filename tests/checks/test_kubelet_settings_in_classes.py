@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import (
     AUTO_MODE,
     REFERENCE,
@@ -89,7 +89,7 @@ def test_pools_of_auto_mode_are_not_asked_about():
 
 def test_it_blocks_where_the_annotation_ends():
     assert asked_hops(CHECK) == ("1.0", "1.1+")
-    assert [ask(CHECK, hop, beta(web=MANY)).severity for hop in ("1.0", "1.1+")] == ["warning", "blocker"]
+    assert [finding_of(CHECK, hop, beta(web=MANY)).severity for hop in ("1.0", "1.1+")] == ["warning", "blocker"]
 
 
 def test_unseen():

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from tests.builders import a_cluster, as_published, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without, without_changes
 from tests.newest import NEWEST_MINOR, NEWEST_ROW
 
 WINDOW = str(NEWEST_ROW.kubernetes[-1].value)
@@ -16,7 +16,7 @@ def outside(seen: str, wanted: str):
 
 @pytest.mark.parametrize("kubernetes", ["1.25", "1.29", "1.31"])
 def test_inside_the_window_both_ends_included(kubernetes):
-    assert told(CHECK, "1.0", a_cluster(kubernetes=kubernetes)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster(kubernetes=kubernetes)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -28,23 +28,23 @@ def test_inside_the_window_both_ends_included(kubernetes):
     ],
 )
 def test_outside_the_window(kubernetes, hop, wanted):
-    assert told(CHECK, hop, a_cluster(kubernetes=kubernetes)) == outside(kubernetes, wanted)
+    assert result_of(CHECK, hop, a_cluster(kubernetes=kubernetes)) == outside(kubernetes, wanted)
 
 
 def test_minors_are_compared_as_numbers():
-    assert told(CHECK, "1.0", a_cluster(kubernetes="1.9")) == outside("1.9", "1.25 to 1.31")
+    assert result_of(CHECK, "1.0", a_cluster(kubernetes="1.9")) == outside("1.9", "1.25 to 1.31")
 
 
 @pytest.mark.parametrize("text", ["", "latest", "v1", "v1.29.\u0661", "x" * 300])
 def test_a_version_that_names_no_minor_is_unknown(text):
-    status, summary, evidence = told(CHECK, "1.0", a_cluster().with_kubernetes(text), start="0.37.8")
+    status, summary, evidence = result_of(CHECK, "1.0", a_cluster().with_kubernetes(text), start="0.37.8")
     assert (status, evidence) == ("unknown", ())
     assert summary == f"the server's version {text[:40]!r} names no Kubernetes minor"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def raised(cluster, hop: str = "1.0") -> list[str]:
@@ -82,7 +82,7 @@ def test_kubernetes_is_not_raised_over_the_head_of_the_running_release():
 
 
 def test_above_the_window_there_is_only_passing_through():
-    assert as_published(remedies(CHECK, "1.0", a_cluster(kubernetes="1.32"))) == (
+    assert without_changes(remedies(CHECK, "1.0", a_cluster(kubernetes="1.32"))) == (
         Remedy(
             how="kubectl",
             text="# For a person: pass through this hop quickly: no patch of it reaches higher\n"

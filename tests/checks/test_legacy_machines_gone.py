@@ -2,7 +2,16 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.karpenter_objects import Launched, machine
-from tests.builders import a_cluster, as_published, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+    without_changes,
+)
 
 CHECK = "legacy_machines_gone"
 GOOD = ("pass", "No Machine is left", ())
@@ -21,42 +30,42 @@ def left(seen: str) -> tuple[str, str, tuple[Evidence, ...]]:
 
 
 def test_none_is_left():
-    assert told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28")) == GOOD
+    assert result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28")) == GOOD
 
 
 def test_one_with_its_node():
-    assert told(CHECK, "0.33+", with_machine()) == left(f"behind {OLD.node}")
+    assert result_of(CHECK, "0.33+", with_machine()) == left(f"behind {OLD.node}")
 
 
 @pytest.mark.parametrize("status", [None, {}, {"providerID": "aws:///a/i-0"}])
 def test_one_without_a_node(status):
-    assert told(CHECK, "0.33+", with_machine(status=status)) == left("behind no node")
+    assert result_of(CHECK, "0.33+", with_machine(status=status)) == left("behind no node")
 
 
 def test_one_that_is_being_deleted_is_still_there():
     cluster = with_machine(metadata={"deletionTimestamp": "2026-10-01T10:00:00Z"})
-    assert told(CHECK, "0.33+", cluster) == left("being deleted")
+    assert result_of(CHECK, "0.33+", cluster) == left("being deleted")
 
 
 def test_it_blocks_where_alpha_is_left():
-    assert [ask(CHECK, hop, with_machine()).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
+    assert [finding_of(CHECK, hop, with_machine()).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
     assert asked_hops(CHECK)[0] == "0.33+"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     cluster = a_cluster("0.32.10", kubernetes="1.28")
-    assert blind(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_a_machine_that_could_not_be_read_leaves_it_unknown():
     cluster = a_cluster("0.32.10", kubernetes="1.28").quarantined("machines")
-    found = told(CHECK, "0.33+", cluster)
+    found = result_of(CHECK, "0.33+", cluster)
     assert found == ("unknown", "1 of machines could not be read, first broken at $.spec", ())
 
 
 def test_the_remedy_deletes_one_after_the_other():
-    assert as_published(remedies(CHECK, "0.33+", with_machine())) == (
+    assert without_changes(remedies(CHECK, "0.33+", with_machine())) == (
         Remedy(
             how="kubectl",
             text="# On 0.32, with a NodePool that fits ready: "

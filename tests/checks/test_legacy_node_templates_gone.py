@@ -2,7 +2,16 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.karpenter_objects import node_template
-from tests.builders import a_cluster, as_published, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+    without_changes,
+)
 
 CHECK = "legacy_node_templates_gone"
 GOOD = ("pass", "No AWSNodeTemplate is left", ())
@@ -20,32 +29,35 @@ def left(name: str, seen: str = "karpenter.k8s.aws/v1alpha1") -> Evidence:
 
 
 def test_none_is_left():
-    assert told(CHECK, "0.33+", with_templates()) == GOOD
+    assert result_of(CHECK, "0.33+", with_templates()) == GOOD
 
 
 def test_each_one_left_is_named():
-    found = told(CHECK, "0.33+", with_templates("default", "gpu"))
+    found = result_of(CHECK, "0.33+", with_templates("default", "gpu"))
     assert found == ("fail", "2 AWSNodeTemplates still exist", (left("default"), left("gpu")))
 
 
 def test_one_that_is_being_deleted_is_still_there():
-    found = told(CHECK, "0.33+", with_templates("gpu", deletionTimestamp="2026-10-01T10:00:00Z"))
+    found = result_of(CHECK, "0.33+", with_templates("gpu", deletionTimestamp="2026-10-01T10:00:00Z"))
     assert found == ("fail", "1 AWSNodeTemplate still exists", (left("gpu", "being deleted"),))
 
 
 def test_it_blocks_at_0_33_and_is_not_asked_at_0_32():
     cluster = with_templates("gpu")
-    assert [ask(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
+    assert [finding_of(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
     assert "0.32" not in asked_hops(CHECK)
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", with_templates(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", with_templates(), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_the_remedy_names_them_all():
-    assert as_published(remedies(CHECK, "0.33+", with_templates("default", "gpu"))) == (
+    assert without_changes(remedies(CHECK, "0.33+", with_templates("default", "gpu"))) == (
         Remedy(
             how="kubectl",
             text="# When no Provisioner names it any more\n"

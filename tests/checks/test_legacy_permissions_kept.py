@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, machine, provisioner
-from tests.builders import asked_hops, blind, reads, remedies, told
+from tests.builders import asked_hops, reads, remedies, result_of, result_without
 from tests.builders_iam import a_role, permitted, policy_for
 
 CHECK = "legacy_permissions_kept"
@@ -24,12 +24,12 @@ def with_policy(*releases: str, version="0.31.4"):
 
 
 def test_both_documents_together_are_right():
-    assert told(CHECK, "0.32", with_policy("0.31", "0.32")) == GOOD
+    assert result_of(CHECK, "0.32", with_policy("0.31", "0.32")) == GOOD
 
 
 def test_the_alpha_document_alone_is_enough_here():
     """What it lacks for NodePools is for controller_permitted."""
-    assert told(CHECK, "0.32", with_policy("0.31")) == GOOD
+    assert result_of(CHECK, "0.32", with_policy("0.31")) == GOOD
 
 
 def only_beta():
@@ -38,7 +38,7 @@ def only_beta():
 
 
 def test_the_beta_document_alone_ends_no_node_of_a_provisioner():
-    status, summary, evidence = told(CHECK, "0.32", only_beta())
+    status, summary, evidence = result_of(CHECK, "0.32", only_beta())
     assert (status, summary) == ("fail", "6 IAM actions on Provisioner capacity are refused to 0.32")
     assert [row.path for row in evidence] == ALL_OF_IT
     assert evidence[-1].seen == (
@@ -52,18 +52,22 @@ def test_the_beta_document_alone_ends_no_node_of_a_provisioner():
 )
 def test_any_of_them_needs_the_rights(docs):
     cluster = permitted("0.32.10", a_role(policy_for("0.33"))).with_docs(*docs)
-    assert len(told(CHECK, "0.33+", cluster)[2]) == len(ALL_OF_IT)
+    assert len(result_of(CHECK, "0.33+", cluster)[2]) == len(ALL_OF_IT)
 
 
 @pytest.mark.parametrize(("version", "hop"), [("0.31.4", "0.32"), ("0.32.10", "0.33+")])
 def test_where_nothing_of_alpha_is_left_it_does_not_apply(version, hop):
-    assert told(CHECK, hop, permitted(version, a_role(policy_for("0.33")))) == GONE
+    assert result_of(CHECK, hop, permitted(version, a_role(policy_for("0.33")))) == GONE
 
 
 @pytest.mark.parametrize("part", ["provisioners", "machines", "nodes"])
 def test_an_object_set_aside_may_be_one_of_them(part):
     cluster = permitted("0.32.10", a_role(policy_for("0.33"))).quarantined(part)
-    assert told(CHECK, "0.33+", cluster) == ("unknown", f"1 of {part} could not be read, first broken at $.spec", ())
+    assert result_of(CHECK, "0.33+", cluster) == (
+        "unknown",
+        f"1 of {part} could not be read, first broken at $.spec",
+        (),
+    )
 
 
 def test_it_is_asked_while_0_32_is_there():
@@ -72,7 +76,10 @@ def test_it_is_asked_while_0_32_is_there():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.32", with_policy("0.31"), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.32", with_policy("0.31"), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_the_remedy_keeps_both():

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, provisioner
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 
 CHECK = "legacy_provisioners_gone"
 GOOD = ("pass", "No Provisioner is left", ())
@@ -20,35 +20,39 @@ def left(name: str, seen: str = "karpenter.sh/v1alpha5") -> Evidence:
 
 
 def test_none_is_left():
-    assert told(CHECK, "0.33+", with_provisioners()) == GOOD
+    assert result_of(CHECK, "0.33+", with_provisioners()) == GOOD
 
 
 def test_each_one_left_is_named():
-    found = told(CHECK, "0.33+", with_provisioners("web", "batch"))
+    found = result_of(CHECK, "0.33+", with_provisioners("web", "batch"))
     assert found == ("fail", "2 Provisioners still exist", (left("web"), left("batch")))
 
 
 def test_one_that_is_being_deleted_is_still_there():
-    found = told(CHECK, "0.33+", with_provisioners("web", deletionTimestamp="2026-10-01T10:00:00Z"))
+    found = result_of(CHECK, "0.33+", with_provisioners("web", deletionTimestamp="2026-10-01T10:00:00Z"))
     assert found == ("fail", "1 Provisioner still exists", (left("web", "being deleted"),))
 
 
 def test_it_blocks_at_0_33_and_is_not_asked_at_0_32():
     cluster = with_provisioners("web")
-    assert [ask(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0", "1.1+")] == ["blocker", "warning", "warning"]
+    assert [finding_of(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0", "1.1+")] == [
+        "blocker",
+        "warning",
+        "warning",
+    ]
     assert "0.32" not in asked_hops(CHECK)
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", with_provisioners(), part=part) == (
+    assert result_without(CHECK, "0.33+", with_provisioners(), part=part) == (
         "unknown",
         f"{part} could not be read: forbidden",
     )
 
 
 def test_one_that_could_not_be_read_leaves_it_unknown():
-    found = told(CHECK, "0.33+", with_provisioners().quarantined("provisioners", name="odd"))
+    found = result_of(CHECK, "0.33+", with_provisioners().quarantined("provisioners", name="odd"))
     assert found == ("unknown", "1 of provisioners could not be read, first odd at $.spec", ())
 
 

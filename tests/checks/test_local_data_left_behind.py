@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import ask, blind, reads, remedies, told
+from tests.builders import finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import NOTHING, OLD, STAYS, bare, is_shell, pods, rolling, still
 
 CHECK = "local_data_left_behind"
@@ -29,7 +29,7 @@ def row(kind: str, name: str, seen: str) -> Evidence:
     ],
 )
 def test_nothing_is_lost(docs):
-    assert told(CHECK, "0.33+", rolling(*docs)) == GOOD
+    assert result_of(CHECK, "0.33+", rolling(*docs)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -41,30 +41,30 @@ def test_nothing_is_lost(docs):
     ],
 )
 def test_what_goes_with_the_disk(kind, volumes, seen):
-    found = told(CHECK, "0.33+", rolling(*pods(kind, volumes=volumes)))
+    found = result_of(CHECK, "0.33+", rolling(*pods(kind, volumes=volumes)))
     assert found == ("fail", "1 pod loses the data on its node's disk", (row(kind, "web", seen),))
 
 
 def test_a_bare_pod_keeps_its_scratch_space_for_a_reason():
-    assert told(CHECK, "0.33+", rolling(bare("one", volumes=[EMPTY])))[2] == (row("Pod", "one", "emptyDir"),)
+    assert result_of(CHECK, "0.33+", rolling(bare("one", volumes=[EMPTY])))[2] == (row("Pod", "one", "emptyDir"),)
 
 
 def test_of_pods_on_both_kinds_of_nodes_the_count_is_a_bound():
     three = pods("StatefulSet", count=3, nodes=(OLD.node, STAYS), volumes=[EMPTY])
-    assert told(CHECK, "0.33+", rolling(*three))[1] == "at least 1 pod loses the data on its node's disk"
+    assert result_of(CHECK, "0.33+", rolling(*three))[1] == "at least 1 pod loses the data on its node's disk"
 
 
 def test_nothing_is_replaced():
-    assert told(CHECK, "0.33+", still().with_docs(*pods(volumes=[HOST]))) == NOTHING
+    assert result_of(CHECK, "0.33+", still().with_docs(*pods(volumes=[HOST]))) == NOTHING
 
 
 def test_it_only_informs():
-    assert {ask(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")} == {"info"}
+    assert {finding_of(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")} == {"info"}
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_shows_the_volumes():

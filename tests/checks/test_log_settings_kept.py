@@ -1,7 +1,16 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, changed, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    helm_values_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 
 CHECK = "log_settings_kept"
 GOOD = ("pass", "The controller's log settings stay the same", ())
@@ -18,13 +27,13 @@ def a_row(key: str, seen: str, wanted: str) -> Evidence:
 
 def test_everything_is_said():
     values = {"logLevel": "info", "logConfig": {"enabled": True, "logEncoding": "json"}}
-    assert told(CHECK, "0.33+", on("0.32.10", values)) == GOOD
-    assert told(CHECK, "0.32", on("0.31.5", values)) == GOOD
+    assert result_of(CHECK, "0.33+", on("0.32.10", values)) == GOOD
+    assert result_of(CHECK, "0.32", on("0.31.5", values)) == GOOD
 
 
 def test_json_comes_with_0_32():
     row = a_row("logConfig.logEncoding", "absent: console becomes json", "console, or json parsed")
-    assert told(CHECK, "0.32", on("0.31.5", {})) == ("fail", "1 log setting changes with the upgrade", (row,))
+    assert result_of(CHECK, "0.32", on("0.31.5", {})) == ("fail", "1 log setting changes with the upgrade", (row,))
 
 
 def test_info_comes_with_0_33_and_a_configuration_has_to_be_switched_on():
@@ -32,26 +41,26 @@ def test_info_comes_with_0_33_and_a_configuration_has_to_be_switched_on():
         a_row("logLevel", "absent: debug becomes info", "debug, where it is needed"),
         a_row("logConfig.enabled", "absent or false: logConfig is not mounted", "true"),
     )
-    found = told(CHECK, "0.33+", on("0.32.10", {"logConfig": {"logEncoding": "json"}}))
+    found = result_of(CHECK, "0.33+", on("0.32.10", {"logConfig": {"logEncoding": "json"}}))
     assert found == ("fail", "2 log settings change with the upgrade", rows)
 
 
 def test_within_0_33_to_0_37_the_level_is_what_it_is():
-    assert told(CHECK, "0.33+", a_cluster("0.33.5", kubernetes="1.26").with_values({}, version="0.33.5")) == GOOD
+    assert result_of(CHECK, "0.33+", a_cluster("0.33.5", kubernetes="1.26").with_values({}, version="0.33.5")) == GOOD
 
 
 @pytest.mark.parametrize("odd", [{"logConfig": "x"}, {"logConfig": []}, {"logLevel": 5, "logConfig": None}])
 def test_odd_values_do_not_break_it(odd):
-    assert told(CHECK, "0.33+", on("0.32.10", odd))[0] in ("pass", "fail")
+    assert result_of(CHECK, "0.33+", on("0.32.10", odd))[0] in ("pass", "fail")
 
 
 def test_without_any_record_the_values_are_unknown():
     why = "the Helm values of the chart karpenter, or the running release, are not known"
-    assert told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.26")) == ("unknown", why, ())
+    assert result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.26")) == ("unknown", why, ())
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "0.33+", an_empty_cluster(), start="0.32.10")
+    found = result_of(CHECK, "0.33+", an_empty_cluster(), start="0.32.10")
     assert found == ("not_applicable", "there is no Karpenter Deployment", ())
 
 
@@ -61,10 +70,10 @@ def test_it_is_asked_where_logs_change():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    found = blind(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.26"), part=part)
+    found = result_without(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.26"), part=part)
     assert found == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_keeps_them():
     first = remedies(CHECK, "0.33+", on("0.32.10", {}))[0]
-    assert (first.how, changed(first)) == ("helm", {"logLevel": '"debug"'})
+    assert (first.how, helm_values_of(first)) == ("helm", {"logLevel": '"debug"'})

@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import NODE, a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "metrics_port_followed"
 GOOD = ("pass", "The metrics port stays the same", ())
@@ -19,11 +19,11 @@ MOVED = Evidence(
 
 
 def test_the_default_changes_with_1_0():
-    assert told(CHECK, "1.0", a_cluster()) == ("fail", "1 controller port changes", (MOVED,))
+    assert result_of(CHECK, "1.0", a_cluster()) == ("fail", "1 controller port changes", (MOVED,))
 
 
 def test_a_port_of_ones_own_stays():
-    assert told(CHECK, "1.0", a_cluster().with_values({"controller": {"metrics": {"port": 8000}}})) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_values({"controller": {"metrics": {"port": 8000}}})) == GOOD
 
 
 def test_on_the_host_the_port_of_the_webhook_may_clash():
@@ -38,16 +38,16 @@ def test_on_the_host_the_port_of_the_webhook_may_clash():
         seen="8001 will be used on the host",
         wanted="webhook.metrics.port",
     )
-    assert told(CHECK, "0.32", cluster) == ("fail", "1 controller port changes", (row,))
+    assert result_of(CHECK, "0.32", cluster) == ("fail", "1 controller port changes", (row,))
     change = remedies(CHECK, "0.32", cluster)[0].change
     assert isinstance(change, HelmChange)
     assert change.given == {"webhook.metrics.port": "8002"}
-    assert told(CHECK, "0.32", cluster.with_values({"webhook": {"metrics": {"port": 8002}}})) == GOOD
+    assert result_of(CHECK, "0.32", cluster.with_values({"webhook": {"metrics": {"port": 8002}}})) == GOOD
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
     why = "there is no Karpenter Deployment"
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == ("not_applicable", why, ())
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8") == ("not_applicable", why, ())
 
 
 def pod_monitor(**endpoint):
@@ -65,7 +65,7 @@ def test_a_monitor_that_names_the_number_loses_it(endpoint):
         seen="scrapes port 8000",
         wanted="8080, or the name http-metrics",
     )
-    found = told(CHECK, "1.0", a_cluster().with_docs(pod_monitor(**endpoint)))
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(pod_monitor(**endpoint)))
     assert found == ("fail", "2 controller ports change", (MOVED, row))
 
 
@@ -77,14 +77,14 @@ def test_a_monitor_alone_keeps_its_port_too():
 
 @pytest.mark.parametrize("endpoint", [{"port": "http-metrics"}, {"targetPort": 9090}, {"targetPort": "8000 "}, {}])
 def test_a_monitor_that_names_the_port_or_another_one_follows(endpoint):
-    assert told(CHECK, "1.0", a_cluster().with_docs(pod_monitor(**endpoint)))[2] == (MOVED,)
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(pod_monitor(**endpoint)))[2] == (MOVED,)
 
 
 def test_without_a_service_a_pod_monitor_may_name_the_port():
     cluster = a_cluster().without("services")
     said = "look for it in scrape jobs outside of ServiceMonitors and PodMonitors"
-    assert told(CHECK, "1.0", cluster) == ("manual", f"metrics move from 8000 to 8080: {said}", ())
-    assert told(CHECK, "1.0", cluster.with_values({"controller": {"metrics": {"port": 8000}}})) == GOOD
+    assert result_of(CHECK, "1.0", cluster) == ("manual", f"metrics move from 8000 to 8080: {said}", ())
+    assert result_of(CHECK, "1.0", cluster.with_values({"controller": {"metrics": {"port": 8000}}})) == GOOD
 
 
 def test_it_is_asked_where_ports_change():
@@ -93,7 +93,7 @@ def test_it_is_asked_where_ports_change():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_keeps_the_port_and_the_release():

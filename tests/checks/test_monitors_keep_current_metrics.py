@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without
 
 CHECK = "monitors_keep_current_metrics"
 GOOD = ("pass", "Every metric relabeling uses metrics that exist", ())
@@ -16,7 +16,7 @@ def monitor(*expressions, kind="ServiceMonitor", field="endpoints"):
 
 @pytest.mark.parametrize("regex", ["karpenter_nodepools_.*", "kube_pod_.*", "karpenter_.*"])
 def test_names_that_are_there(regex):
-    assert told(CHECK, "1.0", a_cluster().with_docs(monitor(regex))) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(monitor(regex))) == GOOD
 
 
 @pytest.mark.parametrize(("kind", "field"), [("ServiceMonitor", "endpoints"), ("PodMonitor", "podMetricsEndpoints")])
@@ -30,7 +30,7 @@ def test_a_name_that_is_gone(kind, field):
         seen="karpenter_nodes_termination_time_seconds, gone at 1.0",
         wanted="karpenter_nodes_termination_duration_seconds",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 relabeling uses a removed metric", (row,))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 relabeling uses a removed metric", (row,))
 
 
 def test_the_remedy_renames_it_where_it_stands():
@@ -43,4 +43,4 @@ def test_the_remedy_renames_it_where_it_stands():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")

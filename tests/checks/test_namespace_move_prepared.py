@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "namespace_move_prepared"
 
@@ -12,7 +12,7 @@ def at(namespace: str):
 
 def test_it_lives_in_kube_system():
     title = "The controller runs in kube-system"
-    assert told(CHECK, "0.33+", at("kube-system")) == ("pass", title, ())
+    assert result_of(CHECK, "0.33+", at("kube-system")) == ("pass", title, ())
 
 
 def test_it_lives_elsewhere():
@@ -24,11 +24,11 @@ def test_it_lives_elsewhere():
         seen="in namespace karpenter",
         wanted="kube-system is recommended; it may stay",
     )
-    assert told(CHECK, "0.33+", at("karpenter")) == ("fail", "The controller runs outside of kube-system", (row,))
+    assert result_of(CHECK, "0.33+", at("karpenter")) == ("fail", "The controller runs outside of kube-system", (row,))
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "0.33+", an_empty_cluster(), start="0.32.10")
+    found = result_of(CHECK, "0.33+", an_empty_cluster(), start="0.32.10")
     assert found == ("not_applicable", "there is no Karpenter Deployment", ())
 
 
@@ -38,7 +38,7 @@ def test_it_is_asked_where_the_advice_came():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    found = blind(CHECK, "0.33+", at("kube-system"), part=part)
+    found = result_without(CHECK, "0.33+", at("kube-system"), part=part)
     assert found == ("unknown", f"{part} could not be read: forbidden")
 
 

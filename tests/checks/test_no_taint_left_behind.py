@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import claim
-from tests.builders import a_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "no_taint_left_behind"
@@ -39,7 +39,7 @@ def row(key: str, seen: str) -> Evidence:
     ],
 )
 def test_taints_that_are_explained(hop, cluster):
-    assert told(CHECK, hop, cluster) == GOOD
+    assert result_of(CHECK, hop, cluster) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,19 @@ def test_taints_that_are_explained(hop, cluster):
     ],
 )
 def test_taints_that_are_left(hop, cluster, found):
-    assert told(CHECK, hop, cluster) == ("fail", "1 node has a stale Karpenter taint", (found,))
+    assert result_of(CHECK, hop, cluster) == ("fail", "1 node has a stale Karpenter taint", (found,))
 
 
 def test_it_warns():
-    assert ask(CHECK, "1.1+", tainted(V1)).severity == "warning"
+    assert finding_of(CHECK, "1.1+", tainted(V1)).severity == "warning"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", a_cluster("1.0.8"), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", a_cluster("1.0.8"), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_the_remedy_takes_it_off():

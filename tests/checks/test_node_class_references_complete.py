@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "node_class_references_complete"
 GOOD = ("pass", "Every node class reference is complete", ())
@@ -27,18 +27,18 @@ def missing(kind: str, name: str, path: str) -> Evidence:
 
 
 def test_group_and_kind_are_set():
-    assert told(CHECK, "1.1+", with_references()) == GOOD
+    assert result_of(CHECK, "1.1+", with_references()) == GOOD
 
 
 def test_a_pool_without_group():
-    found = told(CHECK, "1.1+", with_references({"kind": "EC2NodeClass", "name": "default"}))
+    found = result_of(CHECK, "1.1+", with_references({"kind": "EC2NodeClass", "name": "default"}))
     row = missing("NodePool", "web", "spec.template.spec.nodeClassRef.group")
     assert found == ("fail", "1 node class reference is incomplete", (row,))
 
 
 @pytest.mark.parametrize("reference", [{"name": "default"}, {"group": "", "kind": "", "name": "default"}, {}])
 def test_a_claim_without_both(reference):
-    found = told(CHECK, "1.1+", with_references(None, reference))
+    found = result_of(CHECK, "1.1+", with_references(None, reference))
     assert found == (
         "fail",
         "2 node class references are incomplete",
@@ -51,21 +51,21 @@ def test_a_claim_without_both(reference):
 
 @pytest.mark.parametrize("odd", ["default", [], 7])
 def test_a_reference_of_a_wrong_type_is_incomplete(odd):
-    assert len(told(CHECK, "1.1+", with_references(odd))[2]) == 2
+    assert len(result_of(CHECK, "1.1+", with_references(odd))[2]) == 2
 
 
 @pytest.mark.parametrize("odd", [["karpenter.k8s.aws"], {"a": 1}, [], {}, 7, False])
 def test_a_group_of_a_wrong_type_is_unknown_by_its_field(odd):
-    found = told(CHECK, "1.1+", with_references({"group": odd, "kind": "EC2NodeClass", "name": "default"}))
+    found = result_of(CHECK, "1.1+", with_references({"group": odd, "kind": "EC2NodeClass", "name": "default"}))
     assert found == ("unknown", "NodePool web: spec.template.spec.nodeClassRef.group is no text", ())
 
 
 def test_read_as_v1beta1_there_is_no_group_yet():
-    assert told(CHECK, "1.1+", with_references(version="v1beta1")) == ABSENT
+    assert result_of(CHECK, "1.1+", with_references(version="v1beta1")) == ABSENT
 
 
 def test_without_pools_there_is_nothing_to_ask():
-    assert told(CHECK, "1.1+", a_cluster("1.0.14")) == ABSENT
+    assert result_of(CHECK, "1.1+", a_cluster("1.0.14")) == ABSENT
 
 
 def test_it_is_asked_where_beta_ends():
@@ -75,7 +75,7 @@ def test_it_is_asked_where_beta_ends():
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     cluster = a_cluster("1.0.14")
-    assert blind(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_patches_pools_and_replaces_claims():

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import GONE, a_class, a_pool, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "node_classes_have_one_identity"
@@ -40,16 +40,16 @@ def test_an_arn_in_the_place_of_a_name():
 def test_a_placeholder_can_be_no_name(placeholder):
     used = at("0.37.8", a_class({"spec.role": placeholder}, version="v1beta1"), a_pool(version="v1beta1"))
     assert found(CHECK, "1.0", used) == bad(placeholder, "the name, in place of the placeholder")
-    assert ask(CHECK, "1.0", used).severity == "blocker"
+    assert finding_of(CHECK, "1.0", used).severity == "blocker"
     profile = {"spec.role": GONE, "spec.instanceProfile": placeholder}
     _, (cause,) = found(CHECK, "1.0", beta(profile))
     assert (cause.path, cause.seen) == ("spec.instanceProfile", placeholder)
 
 
 def test_a_class_with_a_placeholder_that_no_pool_uses_only_warns():
-    assert ask(CHECK, "1.0", beta({"spec.role": "${NODE_ROLE}"})).severity == "warning"
+    assert finding_of(CHECK, "1.0", beta({"spec.role": "${NODE_ROLE}"})).severity == "warning"
     blind = beta({"spec.role": "${NODE_ROLE}"}).unseen("nodepools")
-    assert ask(CHECK, "1.0", blind).severity == "blocker"
+    assert finding_of(CHECK, "1.0", blind).severity == "blocker"
 
 
 @pytest.mark.parametrize("role", ["team/nodes", "A_b+c=d,e.f@g-h"])

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import (
     AUTO_MODE,
     GONE,
@@ -82,7 +82,7 @@ def test_a_class_that_was_set_aside_is_there():
 
 def test_it_blocks_where_nodes_are_replaced():
     assert asked_hops(CHECK)[0] == "0.33+"
-    assert [ask(CHECK, hop, at("0.37.8")).severity for hop in ("1.0", "1.1+")] == ["blocker", "warning"]
+    assert [finding_of(CHECK, hop, at("0.37.8")).severity for hop in ("1.0", "1.1+")] == ["blocker", "warning"]
 
 
 def test_unseen():

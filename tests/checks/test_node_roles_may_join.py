@@ -8,7 +8,7 @@ from migrations_app.inventory.objects.aws import AccessEntry, AuthRow
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import Launched, claim, node_class
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 from tests.builders_aws import a_node_role, by_class, no_role, parse_all, unread_role
 from tests.fakes import aws_api
 
@@ -38,7 +38,7 @@ def mapped(arn: str) -> str:
     ],
 )
 def test_aws_auth_names_the_role(arn):
-    assert told(CHECK, "0.33+", with_class(mapped(arn))) == GOOD
+    assert result_of(CHECK, "0.33+", with_class(mapped(arn))) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_aws_auth_names_the_role(arn):
     ],
 )
 def test_only_a_person_can_look_for_an_access_entry(map_roles):
-    assert told(CHECK, "0.33+", with_class(map_roles)) == ("manual", BY_HAND, ())
+    assert result_of(CHECK, "0.33+", with_class(map_roles)) == ("manual", BY_HAND, ())
 
 
 @pytest.mark.parametrize(
@@ -75,29 +75,29 @@ def test_without_the_names_there_is_no_command():
 
 
 def test_an_instance_profile_is_for_a_person_too():
-    assert told(CHECK, "0.33+", with_class("", role=None, instanceProfile="nodes")) == ("manual", BY_HAND, ())
+    assert result_of(CHECK, "0.33+", with_class("", role=None, instanceProfile="nodes")) == ("manual", BY_HAND, ())
 
 
 def test_a_node_that_joined_is_proof():
     docs = claim(LAUNCHED, node_class="default", version="v1beta1")
-    assert told(CHECK, "0.33+", with_class("", *docs)) == GOOD
+    assert result_of(CHECK, "0.33+", with_class("", *docs)) == GOOD
 
 
 def test_a_claim_that_never_registered_is_none():
     docs = claim(LAUNCHED, node_class="default", version="v1beta1", status={"Registered": "False"})
-    assert told(CHECK, "0.33+", with_class("", *docs)) == ("manual", BY_HAND, ())
+    assert result_of(CHECK, "0.33+", with_class("", *docs)) == ("manual", BY_HAND, ())
 
 
 @pytest.mark.parametrize("role", ["${KARPENTER_ROLE}", "<your role>", "KarpenterNodeRole-{{ cluster }}", "ROLE_NAME"])
 def test_a_placeholder_is_no_role(role):
     wanted = "the name of an IAM role"
     row = Evidence(kind="EC2NodeClass", name="default", path="spec.role", seen=role, wanted=wanted)
-    found = told(CHECK, "0.33+", with_class("", role=role))
+    found = result_of(CHECK, "0.33+", with_class("", role=role))
     assert found == ("fail", "1 fault stops nodes from joining the cluster", (row,))
 
 
 def test_without_a_node_class_there_is_nothing_to_ask():
-    found = told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"))
+    found = result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28"))
     assert found == ("not_applicable", "there is no EC2NodeClass yet", ())
 
 
@@ -108,7 +108,7 @@ def test_it_is_asked_where_node_classes_are_new():
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     cluster = a_cluster("0.32.10", kubernetes="1.28")
-    assert blind(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_names_the_class():
@@ -156,7 +156,7 @@ def by_hand(detail):
     ],
 )
 def test_aws_shows_that_they_may(cluster):
-    assert told(CHECK, "0.33+", cluster) == GOOD
+    assert result_of(CHECK, "0.33+", cluster) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -164,48 +164,50 @@ def test_aws_shows_that_they_may(cluster):
     [("API", ENTRY), ("CONFIG_MAP", AUTH), ("API_AND_CONFIG_MAP", f"{ENTRY} or {AUTH}")],
 )
 def test_the_cluster_does_not_know_the_role(mode, wanted):
-    assert told(CHECK, "0.33+", shown(a_node_role(), mode=mode)) == fault("access", "no entry", wanted + ELSE)
+    assert result_of(CHECK, "0.33+", shown(a_node_role(), mode=mode)) == fault("access", "no entry", wanted + ELSE)
 
 
 def test_an_entry_of_another_type_does_not_do():
     standard = Seen((AccessEntry(principal_arn=ARN, type="STANDARD"),))
-    found = told(CHECK, "0.33+", shown(a_node_role(access_entry=standard), mode="API"))
+    found = result_of(CHECK, "0.33+", shown(a_node_role(access_entry=standard), mode="API"))
     assert found == fault("access", "access entry of type STANDARD", ENTRY + ELSE)
 
 
 def test_a_row_with_the_path_of_the_role_does_not_do():
     row = AuthRow(role_arn=ARN.replace("role/", "role/team/"), username="", groups=("system:nodes",))
     seen = "aws-auth row arn:aws:iam::111122223333:role/team/KarpenterNodeRole-test with groups system:nodes"
-    assert told(CHECK, "0.33+", shown(a_node_role(), rows=(row,), mode="CONFIG_MAP")) == fault(
+    assert result_of(CHECK, "0.33+", shown(a_node_role(), rows=(row,), mode="CONFIG_MAP")) == fault(
         "access", seen, AUTH + ELSE
     )
 
 
 def test_rows_count_for_nothing_where_the_cluster_asks_access_entries_alone():
-    assert told(CHECK, "0.33+", shown(a_node_role(), rows=(ROW,), mode="API")) == fault(
+    assert result_of(CHECK, "0.33+", shown(a_node_role(), rows=(ROW,), mode="API")) == fault(
         "access", "no entry", ENTRY + ELSE
     )
 
 
 def test_the_role_is_not_there():
     found = fault("role", "absent in IAM", "the name of an IAM role")
-    assert told(CHECK, "0.33+", shown(no_role())) == found
+    assert result_of(CHECK, "0.33+", shown(no_role())) == found
     joined = claim(LAUNCHED, node_class="default", version="v1beta1")
-    assert told(CHECK, "0.33+", shown(no_role(), docs=joined)) == found
+    assert result_of(CHECK, "0.33+", shown(no_role(), docs=joined)) == found
 
 
 def test_a_policy_is_missing():
     role = a_node_role(policies=("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy"), access_entry=LINUX)
     wanted = "AmazonEC2ContainerRegistryPullOnly, to pull images"
     seen = "AmazonEKSWorkerNodePolicy, AmazonEKS_CNI_Policy"
-    assert told(CHECK, "0.33+", shown(role)) == fault("policy", seen, wanted)
+    assert result_of(CHECK, "0.33+", shown(role)) == fault("policy", seen, wanted)
 
 
 @pytest.mark.parametrize("more", [{"own": ("team",)}, {"inline": Seen(("team",))}, {"inline": Unseen("forbidden")}])
 def test_policies_of_its_own_may_do_as_well(more):
     role = a_node_role(policies=("AmazonEKSWorkerNodePolicy", "AmazonEKS_CNI_Policy"), access_entry=LINUX, **more)
     lacks = "KarpenterNodeRole-test lacks AmazonEC2ContainerRegistryPullOnly"
-    assert told(CHECK, "0.33+", shown(role)) == by_hand(f"{lacks}: see that policies of its own let it pull images")
+    assert result_of(CHECK, "0.33+", shown(role)) == by_hand(
+        f"{lacks}: see that policies of its own let it pull images"
+    )
 
 
 def test_the_network_plugin_may_have_a_role_of_its_own():
@@ -214,12 +216,12 @@ def test_the_network_plugin_may_have_a_role_of_its_own():
         "KarpenterNodeRole-test lacks AmazonEKS_CNI_Policy: "
         "see that it need not give pods addresses, unless the VPC CNI has a role of its own"
     )
-    assert told(CHECK, "0.33+", shown(role)) == by_hand(detail)
+    assert result_of(CHECK, "0.33+", shown(role)) == by_hand(detail)
 
 
 def test_a_node_that_joined_is_proof_whatever_aws_shows():
     joined = claim(LAUNCHED, node_class="default", version="v1beta1")
-    assert told(CHECK, "0.33+", shown(a_node_role(policies=()), docs=joined)) == GOOD
+    assert result_of(CHECK, "0.33+", shown(a_node_role(policies=()), docs=joined)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -238,13 +240,13 @@ def test_a_node_that_joined_is_proof_whatever_aws_shows():
     ],
 )
 def test_what_aws_does_not_show_is_for_a_person(role, parts, detail):
-    assert told(CHECK, "0.33+", shown(role, **parts)) == by_hand(detail)
+    assert result_of(CHECK, "0.33+", shown(role, **parts)) == by_hand(detail)
 
 
 def test_policies_that_could_not_be_read_are_for_a_person():
     role = replace(a_node_role(access_entry=LINUX), policies=Unseen("forbidden", "refused"))
     detail = "the policies of KarpenterNodeRole-test could not be read (refused)"
-    assert told(CHECK, "0.33+", shown(role)) == by_hand(detail)
+    assert result_of(CHECK, "0.33+", shown(role)) == by_hand(detail)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +259,7 @@ def test_policies_that_could_not_be_read_are_for_a_person():
     ],
 )
 def test_where_aws_was_not_read_it_is_as_without(cluster):
-    assert told(CHECK, "0.33+", cluster) == ("manual", BY_HAND, ())
+    assert result_of(CHECK, "0.33+", cluster) == ("manual", BY_HAND, ())
 
 
 def test_remedies_mend_what_aws_shows():
@@ -282,4 +284,4 @@ def test_remedies_for_a_role_that_is_not_there_and_for_aws_auth():
 @pytest.mark.parametrize("odd", [["KarpenterNodeRole-test"], {"name": "KarpenterNodeRole-test"}, [], 7])
 def test_an_odd_role_is_unknown_by_its_field(odd):
     told_of = "EC2NodeClass default: spec.role is not a text"
-    assert told(CHECK, "0.33+", with_class(mapped(ARN), role=odd)) == ("unknown", told_of, ())
+    assert result_of(CHECK, "0.33+", with_class(mapped(ARN), role=odd)) == ("unknown", told_of, ())

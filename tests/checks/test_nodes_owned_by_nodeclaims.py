@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import ChangeTarget, Observation, PersonTask, leaves
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, machine, provisioner
 from migrations_app.samples.kubernetes_objects import node
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 
 CHECK = "nodes_owned_by_nodeclaims"
 GOOD = ("pass", "Every Karpenter node is owned by a NodeClaim", ())
@@ -25,25 +25,25 @@ def other_node(name: str, provider_id: str = "aws:///eu-central-1a/i-0", **label
 
 
 def test_all_stand_behind_claims():
-    assert told(CHECK, "0.33+", on_0_32(*claim(NEW, node_class="default", version="v1beta1"))) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(*claim(NEW, node_class="default", version="v1beta1"))) == GOOD
 
 
 def test_a_node_behind_a_machine():
     cluster = on_0_32(*machine(OLD, template="d"), *claim(NEW, node_class="default", version="v1beta1"))
     row = a_row(OLD.node, f"Machine {OLD.claim} of Provisioner old")
-    assert told(CHECK, "0.33+", cluster) == ("fail", ONE, (row,))
+    assert result_of(CHECK, "0.33+", cluster) == ("fail", ONE, (row,))
 
 
 def test_a_node_from_before_machines():
     row = a_row("ancient", "Provisioner old")
     cluster = on_0_32(other_node("ancient", **{"karpenter.sh/provisioner-name": "old"}))
-    assert told(CHECK, "0.33+", cluster) == ("fail", ONE, (row,))
+    assert result_of(CHECK, "0.33+", cluster) == ("fail", ONE, (row,))
 
 
 def test_a_node_whose_claim_is_gone():
     _, lost = claim(NEW, node_class="default", version="v1beta1")
     row = a_row(NEW.node, "no NodeClaim with its provider id, pool new")
-    assert told(CHECK, "0.33+", on_0_32(lost)) == ("fail", ONE, (row,))
+    assert result_of(CHECK, "0.33+", on_0_32(lost)) == ("fail", ONE, (row,))
 
 
 def test_nodes_of_others_do_not_matter():
@@ -52,30 +52,30 @@ def test_nodes_of_others_do_not_matter():
         other_node("auto", **{"eks.amazonaws.com/compute-type": "auto", "karpenter.sh/nodepool": "general"}),
         other_node("fargate-ip-10-0-0-1"),
     )
-    assert told(CHECK, "0.33+", on_0_32(*docs)) == ("not_applicable", "there is no node of Karpenter's", ())
+    assert result_of(CHECK, "0.33+", on_0_32(*docs)) == ("not_applicable", "there is no node of Karpenter's", ())
 
 
 def test_a_node_of_nobody_leaves_it_unknown():
     cluster = on_0_32(*claim(NEW, node_class="default", version="v1beta1"), other_node("strange", "gce://x/y"))
-    assert told(CHECK, "0.33+", cluster) == ("unknown", "1 nodes have an unknown owner, first strange", ())
+    assert result_of(CHECK, "0.33+", cluster) == ("unknown", "1 nodes have an unknown owner, first strange", ())
 
 
 def test_it_blocks_where_alpha_is_left():
     cluster = on_0_32(*machine(OLD, template="d"))
-    assert [ask(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
+    assert [finding_of(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
     assert asked_hops(CHECK)[0] == "0.33+"
 
 
 def test_a_node_that_could_not_be_read_leaves_it_unknown():
     cluster = on_0_32(*claim(NEW, node_class="default", version="v1beta1")).quarantined("nodes")
-    found = told(CHECK, "0.33+", cluster)
+    found = result_of(CHECK, "0.33+", cluster)
     assert found == ("unknown", "1 of nodes could not be read, first broken at $.spec", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
     cluster = a_cluster("0.32.10", kubernetes="1.28")
-    assert blind(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", cluster, part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_nodes_behind_machines_are_left_to_the_check_of_machines():

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import claim, machine, node_class, pool, provisioner
-from tests.builders import a_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import OLD, is_shell
 
 CHECK = "nothing_stuck_deleting"
@@ -37,7 +37,7 @@ def row(kind: str, name: str, seen: str = "karpenter.sh/termination") -> Evidenc
     ],
 )
 def test_nothing_hangs(docs):
-    assert told(CHECK, "1.1+", on_v1(*docs)) == GOOD
+    assert result_of(CHECK, "1.1+", on_v1(*docs)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -52,33 +52,33 @@ def test_nothing_hangs(docs):
     ],
 )
 def test_one_that_hangs(one, kind):
-    found = told(CHECK, "1.1+", on_v1(going(one)))
+    found = result_of(CHECK, "1.1+", on_v1(going(one)))
     assert found == ("fail", "1 object is stuck terminating", (row(kind, one["metadata"]["name"]),))
 
 
 def test_of_a_node_only_karpenters_finalizers_are_told():
     node = going(NODE, finalizers=("x.example/own", "karpenter.sh/termination"))
-    assert told(CHECK, "1.1+", on_v1(node))[2] == (row("Node", NODE["metadata"]["name"]),)
+    assert result_of(CHECK, "1.1+", on_v1(node))[2] == (row("Node", NODE["metadata"]["name"]),)
 
 
 def test_a_class_is_told_with_what_uses_it():
-    found = told(CHECK, "1.1+", on_v1(going(CLASS), CLAIM))
+    found = result_of(CHECK, "1.1+", on_v1(going(CLASS), CLAIM))
     assert found[2] == (row("EC2NodeClass", "d", "karpenter.sh/termination, 1 NodeClaims use it"),)
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2026-10-01T11:00:00"])
 def test_an_odd_time_is_unknown(since):
     why = "EC2NodeClass d: metadata.deletionTimestamp cannot be read"
-    assert told(CHECK, "1.1+", on_v1(going(CLASS, since=since))) == ("unknown", why, ())
+    assert result_of(CHECK, "1.1+", on_v1(going(CLASS, since=since))) == ("unknown", why, ())
 
 
 def test_it_warns():
-    assert ask(CHECK, "1.1+", on_v1()).severity == "warning"
+    assert finding_of(CHECK, "1.1+", on_v1()).severity == "warning"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", on_v1(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", on_v1(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_looks_first():

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import pool, provisioner
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 from tests.builders_pods import is_shell
 
 CHECK = "old_provisioners_fenced"
@@ -36,36 +36,36 @@ def deleting(one):
     ],
 )
 def test_fenced(old):
-    assert told(CHECK, "0.33+", on_0_32(POOL, old)) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(POOL, old)) == GOOD
 
 
 @pytest.mark.parametrize("taints", [[], [LEGACY | {"effect": "PreferNoSchedule"}], "odd", ["odd"]])
 def test_open(taints):
     old = provisioner("old", template="d", taints=taints)
-    assert told(CHECK, "0.33+", on_0_32(POOL, old)) == ("fail", "1 Provisioner can still launch nodes", (row(),))
+    assert result_of(CHECK, "0.33+", on_0_32(POOL, old)) == ("fail", "1 Provisioner can still launch nodes", (row(),))
 
 
 def test_a_taint_that_the_new_pool_has_too_is_no_fence():
     new = pool("new", node_class="d", version="v1beta1", taints=[DEDICATED])
-    assert told(CHECK, "0.33+", on_0_32(new, provisioner("old", template="d", taints=[DEDICATED])))[2] == (row(),)
+    assert result_of(CHECK, "0.33+", on_0_32(new, provisioner("old", template="d", taints=[DEDICATED])))[2] == (row(),)
 
 
 def test_the_weights_are_told():
     new = POOL | {"spec": POOL["spec"] | {"weight": 10}}
-    found = told(CHECK, "0.33+", on_0_32(new, provisioner("old", template="d", weight=50)))
+    found = result_of(CHECK, "0.33+", on_0_32(new, provisioner("old", template="d", weight=50)))
     assert found[2] == (row("no fence, weight 50 beside 10 of the NodePools"),)
 
 
 def test_it_does_not_arise():
-    assert told(CHECK, "0.33+", on_0_32(POOL)) == ("not_applicable", "no Provisioner is left", ())
+    assert result_of(CHECK, "0.33+", on_0_32(POOL)) == ("not_applicable", "no Provisioner is left", ())
     only_old = on_0_32(provisioner("old", template="d"))
-    assert told(CHECK, "0.33+", only_old) == ("not_applicable", "there is no NodePool yet", ())
+    assert result_of(CHECK, "0.33+", only_old) == ("not_applicable", "there is no NodePool yet", ())
     assert asked_hops(CHECK) == ("0.33+",)
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 @pytest.mark.parametrize(

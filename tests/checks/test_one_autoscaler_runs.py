@@ -3,7 +3,16 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
 from migrations_app.samples.kubernetes_objects import pods_of, template, workload
-from tests.builders import NODE, a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
+from tests.builders import (
+    NODE,
+    a_cluster,
+    an_empty_cluster,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+    without_changes,
+)
 from tests.newest import NEWEST_MINOR
 
 CHECK = "one_autoscaler_runs"
@@ -36,7 +45,7 @@ def auto_mode(name: str):
 
 @pytest.mark.parametrize("cluster", [a_cluster(), with_another(replicas=0), with_another("metrics-server")])
 def test_nobody_else_scales(cluster):
-    assert told(CHECK, "1.0", cluster) == GOOD
+    assert result_of(CHECK, "1.0", cluster) == GOOD
 
 
 @pytest.mark.parametrize("name", ["cluster-autoscaler", "prod-aws-cluster-autoscaler"])
@@ -49,7 +58,7 @@ def test_another_autoscaler(name):
         seen="2 pods run",
         wanted="scaled to 0 once Karpenter does its work",
     )
-    found = told(CHECK, "1.0", with_another(name, replicas=2))
+    found = result_of(CHECK, "1.0", with_another(name, replicas=2))
     assert found == ("fail", "1 object is scaled by a second autoscaler", (row,))
 
 
@@ -57,20 +66,20 @@ def test_another_autoscaler(name):
     "cluster", [deployed("cluster-autoscaler", "own/scaler:1", ready=2), deployed("prod-scaler", ready=2)]
 )
 def test_a_deployment_whose_pods_were_not_found(cluster):
-    (row,) = told(CHECK, "1.0", cluster)[2]
+    (row,) = result_of(CHECK, "1.0", cluster)[2]
     assert (row.kind, row.path, row.seen) == ("Deployment", "status.readyReplicas", "2 ready")
 
 
 def test_a_deployment_and_its_pods_are_one_row():
     both = with_another(replicas=2).with_docs(a_deployment("cluster-autoscaler", ready=2))
-    assert [row.seen for row in told(CHECK, "1.0", both)[2]] == ["2 pods run"]
+    assert [row.seen for row in result_of(CHECK, "1.0", both)[2]] == ["2 pods run"]
 
 
 @pytest.mark.parametrize(
     "cluster", [deployed("cluster-autoscaler", ready=0), deployed("other", "x/cluster-autoscaler-ui:1", ready=1)]
 )
 def test_a_deployment_that_does_not_run_or_is_another(cluster):
-    assert told(CHECK, "1.0", cluster) == GOOD
+    assert result_of(CHECK, "1.0", cluster) == GOOD
 
 
 def test_pools_of_auto_mode_before_1_1():
@@ -82,26 +91,26 @@ def test_pools_of_auto_mode_before_1_1():
         wanted="Karpenter 1.1 or later beside EKS Auto Mode",
     )
     cluster = a_cluster("1.0.14").with_docs(auto_mode("general-purpose"))
-    assert told(CHECK, "1.1+", cluster) == ("fail", "1 object is scaled by a second autoscaler", (row,))
+    assert result_of(CHECK, "1.1+", cluster) == ("fail", "1 object is scaled by a second autoscaler", (row,))
 
 
 def test_pools_of_auto_mode_from_1_1_on_are_left_alone():
     cluster = a_cluster("1.2.6", kubernetes="1.32").with_docs(auto_mode("general-purpose"))
-    assert told(CHECK, NEWEST_MINOR, cluster) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, cluster) == GOOD
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no Karpenter Deployment", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedies():
-    assert as_published(remedies(CHECK, "1.0", with_another())) == (
+    assert without_changes(remedies(CHECK, "1.0", with_another())) == (
         Remedy(
             how="kubectl",
             text="# Stops the other autoscaler; its node groups keep the size they have\n"
@@ -110,6 +119,6 @@ def test_the_remedies():
     )
     columns = f"NAME:.metadata.name,GROUP:.{GROUP}"
     look = f"# Whose pools these are\nkubectl get nodepools.karpenter.sh -o custom-columns={columns}"
-    assert as_published(remedies(CHECK, "1.1+", a_cluster("1.0.14").with_docs(auto_mode("x")))) == (
+    assert without_changes(remedies(CHECK, "1.1+", a_cluster("1.0.14").with_docs(auto_mode("x")))) == (
         Remedy(how="kubectl", text=look),
     )

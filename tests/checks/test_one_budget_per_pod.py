@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.kubernetes_objects import budget
-from tests.builders import ask, blind, reads, remedies, told
+from tests.builders import finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import NOTHING, OLD, STAYS, is_shell, pods, rolling, still
 
 CHECK = "one_budget_per_pod"
@@ -31,12 +31,12 @@ FRONT = {"app": "web", "tier": "front"}
     ],
 )
 def test_one_or_none(docs):
-    assert told(CHECK, "0.33+", rolling(*pods(labels=FRONT), *docs)) == GOOD
+    assert result_of(CHECK, "0.33+", rolling(*pods(labels=FRONT), *docs)) == GOOD
 
 
 @pytest.mark.parametrize("other", [TIER, ALL, IN])
 def test_two_cover_the_same_pods(other):
-    found = told(CHECK, "0.33+", rolling(*pods(labels=FRONT, count=2), *budgets(APP, other)))
+    found = result_of(CHECK, "0.33+", rolling(*pods(labels=FRONT, count=2), *budgets(APP, other)))
     row = Evidence(
         kind="Deployment", namespace="shop", name="web", path="metadata.labels",
         seen=f"covered by b0 and b1, on {OLD.node}", wanted="one PodDisruptionBudget", count=2,
@@ -45,25 +45,25 @@ def test_two_cover_the_same_pods(other):
 
 
 def test_pods_elsewhere_do_not_matter():
-    assert told(CHECK, "0.33+", rolling(*pods(labels=FRONT, nodes=(STAYS,)), *budgets(APP, TIER))) == GOOD
+    assert result_of(CHECK, "0.33+", rolling(*pods(labels=FRONT, nodes=(STAYS,)), *budgets(APP, TIER))) == GOOD
     three = pods(labels=FRONT, nodes=(STAYS, OLD.node), count=3)
     assert (
-        told(CHECK, "0.33+", rolling(*three, *budgets(APP, TIER)))[1]
+        result_of(CHECK, "0.33+", rolling(*three, *budgets(APP, TIER)))[1]
         == "at least 1 pod is covered by two PodDisruptionBudgets"
     )
 
 
 def test_nothing_is_replaced():
-    assert told(CHECK, "0.33+", still().with_docs(*pods(labels=FRONT), *budgets(APP, TIER))) == NOTHING
+    assert result_of(CHECK, "0.33+", still().with_docs(*pods(labels=FRONT), *budgets(APP, TIER))) == NOTHING
 
 
 def test_it_blocks_where_every_node_goes():
-    assert [ask(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
+    assert [finding_of(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_names_the_budgets():

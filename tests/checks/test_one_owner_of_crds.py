@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, as_published, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without, without_changes
 
 CHECK = "one_owner_of_crds"
 GOOD = ("pass", "Only one source applies the CRDs", ())
@@ -28,37 +28,37 @@ def a_row(kind: str, namespace: str, path: str, seen: str, wanted: str) -> tuple
 
 
 def test_argo_leaves_them_out():
-    assert told(CHECK, "1.0", by_argo({"skipCrds": True})) == GOOD
+    assert result_of(CHECK, "1.0", by_argo({"skipCrds": True})) == GOOD
 
 
 @pytest.mark.parametrize("helm", [{}, {"skipCrds": False}, None, "odd"])
 def test_argo_applies_them(helm):
     rows = a_row("Application", "argocd", "spec.source.helm.skipCrds", "false", "true")
-    assert told(CHECK, "1.0", by_argo(helm)) == ("fail", ONE, rows)
+    assert result_of(CHECK, "1.0", by_argo(helm)) == ("fail", ONE, rows)
 
 
 @pytest.mark.parametrize("upgrade", [None, {}, {"crds": "Skip"}])
 def test_flux_leaves_them_alone_by_default(upgrade):
-    assert told(CHECK, "1.0", by_flux(upgrade)) == GOOD
+    assert result_of(CHECK, "1.0", by_flux(upgrade)) == GOOD
 
 
 @pytest.mark.parametrize("policy", ["Create", "CreateReplace"])
 def test_flux_was_told_to_apply_them(policy):
     rows = a_row("HelmRelease", "flux-system", "spec.upgrade.crds", policy, "Skip")
-    assert told(CHECK, "1.0", by_flux({"crds": policy})) == ("fail", ONE, rows)
+    assert result_of(CHECK, "1.0", by_flux({"crds": policy})) == ("fail", ONE, rows)
 
 
 @pytest.mark.parametrize("chart", ["karpenter-crd", "cert-manager", None, 7])
 def test_other_charts_are_not_asked(chart):
-    assert told(CHECK, "1.0", by_argo({}, chart)) == NOBODY
+    assert result_of(CHECK, "1.0", by_argo({}, chart)) == NOBODY
 
 
 def test_without_gitops_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", a_cluster()) == NOBODY
+    assert result_of(CHECK, "1.0", a_cluster()) == NOBODY
 
 
 def test_several_sources_are_unknown():
-    found = told(CHECK, "1.0", by_argo({}, None, sources=[{"chart": "karpenter"}]))
+    found = result_of(CHECK, "1.0", by_argo({}, None, sources=[{"chart": "karpenter"}]))
     assert found == ("unknown", "an Argo CD Application has several sources, which are not read", ())
 
 
@@ -68,7 +68,7 @@ def test_it_is_asked_while_crds_convert():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_is_in_the_language_of_the_tool():
@@ -78,7 +78,7 @@ def test_the_remedy_is_in_the_language_of_the_tool():
     assert guard.text.splitlines()[1] == (
         f"kubectl annotate crd {crds} argocd.argoproj.io/sync-options=Prune=false --overwrite"
     )
-    assert as_published(rest) == (
+    assert without_changes(rest) == (
         Remedy(
             how="argocd",
             text=(
@@ -91,6 +91,6 @@ def test_the_remedy_is_in_the_language_of_the_tool():
     flux = remedies(CHECK, "1.0", by_flux({"crds": "Create"}))
     assert flux[0].change.body == {"spec": {"upgrade": {"crds": "Skip"}}}
     assert flux[0].change.undo.body == {"spec": {"upgrade": {"crds": "Create"}}}
-    assert as_published(flux) == (
+    assert without_changes(flux) == (
         Remedy(how="flux", text=f"# HelmRelease flux-system/karpenter, spec\nupgrade:\n  crds: Skip\n{beside}"),
     )

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.samples.karpenter_objects import node_class
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, result_of, result_without
 from tests.builders_pods import is_shell
 from tests.newest import NEWEST_MINOR
 
@@ -13,7 +13,9 @@ def on(version: str, *docs):
 
 
 def test_a_person_has_to_look():
-    status, summary, evidence = told(CHECK, NEWEST_MINOR, on("1.3.3", node_class("d", cluster="test", version="v1")))
+    status, summary, evidence = result_of(
+        CHECK, NEWEST_MINOR, on("1.3.3", node_class("d", cluster="test", version="v1"))
+    )
     assert (status, evidence) == ("manual", ())
     assert "aws ec2 describe-capacity-reservations" in summary
     assert is_shell(summary.partition(": ")[2].partition(";")[0])
@@ -21,18 +23,25 @@ def test_a_person_has_to_look():
 
 def test_a_class_selects_them():
     made = node_class("d", cluster="test", version="v1", capacityReservationSelectorTerms=[{"id": "cr-1"}])
-    assert told(CHECK, NEWEST_MINOR, on("1.3.3", made)) == ("not_applicable", "a node class selects reservations", ())
+    assert result_of(CHECK, NEWEST_MINOR, on("1.3.3", made)) == (
+        "not_applicable",
+        "a node class selects reservations",
+        (),
+    )
 
 
 def test_it_was_settled_before():
-    assert told(CHECK, NEWEST_MINOR, on("1.8.2")) == ("not_applicable", "the hop does not enter 1.6", ())
+    assert result_of(CHECK, NEWEST_MINOR, on("1.8.2")) == ("not_applicable", "the hop does not enter 1.6", ())
 
 
 def test_it_only_informs():
     assert asked_hops(CHECK)[0] == "1.6"
-    assert ask(CHECK, NEWEST_MINOR, on("1.3.3")).severity == "info"
+    assert finding_of(CHECK, NEWEST_MINOR, on("1.3.3")).severity == "info"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, NEWEST_MINOR, on("1.3.3"), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, NEWEST_MINOR, on("1.3.3"), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )

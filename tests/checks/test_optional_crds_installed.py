@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import PersonTask
-from tests.builders import a_cluster, an_empty_cluster, blind, helm_crds, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, helm_crds, reads, remedies, result_of, result_without
 from tests.newest import NEWEST, NEWEST_MINOR
 
 CHECK = "optional_crds_installed"
@@ -23,14 +23,14 @@ def a_row(name: str, seen: str, wanted: str, path: str = "spec.versions") -> tup
 
 
 def test_they_are_there():
-    assert told(CHECK, NEWEST_MINOR, a_cluster("1.13.1", kubernetes="1.34")) == GOOD
-    assert told(CHECK, NEWEST_MINOR, newest()) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, a_cluster("1.13.1", kubernetes="1.34")) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, newest()) == GOOD
 
 
 def test_one_is_missing():
     cluster = a_cluster("1.13.1", kubernetes="1.34").without("crds").with_docs(*helm_crds("1.6.5"))
     rows = a_row("nodeoverlays.karpenter.sh", "absent", "v1alpha1")
-    assert told(CHECK, NEWEST_MINOR, cluster) == (
+    assert result_of(CHECK, NEWEST_MINOR, cluster) == (
         "fail",
         "1 CRD of an optional feature is missing or not Karpenter's",
         rows,
@@ -42,7 +42,7 @@ def test_it_belongs_to_somebody_else():
     cluster = newest(release="cluster-autoscaler", running="1.14.0")
     wanted = "karpenter-crd, or upgraded with care"
     rows = a_row(BUFFERS, "belongs to cluster-autoscaler", wanted, path="metadata")
-    assert told(CHECK, NEWEST_MINOR, cluster) == (
+    assert result_of(CHECK, NEWEST_MINOR, cluster) == (
         "fail",
         "1 CRD of an optional feature is missing or not Karpenter's",
         rows,
@@ -53,14 +53,14 @@ def test_it_belongs_to_somebody_else():
 
 
 def test_before_1_7_there_is_none():
-    found = told(CHECK, "1.0", a_cluster())
+    found = result_of(CHECK, "1.0", a_cluster())
     assert found == ("not_applicable", "0.37.8 ships no CRD of an optional feature", ())
 
 
 def test_without_a_controller_it_is_open():
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "unknown"
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "unknown"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")

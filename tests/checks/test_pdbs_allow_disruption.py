@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from migrations_app.samples.kubernetes_objects import budget
-from tests.builders import a_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import pods
 from tests.newest import NEWEST_MINOR
 
@@ -26,18 +26,18 @@ def stuck(path: str, seen: str) -> tuple[str, str, tuple[Evidence, ...]]:
 
 
 def test_one_pod_may_go():
-    assert told(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=1, maxUnavailable=1))) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=1, maxUnavailable=1))) == GOOD
 
 
 @pytest.mark.parametrize("limit", [0, "0", "0%"])
 def test_no_pod_may_ever_go(limit):
-    found = told(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=0, maxUnavailable=limit)))
+    found = result_of(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=0, maxUnavailable=limit)))
     assert found == stuck("spec.maxUnavailable", str(limit))
 
 
 @pytest.mark.parametrize(("limit", "seen"), [(3, "3 of 3 pods"), (5, "5 of 3 pods"), ("100%", "100% of 3 pods")])
 def test_as_many_as_there_are_must_stay(limit, seen):
-    found = told(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=0, minAvailable=limit)))
+    found = result_of(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=3, allowed=0, minAvailable=limit)))
     assert found == stuck("spec.minAvailable", seen)
 
 
@@ -49,62 +49,62 @@ def test_as_many_as_there_are_must_stay(limit, seen):
     ],
 )
 def test_a_rule_that_no_pod_of_so_few_can_meet(limit, path, seen):
-    assert told(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=1, allowed=0, **limit))) == stuck(path, seen)
+    assert result_of(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=1, allowed=0, **limit))) == stuck(path, seen)
 
 
 def test_budgets_of_pods_elsewhere_hold_nothing_up():
     one = budget("db", "shop", healthy=2, allowed=0, maxUnavailable=0)
     away = pods("StatefulSet", "db", nodes=("other-a", "other-b"), count=2)
-    assert told(CHECK, "0.33+", on_0_32(one, *away)) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(one, *away)) == GOOD
     partly = pods("StatefulSet", "db", nodes=("other-a", OLD.node), count=2)
-    assert told(CHECK, "0.33+", on_0_32(one, *partly)) == stuck("spec.maxUnavailable", "0")
+    assert result_of(CHECK, "0.33+", on_0_32(one, *partly)) == stuck("spec.maxUnavailable", "0")
     everywhere = pods("DaemonSet", "db", nodes=("other-a",), count=2)
-    assert told(CHECK, "0.33+", on_0_32(one, *everywhere)) == stuck("spec.maxUnavailable", "0")
+    assert result_of(CHECK, "0.33+", on_0_32(one, *everywhere)) == stuck("spec.maxUnavailable", "0")
 
 
 def test_none_may_go_at_the_moment():
     one = budget("db", "shop", healthy=3, allowed=0, maxUnavailable=1)
     one["status"] |= {"currentHealthy": 2}
-    assert told(CHECK, "0.33+", on_0_32(one)) == stuck("status.disruptionsAllowed", "0, 2 of 3 pods are healthy")
+    assert result_of(CHECK, "0.33+", on_0_32(one)) == stuck("status.disruptionsAllowed", "0, 2 of 3 pods are healthy")
 
 
 def test_a_budget_without_pods_holds_nothing_up():
-    assert told(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=0, allowed=0, maxUnavailable=0))) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(budget("db", "shop", healthy=0, allowed=0, maxUnavailable=0))) == GOOD
 
 
 @pytest.mark.parametrize("status", [None, {}])
 def test_a_budget_without_status_is_unknown(status):
     one = budget("db", "shop", healthy=3, allowed=1, maxUnavailable=1) | {"status": status}
     why = "PodDisruptionBudget shop/db: status.disruptionsAllowed is not set"
-    assert told(CHECK, "0.33+", on_0_32(one)) == ("unknown", why, ())
+    assert result_of(CHECK, "0.33+", on_0_32(one)) == ("unknown", why, ())
 
 
 def test_a_hop_that_replaces_nothing_does_not_ask():
     one = budget("db", "shop", healthy=3, allowed=0, maxUnavailable=0)
-    assert told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(one)) == NOTHING
-    assert told(CHECK, "0.33+", a_cluster("0.37.1").with_docs(*machine(OLD, template="d"), one)) == NOTHING
+    assert result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(one)) == NOTHING
+    assert result_of(CHECK, "0.33+", a_cluster("0.37.1").with_docs(*machine(OLD, template="d"), one)) == NOTHING
 
 
 def test_at_1_0_what_has_expired_is_drained():
     docs = claim(OLD, node_class="default", version="v1beta1")
     one = budget("db", "shop", healthy=3, allowed=0, maxUnavailable=0)
-    assert told(CHECK, "1.0", a_cluster().with_docs(*docs, one)) == stuck("spec.maxUnavailable", "0")
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(*docs, one)) == stuck("spec.maxUnavailable", "0")
 
 
 def test_a_minor_passed_over_replaces_nodes_too():
     docs = claim(OLD, node_class="default", version="v1")
     one = budget("db", "shop", healthy=3, allowed=0, maxUnavailable=0)
-    assert told(CHECK, NEWEST_MINOR, a_cluster("1.3.3").with_docs(*docs, one)) == stuck("spec.maxUnavailable", "0")
-    assert told(CHECK, NEWEST_MINOR, a_cluster("1.12.2").with_docs(*docs, one)) == NOTHING
+    assert result_of(CHECK, NEWEST_MINOR, a_cluster("1.3.3").with_docs(*docs, one)) == stuck("spec.maxUnavailable", "0")
+    assert result_of(CHECK, NEWEST_MINOR, a_cluster("1.12.2").with_docs(*docs, one)) == NOTHING
 
 
 def test_it_blocks_where_every_node_is_replaced():
-    assert [ask(CHECK, hop, on_0_32()).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
+    assert [finding_of(CHECK, hop, on_0_32()).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_loosens_the_rule():

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import ask, blind, reads, remedies, told
+from tests.builders import finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, bare, is_shell, owned_pod, pods, rolling, still
 
 CHECK = "pods_have_controllers"
@@ -17,37 +17,37 @@ def row(where: str, *, count: int = 1) -> Evidence:
 
 @pytest.mark.parametrize("docs", [pods(), pods("DaemonSet"), [owned_pod("Job", "x")], [owned_pod("Node", OLD.node)]])
 def test_pods_with_controllers(docs):
-    assert told(CHECK, "0.33+", rolling(*docs)) == GOOD
+    assert result_of(CHECK, "0.33+", rolling(*docs)) == GOOD
 
 
 def test_a_bare_pod_goes_for_good():
     said = "1 bare pod is deleted with its node"
-    assert told(CHECK, "0.33+", rolling(bare("one"))) == ("fail", said, (row(OLD.node),))
+    assert result_of(CHECK, "0.33+", rolling(bare("one"))) == ("fail", said, (row(OLD.node),))
 
 
 def test_several_of_a_namespace_are_one_row():
-    found = told(CHECK, "0.33+", rolling(bare("one"), bare("two", OTHER.node), bare("three")))
+    found = result_of(CHECK, "0.33+", rolling(bare("one"), bare("two", OTHER.node), bare("three")))
     said = "3 bare pods are deleted with their nodes"
     assert found == ("fail", said, (row(f"2 nodes, first {OLD.node}", count=3),))
 
 
 def test_bare_pods_elsewhere_do_not_matter_and_make_the_count_a_bound():
-    assert told(CHECK, "0.33+", rolling(bare("one", STAYS))) == GOOD
+    assert result_of(CHECK, "0.33+", rolling(bare("one", STAYS))) == GOOD
     mixed = rolling(bare("one"), bare("two"), bare("three", STAYS))
-    assert told(CHECK, "0.33+", mixed)[1] == "at least 1 bare pod is deleted with its node"
+    assert result_of(CHECK, "0.33+", mixed)[1] == "at least 1 bare pod is deleted with its node"
 
 
 def test_nothing_is_replaced():
-    assert told(CHECK, "0.33+", still().with_docs(bare("one"))) == NOTHING
+    assert result_of(CHECK, "0.33+", still().with_docs(bare("one"))) == NOTHING
 
 
 def test_it_weighs_more_where_every_node_goes():
-    assert [ask(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")] == ["warning", "info"]
+    assert [finding_of(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")] == ["warning", "info"]
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_shows_them():

@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pools import parses
 
 CHECK = "policies_name_current_keys"
@@ -41,18 +41,18 @@ def test_a_policy_that_marks_pods_with_a_retired_annotation():
         seen="karpenter.sh/do-not-evict",
         wanted="karpenter.sh/do-not-disrupt",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 outdated key or version in a policy or volume", (cause,))
-    assert ask(CHECK, "1.0", cluster).severity == "warning"
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 outdated key or version in a policy or volume", (cause,))
+    assert finding_of(CHECK, "1.0", cluster).severity == "warning"
 
 
 def test_while_the_release_heeds_it_nothing_is_wrong():
     cluster = a_cluster("0.32.10", kubernetes="1.28").with_docs(mutating("karpenter.sh/do-not-evict"))
-    assert told(CHECK, "0.33+", cluster) == GOOD
+    assert result_of(CHECK, "0.33+", cluster) == GOOD
 
 
 @pytest.mark.parametrize("key", ["karpenter.sh/do-not-disrupt", "karpenter.sh/nodepool", "example.com/karpenter"])
 def test_other_keys(key):
-    assert told(CHECK, "1.0", a_cluster("0.37.8").with_docs(mutating(key))) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").with_docs(mutating(key))) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_other_keys(key):
 )
 def test_a_rule_for_a_version_that_is_not_served_any_more(hop, start, kubernetes, named, wanted):
     matched = kyverno({"rules": [{"match": {"any": [{"resources": {"kinds": [named]}}]}}]})
-    found = ask(CHECK, hop, a_cluster(start, kubernetes=kubernetes).with_docs(matched))
+    found = finding_of(CHECK, hop, a_cluster(start, kubernetes=kubernetes).with_docs(matched))
     (cause,) = found.evidence
     assert (cause.seen, cause.wanted) == (named.rpartition("/")[0], wanted)
     assert cause.path == "spec.rules[0].match.any[0].resources.kinds[0]"
@@ -73,7 +73,7 @@ def test_a_rule_for_a_version_that_is_not_served_any_more(hop, start, kubernetes
 
 def test_a_version_that_is_served_beside_a_newer_one_is_not_gone():
     matched = kyverno({"rules": [{"match": {"resources": {"kinds": ["karpenter.sh/v1beta1/NodePool"]}}}]})
-    assert told(CHECK, "1.0", a_cluster("0.37.8").with_docs(matched)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster("0.37.8").with_docs(matched)) == GOOD
 
 
 def test_a_volume_that_asks_for_the_old_label():
@@ -85,13 +85,18 @@ def test_a_volume_that_asks_for_the_old_label():
         seen="karpenter.sh/provisioner-name",
         wanted="karpenter.sh/nodepool",
     )
-    assert told(CHECK, "0.33+", cluster)[2] == (cause,)
-    assert told(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(volume("example.com/rack"))) == GOOD
+    assert result_of(CHECK, "0.33+", cluster)[2] == (cause,)
+    assert (
+        result_of(CHECK, "0.33+", a_cluster("0.32.10", kubernetes="1.28").with_docs(volume("example.com/rack"))) == GOOD
+    )
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster("0.37.8"), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster("0.37.8"), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_the_remedy_finds_the_place():

@@ -7,7 +7,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import PersonTask, leaves
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.remedies import MANAGED_LIMIT, document_of, size_of
-from tests.builders import asked_hops, blind, reads, remedies, told
+from tests.builders import asked_hops, reads, remedies, result_of, result_without
 from tests.builders_iam import a_role, document, managed, permitted, policy_for
 
 CHECK = "policy_size_fits"
@@ -29,11 +29,11 @@ def with_policies(*policies, version="0.37.8"):
 
 
 def test_with_room_it_passes():
-    assert told(CHECK, "1.0", with_policies(policy_for("0.37"))) == GOOD
+    assert result_of(CHECK, "1.0", with_policies(policy_for("0.37"))) == GOOD
 
 
 def test_where_nothing_has_to_be_added_a_full_policy_is_right():
-    assert told(CHECK, "1.0", with_policies(padded(policy_for("1.0"), MANAGED_LIMIT))) == GOOD
+    assert result_of(CHECK, "1.0", with_policies(padded(policy_for("1.0"), MANAGED_LIMIT))) == GOOD
 
 
 def test_a_full_policy_has_no_room():
@@ -44,33 +44,33 @@ def test_a_full_policy_has_no_room():
         seen="7,085 characters with what 1.0.14 needs",
         wanted="at most 6,144 characters",
     )
-    found = told(CHECK, "1.0", with_policies(padded(policy_for("0.37"), MANAGED_LIMIT - 10)))
+    found = result_of(CHECK, "1.0", with_policies(padded(policy_for("0.37"), MANAGED_LIMIT - 10)))
     assert found == ("fail", "1 role has no space for the new permissions", (row,))
 
 
 def test_room_in_another_policy_is_room():
     full, roomy = padded(policy_for("0.37"), MANAGED_LIMIT), managed(document(), name="small")
-    assert told(CHECK, "1.0", with_policies(full, roomy)) == GOOD
+    assert result_of(CHECK, "1.0", with_policies(full, roomy)) == GOOD
 
 
 def test_a_policy_of_aws_cannot_be_edited():
     full = padded(policy_for("0.37"), MANAGED_LIMIT)
     amazons = managed(document(), name="AmazonSomething", kind="aws_managed")
-    (row,) = told(CHECK, "1.0", with_policies(full, amazons))[2]
+    (row,) = result_of(CHECK, "1.0", with_policies(full, amazons))[2]
     assert row.path == "policy KarpenterControllerPolicy-test"
 
 
 def test_inline_policies_share_their_limit():
     first = padded(policy_for("0.37"), 6000, name="first", kind="inline")
     second = padded(document(), 4000, name="second", kind="inline")
-    assert told(CHECK, "1.0", with_policies(first)) == GOOD
-    (row,) = told(CHECK, "1.0", with_policies(first, second))[2]
+    assert result_of(CHECK, "1.0", with_policies(first)) == GOOD
+    (row,) = result_of(CHECK, "1.0", with_policies(first, second))[2]
     assert row.wanted == "at most 10,240 characters"
 
 
 def test_it_is_said_when_no_further_policy_can_be_attached():
     full = [padded(policy_for("0.37"), MANAGED_LIMIT, name=f"n{n}") for n in range(10)]
-    (row,) = told(CHECK, "1.0", with_policies(*full))[2]
+    (row,) = result_of(CHECK, "1.0", with_policies(*full))[2]
     assert row.wanted == "at most 6,144 characters; 10 policies are attached"
 
 
@@ -82,14 +82,14 @@ def crowded(*, inline: int):
 
 def test_where_no_managed_policy_fits_it_goes_into_the_role():
     cluster = crowded(inline=4000)
-    assert told(CHECK, "1.0", cluster) == GOOD
+    assert result_of(CHECK, "1.0", cluster) == GOOD
     change = remedies("controller_permitted", "1.0", cluster)[0].change
     assert [(one.policy, one.inline) for one in leaves(change)] == [("karpenter-test-1-0-14-needs-1", True)]
 
 
 def test_a_role_that_takes_no_more_at_all_is_told_with_what_to_do():
     cluster = crowded(inline=10_000)
-    first, *_, last = told(CHECK, "1.0", cluster)[2]
+    first, *_, last = result_of(CHECK, "1.0", cluster)[2]
     assert first.path == "policy own"
     seen = (
         "10 managed policies are attached, of 10 that a role takes, and 10,000 of the 10,240 characters that all its "
@@ -107,7 +107,7 @@ def test_a_role_that_takes_no_more_at_all_is_told_with_what_to_do():
 
 
 def test_without_a_policy_there_is_nothing_to_outgrow():
-    assert told(CHECK, "1.0", with_policies()) == GOOD
+    assert result_of(CHECK, "1.0", with_policies()) == GOOD
 
 
 def test_it_is_asked_at_every_hop():
@@ -115,7 +115,7 @@ def test_it_is_asked_at_every_hop():
 
 
 def test_a_role_not_read_whole_is_unknown():
-    status, summary, _ = told(CHECK, "1.0", with_policies(managed("[]", name="odd")))
+    status, summary, _ = result_of(CHECK, "1.0", with_policies(managed("[]", name="odd")))
     assert (status, summary) == (
         "unknown",
         (
@@ -127,7 +127,10 @@ def test_a_role_not_read_whole_is_unknown():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", with_policies(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", with_policies(), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_the_remedy_splits_what_there_is():

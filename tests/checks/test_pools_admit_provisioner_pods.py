@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import AMD64, ON_DEMAND, SPOT, pool, provisioner
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import is_shell
 
 CHECK = "pools_admit_provisioner_pods"
@@ -39,7 +39,7 @@ def failed(seen: str):
     ],
 )
 def test_a_pool_that_fits(made):
-    assert told(CHECK, "0.33+", on_0_32(made)) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(made)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -51,44 +51,44 @@ def test_a_pool_that_fits(made):
     ],
 )
 def test_a_pool_that_does_not(made, seen):
-    assert told(CHECK, "0.33+", on_0_32(made)) == failed(f"NodePool new {seen}")
+    assert result_of(CHECK, "0.33+", on_0_32(made)) == failed(f"NodePool new {seen}")
 
 
 def test_one_that_fits_is_enough():
     other = new(labels={})
     other["metadata"] = other["metadata"] | {"name": "other"}
-    assert told(CHECK, "0.33+", on_0_32(other, new())) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(other, new())) == GOOD
 
 
 def test_a_pool_that_is_not_ready_or_going_or_missing():
     unready = new() | {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
-    assert told(CHECK, "0.33+", on_0_32(unready)) == failed("NodePool new is not ready")
+    assert result_of(CHECK, "0.33+", on_0_32(unready)) == failed("NodePool new is not ready")
     going = new()
     going["metadata"] = going["metadata"] | {"deletionTimestamp": "2026-10-01T11:00:00Z"}
-    assert told(CHECK, "0.33+", on_0_32(going)) == failed("there is no NodePool")
+    assert result_of(CHECK, "0.33+", on_0_32(going)) == failed("there is no NodePool")
 
 
 def test_odd_fields_speak_against_nothing():
     made = new() | {"status": {"conditions": "odd"}}
     made["spec"]["template"]["spec"] |= {"taints": "odd", "requirements": [5, {"key": "x", "values": "y"}]}
-    assert told(CHECK, "0.33+", on_0_32(made)) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(made)) == GOOD
 
 
 def test_it_does_not_arise():
     none = a_cluster("0.32.10", kubernetes="1.28").with_docs(new())
-    assert told(CHECK, "0.33+", none) == ("not_applicable", "no Provisioner is left", ())
+    assert result_of(CHECK, "0.33+", none) == ("not_applicable", "no Provisioner is left", ())
     early = a_cluster("0.31.5", kubernetes="1.27").with_docs(OLD)
-    assert told(CHECK, "0.33+", early) == ("not_applicable", "NodePools take over on 0.32, and 0.31.5 runs", ())
+    assert result_of(CHECK, "0.33+", early) == ("not_applicable", "NodePools take over on 0.32, and 0.31.5 runs", ())
 
 
 def test_it_blocks_where_alpha_ends():
     assert asked_hops(CHECK) == ("0.33+",)
-    assert ask(CHECK, "0.33+", on_0_32()).severity == "blocker"
+    assert finding_of(CHECK, "0.33+", on_0_32()).severity == "blocker"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedies_convert_and_then_fence():

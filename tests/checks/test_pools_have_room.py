@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import claim, pool
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import NOTHING, OLD, OTHER, is_shell
 
 CHECK = "pools_have_room"
@@ -35,7 +35,7 @@ def row(path: str, seen: str) -> Evidence:
     ],
 )
 def test_room_enough(limits, used):
-    assert told(CHECK, "1.0", with_pool(limits, used)) == GOOD
+    assert result_of(CHECK, "1.0", with_pool(limits, used)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,16 @@ def test_room_enough(limits, used):
     ],
 )
 def test_no_room(limits, used, found):
-    assert told(CHECK, "1.0", with_pool(limits, used)) == ("fail", "1 NodePool has no room for one more node", (found,))
+    assert result_of(CHECK, "1.0", with_pool(limits, used)) == (
+        "fail",
+        "1 NodePool has no room for one more node",
+        (found,),
+    )
 
 
 def test_a_pool_that_is_closed():
     cluster = with_pool({"cpu": "0"}, {}, name="closed")
-    found = told(CHECK, "1.0", cluster)
+    found = result_of(CHECK, "1.0", cluster)
     assert [(one.name, one.seen) for one in found[2]] == [("closed", "0, 0 of it used by 0 nodes")]
 
 
@@ -63,18 +67,18 @@ def test_a_pool_that_is_closed():
 )
 def test_odd_quantities_are_unknown(limits, used):
     why = "NodePool web: spec.limits.cpu or status.resources.cpu cannot be read"
-    assert told(CHECK, "1.0", with_pool(limits, used)) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", with_pool(limits, used)) == ("unknown", why, ())
 
 
 def test_it_does_not_arise():
-    assert told(CHECK, "1.0", with_pool({"cpu": "0"}, {}, nodes=())) == NOTHING
+    assert result_of(CHECK, "1.0", with_pool({"cpu": "0"}, {}, nodes=())) == NOTHING
     assert asked_hops(CHECK)[0] == "0.33+"
-    assert ask(CHECK, "1.0", a_cluster()).severity == "warning"
+    assert finding_of(CHECK, "1.0", a_cluster()).severity == "warning"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_raises_the_limit():

@@ -4,7 +4,16 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.inventory.objects.karpenter import Workload
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 
 CHECK = "ports_open"
 GOOD = ("pass", "The controller's ports are open", ())
@@ -49,12 +58,12 @@ BOTH = (a_row(8080, "metrics"), a_row(8443, "admission and conversion"))
     ],
 )
 def test_open_ports(cluster):
-    assert told(CHECK, "1.0", cluster) == GOOD
+    assert result_of(CHECK, "1.0", cluster) == GOOD
 
 
 def test_nobody_may_call():
-    assert told(CHECK, "1.0", guarded()) == ("fail", "2 controller ports are closed", BOTH)
-    assert told(CHECK, "1.0", guarded(selector={})) == ("fail", "2 controller ports are closed", BOTH)
+    assert result_of(CHECK, "1.0", guarded()) == ("fail", "2 controller ports are closed", BOTH)
+    assert result_of(CHECK, "1.0", guarded(selector={})) == ("fail", "2 controller ports are closed", BOTH)
 
 
 def test_on_the_hosts_network_no_policy_counts():
@@ -62,23 +71,23 @@ def test_on_the_hosts_network_no_policy_counts():
     body = msgspec.to_builtins(cluster.build().controller.items[0])
     body["spec"]["template"]["spec"]["hostNetwork"] = True
     own = cluster.without("controller").with_items("controller", msgspec.convert(body, Workload))
-    found = ask(CHECK, "1.0", own)
+    found = finding_of(CHECK, "1.0", own)
     assert (found.status, found.severity) == ("manual", "info")
     assert "security groups of its nodes let callers in on 8080 (metrics), 8443" in found.summary
 
 
 def test_only_the_old_port_is_open():
-    found = told(CHECK, "1.0", guarded({"port": 8000}, {"port": 8443}))
+    found = result_of(CHECK, "1.0", guarded({"port": 8000}, {"port": 8443}))
     assert found == ("fail", "1 controller port is closed", BOTH[:1])
 
 
 def test_the_webhook_is_needed_until_1_1_runs():
-    found = told(CHECK, "1.1+", guarded({"port": 8080}, version="1.0.14", kubernetes="1.30"))
+    found = result_of(CHECK, "1.1+", guarded({"port": 8080}, version="1.0.14", kubernetes="1.30"))
     assert found == ("fail", "1 controller port is closed", BOTH[1:])
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no Karpenter Deployment", ())
 
 
@@ -89,7 +98,7 @@ def test_it_is_asked_until_webhooks_are_gone():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_opens_them():

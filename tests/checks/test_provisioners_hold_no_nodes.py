@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import provisioner
-from tests.builders import ask, asked_hops, blind, reads, remedies, told
+from tests.builders import asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import OLD, OTHER, STAYS, bare, is_shell, pods, rolling, still
 
 CHECK = "provisioners_hold_no_nodes"
@@ -17,7 +17,7 @@ def row(workloads: int) -> Evidence:
 
 
 def test_a_provisioner_without_nodes():
-    assert told(CHECK, "0.33+", rolling(IDLE)) == GOOD
+    assert result_of(CHECK, "0.33+", rolling(IDLE)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -31,19 +31,19 @@ def test_a_provisioner_without_nodes():
     ],
 )
 def test_what_goes_with_it(docs, workloads):
-    found = told(CHECK, "0.33+", rolling(WEB, IDLE, *docs))
+    found = result_of(CHECK, "0.33+", rolling(WEB, IDLE, *docs))
     assert found == ("fail", "2 nodes are still owned by Provisioners", (row(workloads),))
 
 
 def test_it_does_not_arise():
-    assert told(CHECK, "0.33+", still()) == ("not_applicable", "no Provisioner is left", ())
+    assert result_of(CHECK, "0.33+", still()) == ("not_applicable", "no Provisioner is left", ())
     assert asked_hops(CHECK) == ("0.33+",)
-    assert ask(CHECK, "0.33+", still()).severity == "warning"
+    assert finding_of(CHECK, "0.33+", still()).severity == "warning"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_lists_the_machines():

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, an_empty_cluster, blind, changed, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, helm_values_of, reads, remedies, result_of, result_without
 
 CHECK = "removed_env_names_unused"
 GOOD = ("pass", "The target version reads every variable and feature gate", ())
@@ -24,23 +24,23 @@ def a_row(name: str, seen: str, wanted: str) -> Evidence:
     ],
 )
 def test_what_is_heeded_or_written_by_the_chart(env):
-    assert told(CHECK, "1.0", a_cluster(env=env)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster(env=env)) == GOOD
 
 
 def test_a_variable_that_was_renamed():
     row = a_row("LEADER_ELECT", "renamed at 1.0 with the opposite meaning", "DISABLE_LEADER_ELECTION")
-    found = told(CHECK, "1.0", a_cluster(env={"LEADER_ELECT": "true"}))
+    found = result_of(CHECK, "1.0", a_cluster(env={"LEADER_ELECT": "true"}))
     assert found == ("fail", "1 variable or feature gate is no longer read", (row,))
 
 
 def test_a_variable_that_no_chart_writes():
     row = a_row("LOGGING_CONFIG", "gone at 1.0", "LOG_LEVEL")
-    found = told(CHECK, "1.0", a_cluster(env={"LOGGING_CONFIG": "x"}))
+    found = result_of(CHECK, "1.0", a_cluster(env={"LOGGING_CONFIG": "x"}))
     assert found == ("fail", "1 variable or feature gate is no longer read", (row,))
 
 
 def test_a_variable_that_is_gone():
-    found = told(CHECK, "1.0", a_cluster(env={"ASSUME_ROLE_ARN": "arn", "ASSUME_ROLE_DURATION": "15m"}))
+    found = result_of(CHECK, "1.0", a_cluster(env={"ASSUME_ROLE_ARN": "arn", "ASSUME_ROLE_DURATION": "15m"}))
     assert found[1:] == (
         "1 variable or feature gate is no longer read",
         (a_row("ASSUME_ROLE_ARN", ROLE, "absent"),),
@@ -52,25 +52,25 @@ ROLE = "gone at 1.0: the controller would talk to its own account; chain roles t
 
 def test_a_gate_that_no_release_knows():
     row = a_row("FEATURE_GATES", "Drfit: no such gate", "without Drfit")
-    found = told(CHECK, "1.0", a_cluster(env={"FEATURE_GATES": "Drfit=true,Drift=true"}))
+    found = result_of(CHECK, "1.0", a_cluster(env={"FEATURE_GATES": "Drfit=true,Drift=true"}))
     assert found == ("fail", "1 variable or feature gate is no longer read", (row,))
 
 
 @pytest.mark.parametrize("gates", ["", ",", "=", "Drift", "Drift=maybe", "Drift=true,,"])
 def test_odd_gates_are_no_gates(gates):
-    assert told(CHECK, "1.0", a_cluster(env={"FEATURE_GATES": gates})) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster(env={"FEATURE_GATES": gates})) == GOOD
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_names_the_variables():
     first = remedies(CHECK, "1.0", a_cluster(env={"LEADER_ELECT": "true"}))[0]
     assert first.text.splitlines()[0] == "# take LEADER_ELECT out of controller.env"
-    assert (first.how, changed(first, when="person")) == ("helm", {})
+    assert (first.how, helm_values_of(first, when="person")) == ("helm", {})

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "removed_helm_keys_unused"
 GOOD = ("pass", "The target chart reads every Helm value", ())
@@ -18,12 +18,12 @@ def a_row(key: str, seen: str, wanted: str, **more: str) -> Evidence:
 
 @pytest.mark.parametrize("values", [CURRENT, {}, {"settings": {"aws": {"clusterName": None}}}])
 def test_only_values_that_are_read(values):
-    assert told(CHECK, "1.0", a_cluster().with_values(values)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_values(values)) == GOOD
 
 
 def test_the_old_names_at_the_hop_that_drops_them():
     cluster = a_cluster("0.32.10", kubernetes="1.28").with_values(OLD, version="0.32.10")
-    assert told(CHECK, "0.33+", cluster) == (
+    assert result_of(CHECK, "0.33+", cluster) == (
         "fail",
         "2 Helm values are no longer read",
         (
@@ -37,7 +37,7 @@ def test_the_spelling_that_no_chart_reads():
     cluster = a_cluster().with_values({"settings": {"interruptionQueueName": "shop"}})
     seen = "no chart reads this spelling: interruption handling is off without a word"
     row = a_row("settings.interruptionQueueName", seen, "settings.interruptionQueue")
-    assert told(CHECK, "1.0", cluster) == ("fail", "1 Helm value is no longer read", (row,))
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 Helm value is no longer read", (row,))
 
 
 def test_a_value_of_a_flux_release():
@@ -47,38 +47,38 @@ def test_a_value_of_a_flux_release():
     row = a_row(
         "", "gone at 1.0: always json", "absent", namespace="flux-system", path="spec.values.logConfig.logEncoding"
     )
-    found = told(CHECK, "1.0", a_cluster().with_docs(release))
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(release))
     assert found == ("fail", "1 Helm value is no longer read", (row,))
 
 
 @pytest.mark.parametrize("odd", [{"settings": "all"}, {"settings": []}, {"settings": {"aws": "x"}}])
 def test_odd_values_do_not_break_it(odd):
-    assert told(CHECK, "1.0", a_cluster().with_values(odd))[0] in ("pass", "fail")
+    assert result_of(CHECK, "1.0", a_cluster().with_values(odd))[0] in ("pass", "fail")
 
 
 def test_without_any_record_the_values_are_unknown():
     why = "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
-    assert told(CHECK, "1.0", a_cluster()) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", a_cluster()) == ("unknown", why, ())
 
 
 def test_values_from_elsewhere_are_unknown():
     spec = {"source": {"chart": "karpenter", "helm": {"valueFiles": ["prod.yaml"], "valuesObject": CURRENT}}}
     application = doc("argoproj.io/v1alpha1", "Application", metadata=meta("karpenter", "argocd"), spec=spec)
-    assert told(CHECK, "1.0", a_cluster().with_docs(application))[0] == "unknown"
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(application))[0] == "unknown"
 
 
 def test_records_that_could_not_be_read_are_unknown():
     why = "Helm's records could not be read (forbidden), so the values are not known"
-    assert told(CHECK, "1.0", a_cluster().unseen("helm_releases")) == ("unknown", why, ())
+    assert result_of(CHECK, "1.0", a_cluster().unseen("helm_releases")) == ("unknown", why, ())
 
 
 def test_without_a_controller_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+    assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_carries_the_value_over():

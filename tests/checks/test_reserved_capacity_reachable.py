@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.samples.karpenter_objects import node_class, pool
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import is_shell, pods
 from tests.newest import NEWEST_MINOR
 
@@ -29,11 +29,11 @@ def on_v1(*docs, terms: object = ({"id": "cr-1"},)):
     ],
 )
 def test_nothing_shuts_them_out(docs):
-    assert told(CHECK, NEWEST_MINOR, on_v1(*docs)) == GOOD
+    assert result_of(CHECK, NEWEST_MINOR, on_v1(*docs)) == GOOD
 
 
 def test_a_pod_pinned_to_on_demand():
-    found = told(CHECK, NEWEST_MINOR, on_v1(*pods(nodeSelector={KEY: "on-demand"})))
+    found = result_of(CHECK, NEWEST_MINOR, on_v1(*pods(nodeSelector={KEY: "on-demand"})))
     row = Evidence(
         kind="Deployment",
         namespace="shop",
@@ -49,23 +49,26 @@ def test_a_pool_without_reserved():
     docs = [pool("web", (KEY, "In", ("spot", "on-demand")), node_class="d", version="v1")]
     path = "spec.template.spec.requirements"
     row = Evidence(kind="NodePool", name="web", path=path, seen="spot on-demand", wanted=WANTED)
-    assert told(CHECK, NEWEST_MINOR, on_v1(*docs))[2] == (row,)
+    assert result_of(CHECK, NEWEST_MINOR, on_v1(*docs))[2] == (row,)
 
 
 @pytest.mark.parametrize("terms", [(), None])
 def test_without_reservations_it_does_not_arise(terms):
-    found = told(CHECK, NEWEST_MINOR, on_v1(*pods(nodeSelector={KEY: "on-demand"}), terms=terms))
+    found = result_of(CHECK, NEWEST_MINOR, on_v1(*pods(nodeSelector={KEY: "on-demand"}), terms=terms))
     assert found == ("not_applicable", f"no EC2NodeClass sets {TERMS}", ())
 
 
 def test_it_informs_from_1_3_on():
     assert asked_hops(CHECK)[0] == "1.3"
-    assert ask(CHECK, NEWEST_MINOR, on_v1()).severity == "info"
+    assert finding_of(CHECK, NEWEST_MINOR, on_v1()).severity == "info"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, NEWEST_MINOR, on_v1(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, NEWEST_MINOR, on_v1(), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_the_remedy_edits():

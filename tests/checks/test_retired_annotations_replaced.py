@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
 from migrations_app.samples.kubernetes_objects import containers, doc, meta, pods_of, template, workload
-from tests.builders import a_cluster, ask, blind, reads, remedies, told
+from tests.builders import a_cluster, finding_of, reads, remedies, result_of, result_without
 
 CHECK = "retired_annotations_replaced"
 GOOD = ("pass", "No pod, NodePool or node relies on a removed annotation", ())
@@ -23,7 +23,7 @@ def a_row(kind: str, name: str, path: str, *, namespace: str = "", count: int = 
 
 
 def test_nothing_is_annotated():
-    assert told(CHECK, "1.0", with_workload({})) == GOOD
+    assert result_of(CHECK, "1.0", with_workload({})) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -31,12 +31,12 @@ def test_nothing_is_annotated():
     [{DISRUPT: "true"}, {DISRUPT: "true", EVICT: "true"}, {EVICT: "false"}, {EVICT: "yes"}],
 )
 def test_the_current_key_or_no_protection(annotations):
-    assert told(CHECK, "1.0", with_workload(annotations)) == GOOD
+    assert result_of(CHECK, "1.0", with_workload(annotations)) == GOOD
 
 
 def test_a_template_and_its_pods_are_one_row_with_the_number_of_pods():
     row = a_row("Deployment", "web", f"spec.template.metadata.annotations[{EVICT}]", namespace="shop", count=4)
-    found = told(CHECK, "1.0", with_workload({EVICT: "true"}))
+    found = result_of(CHECK, "1.0", with_workload({EVICT: "true"}))
     assert found == ("fail", "4 objects rely on a removed annotation", (row,))
 
 
@@ -45,7 +45,7 @@ def test_a_job_that_has_ended_has_nothing_left_to_protect(ending):
     made = template({"app": "web"}, {"containers": containers("web", "web:1")}, annotations={EVICT: "true"})
     over = {"conditions": [{"type": ending, "status": "True"}]}
     job = doc("batch/v1", "Job", metadata=meta("nightly-1", "shop"), spec={"template": made}, status=over)
-    assert told(CHECK, "1.0", a_cluster().with_docs(job)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(job)) == GOOD
 
 
 def test_a_pod_without_an_owner():
@@ -53,7 +53,7 @@ def test_a_pod_without_an_owner():
         "v1", "Pod", metadata=meta("naked", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Running"}
     )
     row = a_row("Pod", "naked", f"metadata.annotations[{EVICT}]", namespace="shop")
-    found = told(CHECK, "1.0", a_cluster().with_docs(pod))
+    found = result_of(CHECK, "1.0", a_cluster().with_docs(pod))
     assert found == ("fail", "1 object relies on a removed annotation", (row,))
 
 
@@ -61,20 +61,20 @@ def test_a_finished_pod_needs_no_protection():
     pod = doc(
         "v1", "Pod", metadata=meta("done", "shop", annotations={EVICT: "true"}), spec={}, status={"phase": "Succeeded"}
     )
-    assert told(CHECK, "1.0", a_cluster().with_docs(pod)) == GOOD
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(pod)) == GOOD
 
 
 def test_a_node():
     found, node = claim(LAUNCHED, node_class="default", version="v1beta1")
     node["metadata"]["annotations"] = {CONSOLIDATE: "true"}
     row = a_row("Node", LAUNCHED.node, f"metadata.annotations[{CONSOLIDATE}]")
-    assert told(CHECK, "1.0", a_cluster().with_docs(found, node))[2] == (row,)
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(found, node))[2] == (row,)
 
 
 def test_a_claim():
     found, node = claim(LAUNCHED, node_class="default", version="v1beta1", annotations={CONSOLIDATE: "true"})
     row = a_row("NodeClaim", LAUNCHED.claim, f"metadata.annotations[{CONSOLIDATE}]")
-    assert told(CHECK, "1.0", a_cluster().with_docs(found, node))[2] == (row,)
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(found, node))[2] == (row,)
     (remedy,) = remedies(CHECK, "1.0", a_cluster().with_docs(found, node))
     command = f"kubectl annotate nodeclaims.karpenter.sh {LAUNCHED.claim} karpenter.sh/do-not-disrupt=true --overwrite"
     assert remedy.text == command
@@ -94,19 +94,19 @@ def test_a_claim():
 def test_the_template_of_a_pool(annotations, rows):
     made = pool("web", ON_DEMAND, node_class="default", version="v1beta1")
     made["spec"]["template"]["metadata"] = {"annotations": annotations}
-    assert told(CHECK, "1.0", a_cluster().with_docs(made))[2] == rows
+    assert result_of(CHECK, "1.0", a_cluster().with_docs(made))[2] == rows
 
 
 def test_it_blocks_where_the_annotations_go():
     cluster = with_workload({EVICT: "true"})
-    assert [ask(CHECK, hop, cluster).severity for hop in ("1.0", "1.1+")] == ["blocker", "warning"]
+    assert [finding_of(CHECK, hop, cluster).severity for hop in ("1.0", "1.1+")] == ["blocker", "warning"]
     on_0_32 = a_cluster("0.32.10", kubernetes="1.28")
-    assert ask(CHECK, "0.33+", on_0_32).severity == "info"
+    assert finding_of(CHECK, "0.33+", on_0_32).severity == "info"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 PATCH = '\'{"spec":{"template":{"metadata":{"annotations":{"karpenter.sh/do-not-disrupt":"true"}}}}}\''

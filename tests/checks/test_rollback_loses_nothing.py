@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "rollback_loses_nothing"
 GOOD = ("pass", "A rollback loses no setting", ())
@@ -33,7 +33,7 @@ def a_row(path: str, seen: str) -> Evidence:
     ],
 )
 def test_fields_that_both_have(disruption):
-    assert told(CHECK, "1.0", a_pool(**disruption)) == GOOD
+    assert result_of(CHECK, "1.0", a_pool(**disruption)) == GOOD
 
 
 def test_fields_that_only_v1_has():
@@ -48,11 +48,11 @@ def test_fields_that_only_v1_has():
         consolidationPolicy="WhenEmptyOrUnderutilized",
         consolidateAfter="1m",
     )
-    assert told(CHECK, "1.0", cluster) == ("fail", "3 NodePool fields would be lost by a rollback", rows)
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "3 NodePool fields would be lost by a rollback", rows)
 
 
 def test_without_pools_there_is_nothing_to_ask():
-    found = told(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
+    found = result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")
     assert found == ("not_applicable", "there is no NodePool yet", ())
 
 
@@ -62,7 +62,7 @@ def test_it_is_asked_at_1_0():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_keeps_what_there_is():

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
-from tests.builders import a_cluster, an_empty_cluster, as_published, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without, without_changes
 
 CHECK = "running_release_fits_kubernetes"
 GOOD = ("pass", "The running version supports this Kubernetes", ())
@@ -9,7 +9,7 @@ GOOD = ("pass", "The running version supports this Kubernetes", ())
 
 @pytest.mark.parametrize(("version", "kubernetes"), [("1.0.2", "1.30"), ("1.0.5", "1.31"), ("1.0.14", "1.31")])
 def test_inside_its_window(version, kubernetes):
-    assert told(CHECK, "1.1+", a_cluster(version, kubernetes=kubernetes)) == GOOD
+    assert result_of(CHECK, "1.1+", a_cluster(version, kubernetes=kubernetes)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_inside_its_window(version, kubernetes):
 )
 def test_outside_its_window(version, hop, kubernetes, seen, wanted):
     row = Evidence(kind="Cluster", name="test", path="gitVersion", seen=seen, wanted=wanted)
-    assert told(CHECK, hop, a_cluster(version, kubernetes=kubernetes)) == (
+    assert result_of(CHECK, hop, a_cluster(version, kubernetes=kubernetes)) == (
         "fail",
         f"The running version does not support Kubernetes {seen}",
         (row,),
@@ -30,21 +30,21 @@ def test_outside_its_window(version, hop, kubernetes, seen, wanted):
 
 def test_a_version_that_says_nothing_is_unknown():
     cluster = a_cluster("1.0.2").with_kubernetes("latest")
-    assert told(CHECK, "1.1+", cluster)[0] == "unknown"
+    assert result_of(CHECK, "1.1+", cluster)[0] == "unknown"
 
 
 def test_without_a_controller_nothing_is_known():
     cluster = an_empty_cluster().with_kubernetes("v1.29.4")
-    assert told(CHECK, "1.0", cluster, start="0.37.8")[0] == "unknown"
+    assert result_of(CHECK, "1.0", cluster, start="0.37.8")[0] == "unknown"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_is_the_hop_or_a_patch_before_it():
-    assert as_published(remedies(CHECK, "1.1+", a_cluster("1.0.2", kubernetes="1.31"))) == (
+    assert without_changes(remedies(CHECK, "1.1+", a_cluster("1.0.2", kubernetes="1.31"))) == (
         Remedy(
             how="kubectl",
             text="# For a person: land on 1.0.9 first where the hop has to wait\n"

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.shell import json_word
 from migrations_app.samples.karpenter_objects import pool, provisioner
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 from tests.builders_pods import is_shell, pods
 
 CHECK = "selected_labels_exist"
@@ -32,12 +32,12 @@ def affinity(operator: str, *values: str):
     ],
 )
 def test_labels_that_are_there(docs):
-    assert told(CHECK, "0.33+", on_0_32(*docs)) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(*docs)) == GOOD
 
 
 @pytest.mark.parametrize("key", [PODS, IMAGE])
 def test_a_selector(key):
-    found = told(CHECK, "0.33+", on_0_32(*pods(count=2, nodeSelector={key: "29"})))
+    found = result_of(CHECK, "0.33+", on_0_32(*pods(count=2, nodeSelector={key: "29"})))
     row = Evidence(
         kind="Deployment", namespace="shop", name="web", path="spec.nodeSelector", seen=f"{key} 29",
         wanted="a label that nodes have", count=2,
@@ -46,7 +46,7 @@ def test_a_selector(key):
 
 
 def test_an_affinity():
-    found = told(CHECK, "0.33+", on_0_32(*pods(**affinity("Gt", "20"))))
+    found = result_of(CHECK, "0.33+", on_0_32(*pods(**affinity("Gt", "20"))))
     assert [(row.path, row.seen) for row in found[2]] == [("spec.affinity.nodeAffinity.preferred", f"{PODS} Gt 20")]
 
 
@@ -65,13 +65,13 @@ def test_requirements():
         ),
         Evidence(kind="Provisioner", name="old", path="spec.requirements", seen=f"{PODS} Exists", wanted="without it"),
     )
-    assert told(CHECK, "0.33+", on_0_32(*docs)) == ("fail", "2 pods or NodePools use a removed label", rows)
+    assert result_of(CHECK, "0.33+", on_0_32(*docs)) == ("fail", "2 pods or NodePools use a removed label", rows)
 
 
 def test_odd_requirements_are_passed_over():
     odd = pool("web", node_class="d", version="v1beta1")
     odd["spec"]["template"]["spec"]["requirements"] = ["x", {"key": 5}, {"key": PODS, "values": "x"}]
-    assert [row.seen for row in told(CHECK, "0.33+", on_0_32(odd))[2]] == [f"{PODS} "]
+    assert [row.seen for row in result_of(CHECK, "0.33+", on_0_32(odd))[2]] == [f"{PODS} "]
 
 
 def test_it_is_asked_once_the_labels_are_gone():
@@ -80,7 +80,7 @@ def test_it_is_asked_once_the_labels_are_gone():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_edits_workloads_and_pools():

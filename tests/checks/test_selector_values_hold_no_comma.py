@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import a_class, a_template, answer, at, found, parses, row, unseen_is_unknown
 
 CHECK = "selector_values_hold_no_comma"
@@ -55,8 +55,8 @@ def test_without_classes_it_does_not_arise():
 
 def test_it_blocks_where_lists_end():
     assert asked_hops(CHECK) == ("0.32", "0.33+")
-    assert ask(CHECK, "0.33+", beta()).severity == "blocker"
-    assert ask(CHECK, "0.32", at("0.31.5", a_template())).severity == "warning"
+    assert finding_of(CHECK, "0.33+", beta()).severity == "blocker"
+    assert finding_of(CHECK, "0.32", at("0.31.5", a_template())).severity == "warning"
 
 
 def test_unseen():

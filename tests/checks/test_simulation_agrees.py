@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.objects.aws import CrossCheck
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
-from tests.builders import a_cluster, as_published, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without, without_changes
 from tests.builders_aws import parse_all
 
 CHECK = "simulation_agrees"
@@ -28,7 +28,7 @@ def cluster(*rows):
 
 
 def test_both_say_the_same():
-    assert told(CHECK, "1.0", cluster(checked(), OPEN)) == GOOD
+    assert result_of(CHECK, "1.0", cluster(checked(), OPEN)) == GOOD
 
 
 def test_both_words_are_told():
@@ -36,17 +36,17 @@ def test_both_words_are_told():
     seen = "karpdash: allowed; AWS: explicitDeny, a policy of the organisation denies it"
     row = {"kind": "Role", "name": ROLE, "path": "ec2:CreateFleet on *", "wanted": "one word for what 0.37.8 asks"}
     rows = (Evidence(**row, seen=seen), Evidence(**row, seen="karpdash: blocked by condition; AWS: allowed"))
-    found = told(CHECK, "1.0", cluster(checked(), REFUSED, ours))
+    found = result_of(CHECK, "1.0", cluster(checked(), REFUSED, ours))
     assert found == ("fail", "AWS evaluates 2 requests differently from karpdash", rows)
 
 
 def test_nothing_but_open_answers():
     summary = "AWS could answer none of 2 requests; the first: AWS was not told aws:SourceIp"
-    assert told(CHECK, "1.0", cluster(OPEN, OPEN)) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.0", cluster(OPEN, OPEN)) == ("unknown", summary, ())
 
 
 def test_nothing_was_simulated():
-    assert told(CHECK, "1.0", cluster()) == ("not_applicable", "AWS simulated no request", ())
+    assert result_of(CHECK, "1.0", cluster()) == ("not_applicable", "AWS simulated no request", ())
 
 
 @pytest.mark.parametrize(
@@ -57,17 +57,17 @@ def test_nothing_was_simulated():
     ],
 )
 def test_what_was_not_simulated_is_unknown(part, summary):
-    assert told(CHECK, "1.0", a_cluster().with_aws(simulation=part)) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.0", a_cluster().with_aws(simulation=part)) == ("unknown", summary, ())
 
 
 def test_without_aws_it_says_how_to_give_access():
-    status, summary, _ = told(CHECK, "1.0", a_cluster())
+    status, summary, _ = result_of(CHECK, "1.0", a_cluster())
     assert (status, summary[:36]) == ("unknown", "AWS not connected: give karpdash the")
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_it_is_asked_at_every_hop():
@@ -81,5 +81,5 @@ def test_the_remedy_asks_aws_for_the_statement_once():
         "--action-names ec2:CreateFleet --resource-arns '*'"
     )
     note = "# Which statement decides, without the tags that Karpenter sends: add them by --context-entries"
-    assert as_published(found) == (Remedy(how="iam", text=f"{note}\n{command}"),)
+    assert without_changes(found) == (Remedy(how="iam", text=f"{note}\n{command}"),)
     parse_all(found)

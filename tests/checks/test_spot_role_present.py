@@ -4,7 +4,16 @@ from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.render.sources import TERRAFORM as APPLIED
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import ON_DEMAND, SPOT, Launched, claim, pool, provisioner
-from tests.builders import a_cluster, as_published, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+    without_changes,
+)
 from tests.builders_aws import parse_all
 from tests.fakes.aws_api import a_role
 
@@ -26,38 +35,38 @@ def with_pool(*rows, **aws):
 
 
 def test_the_role_is_there():
-    assert told(CHECK, "1.0", with_pool(SPOT, spot_role=(a_role("AWSServiceRoleForEC2Spot"),))) == GOOD
+    assert result_of(CHECK, "1.0", with_pool(SPOT, spot_role=(a_role("AWSServiceRoleForEC2Spot"),))) == GOOD
 
 
 @pytest.mark.parametrize("rows", [(), (SPOT,)])
 def test_spot_is_possible_and_the_role_is_not_there(rows):
-    assert told(CHECK, "1.0", with_pool(*rows, spot_role=())) == FAILS
+    assert result_of(CHECK, "1.0", with_pool(*rows, spot_role=())) == FAILS
 
 
 def test_a_provisioner_counts_too():
     cluster = a_cluster("0.31.4", kubernetes="1.27").with_docs(provisioner("web", SPOT, template="default"))
-    assert told(CHECK, "0.32", cluster.with_aws()) == FAILS
+    assert result_of(CHECK, "0.32", cluster.with_aws()) == FAILS
 
 
 @pytest.mark.parametrize("cluster", [with_pool(ON_DEMAND), with_pool(ON_DEMAND, spot_role=()), a_cluster()])
 def test_without_spot_there_is_nothing_to_ask(cluster):
-    assert told(CHECK, "1.0", cluster) == ("not_applicable", "no NodePool allows Spot", ())
+    assert result_of(CHECK, "1.0", cluster) == ("not_applicable", "no NodePool allows Spot", ())
 
 
 def test_a_spot_node_that_runs_is_proof():
     launched = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4", capacity="spot")
     cluster = with_pool(SPOT).with_docs(*claim(launched, node_class="default", version="v1beta1"))
-    assert told(CHECK, "1.0", cluster) == GOOD
+    assert result_of(CHECK, "1.0", cluster) == GOOD
 
 
 def test_an_on_demand_node_is_none():
     launched = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.4")
     cluster = with_pool(SPOT, spot_role=()).with_docs(*claim(launched, node_class="default", version="v1beta1"))
-    assert told(CHECK, "1.0", cluster) == FAILS
+    assert result_of(CHECK, "1.0", cluster) == FAILS
 
 
 def test_without_aws_it_says_how_to_give_access():
-    found = ask(CHECK, "1.0", with_pool(SPOT))
+    found = finding_of(CHECK, "1.0", with_pool(SPOT))
     assert (found.status, found.severity) == ("unknown", "warning")
     assert found.summary.startswith("AWS not connected: give karpdash ")
 
@@ -65,19 +74,22 @@ def test_without_aws_it_says_how_to_give_access():
 def test_a_refusal_of_aws_is_told():
     refused = Unseen("forbidden", "iam:GetRole is refused")
     summary = "aws.spot_role could not be read: forbidden (iam:GetRole is refused)"
-    assert told(CHECK, "1.0", with_pool(SPOT, spot_role=refused)) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.0", with_pool(SPOT, spot_role=refused)) == ("unknown", summary, ())
 
 
 def test_an_odd_requirement_leaves_it_open():
     summary = "whether a NodePool allows Spot is not known: a requirement on karpenter.sh/capacity-type is odd"
     odd = ("karpenter.sh/capacity-type", "Near", ("spot",))
-    assert told(CHECK, "1.0", with_pool(odd, spot_role=())) == ("unknown", summary, ())
-    assert told(CHECK, "1.0", with_pool(odd, spot_role=Seen((a_role("x"),)))) == GOOD
+    assert result_of(CHECK, "1.0", with_pool(odd, spot_role=())) == ("unknown", summary, ())
+    assert result_of(CHECK, "1.0", with_pool(odd, spot_role=Seen((a_role("x"),)))) == GOOD
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", with_pool(SPOT), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", with_pool(SPOT), part=part) == (
+        "unknown",
+        f"{part} could not be read: forbidden",
+    )
 
 
 def test_it_is_asked_at_every_hop():
@@ -86,7 +98,7 @@ def test_it_is_asked_at_every_hop():
 
 def test_the_remedies_make_the_role():
     found = remedies(CHECK, "1.0", with_pool(SPOT, spot_role=()))
-    assert as_published(found) == (
+    assert without_changes(found) == (
         Remedy(how="iam", text="aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"),
         Remedy(
             how="terraform",

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import a_cluster, asked_hops, changed, remedies
+from tests.builders import a_cluster, asked_hops, helm_values_of, remedies
 from tests.builders_pools import AUTO_MODE, REFERENCE, a_pool, answer, found, parses, row, unseen_is_unknown
 from tests.newest import NEWEST_MINOR
 
@@ -61,4 +61,4 @@ def test_the_remedy_opens_the_gate():
     given = remedies(CHECK, NEWEST_MINOR, v1(FIXED))
     assert set(parses(given)) == {"helm", "terraform", "flux", "argocd"}
     (helm,) = [one for one in given if one.how == "helm"]
-    assert changed(helm) == {"settings.featureGates.staticCapacity": "true"}
+    assert helm_values_of(helm) == {"settings.featureGates.staticCapacity": "true"}

@@ -2,7 +2,17 @@ import pytest
 
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import ON_DEMAND, pool
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, changed, helm_crds, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    helm_crds,
+    helm_values_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 
 CHECK = "stored_versions_can_be_rewritten"
 DONE = "karpenter.sh/stored-version-migrated"
@@ -23,25 +33,25 @@ def at_deployment(path: str, seen: str, wanted: str) -> Evidence:
 
 
 def test_the_controller_is_able_and_has_done_it():
-    found = told(CHECK, "1.1+", storing(done=("true", "true")))
+    found = result_of(CHECK, "1.1+", storing(done=("true", "true")))
     assert found == ("pass", "The controller rewrites all stored objects to v1", ())
 
 
 def test_an_older_patch_rewrites_nothing():
     row = at_deployment("image", "1.0.5", "1.0.6 or a later patch of 1.0")
-    found = told(CHECK, "1.1+", storing("1.0.5"))
+    found = result_of(CHECK, "1.1+", storing("1.0.5"))
     assert found == ("fail", "1 obstacle to storing all objects as v1", (row,))
 
 
 def test_without_webhooks_nothing_is_rewritten():
     row = at_deployment("env[DISABLE_WEBHOOK]", "true", "false")
-    found = told(CHECK, "1.1+", storing(env={"DISABLE_WEBHOOK": "true"}))
+    found = result_of(CHECK, "1.1+", storing(env={"DISABLE_WEBHOOK": "true"}))
     assert found == ("fail", "1 obstacle to storing all objects as v1", (row,))
 
 
 def test_crds_that_store_beta():
     cluster = storing().without("crds").with_docs(*helm_crds("0.37.8"))
-    _, summary, rows = told(CHECK, "1.1+", cluster)
+    _, summary, rows = result_of(CHECK, "1.1+", cluster)
     assert summary == "3 obstacles to storing all objects as v1"
     assert {(row.path, row.seen, row.wanted) for row in rows} == {
         ("spec.versions[].storage", "v1beta1 is stored", "v1")
@@ -57,22 +67,22 @@ def test_what_is_left_is_counted():
         wanted="true on all",
         count=2,
     )
-    found = told(CHECK, "1.1+", storing(done=("true", None, "false")))
+    found = result_of(CHECK, "1.1+", storing(done=("true", None, "false")))
     assert found == ("fail", "2 obstacles to storing all objects as v1", (row,))
 
 
 def test_nothing_but_v1_is_stored():
-    assert told(CHECK, "1.1+", storing(stored=("v1",))) == NONE
-    assert told(CHECK, "1.1+", an_empty_cluster(), start="1.0.14") == NONE
+    assert result_of(CHECK, "1.1+", storing(stored=("v1",))) == NONE
+    assert result_of(CHECK, "1.1+", an_empty_cluster(), start="1.0.14") == NONE
 
 
 def test_before_1_0_runs_there_is_nothing_to_ask():
-    status, why, _ = told(CHECK, "1.1+", a_cluster())
+    status, why, _ = result_of(CHECK, "1.1+", a_cluster())
     assert (status, why.partition(" ")[2]) == ("not_applicable", "will rewrite them, which does not run yet")
 
 
 def test_without_a_controller_it_is_open():
-    found = told(CHECK, "1.1+", storing().without("controller"), start="1.0.14")
+    found = result_of(CHECK, "1.1+", storing().without("controller"), start="1.0.14")
     assert found[0] == "unknown"
 
 
@@ -82,9 +92,9 @@ def test_it_is_asked_where_beta_ends():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", storing(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", storing(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_is_the_newest_patch():
     first = remedies(CHECK, "1.1+", storing("1.0.5"))[0]
-    assert (first.how, changed(first, when="before", version="1.0.14")) == ("helm", {"webhook.enabled": "true"})
+    assert (first.how, helm_values_of(first, when="before", version="1.0.14")) == ("helm", {"webhook.enabled": "true"})

@@ -1,7 +1,16 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import a_cluster, an_empty_cluster, asked_hops, blind, helm_crds, reads, remedies, told
+from tests.builders import (
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    helm_crds,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 
 CHECK = "stored_versions_clean"
 NAMES = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
@@ -19,7 +28,7 @@ def listed(seen: str) -> tuple[Evidence, ...]:
 
 
 def test_only_v1_is_stored():
-    assert told(CHECK, "1.1+", stored("v1")) == ("pass", "Only v1 objects are stored", ())
+    assert result_of(CHECK, "1.1+", stored("v1")) == ("pass", "Only v1 objects are stored", ())
 
 
 @pytest.mark.parametrize(
@@ -27,7 +36,7 @@ def test_only_v1_is_stored():
     [(("v1beta1", "v1"), "v1beta1, v1"), (("v1beta1",), "v1beta1"), (("v1", "v1beta1"), "v1, v1beta1")],
 )
 def test_v1beta1_is_still_listed(versions, seen):
-    found = told(CHECK, "1.1+", stored(*versions))
+    found = result_of(CHECK, "1.1+", stored(*versions))
     assert found == ("fail", "3 CRDs still list v1beta1 as stored", listed(seen))
 
 
@@ -39,23 +48,23 @@ def test_it_is_asked_from_1_1_on():
 def test_an_empty_list_is_unknown():
     odd = helm_crds("1.0.14", stored=("v1",))
     odd[1]["status"]["storedVersions"] = []
-    found = told(CHECK, "1.1+", a_cluster("1.0.14").without("crds").with_docs(*odd))
+    found = result_of(CHECK, "1.1+", a_cluster("1.0.14").without("crds").with_docs(*odd))
     assert found == ("unknown", "nodeclaims.karpenter.sh: status.storedVersions is empty", ())
 
 
 def test_alpha_crds_are_not_converted():
     cluster = a_cluster("0.30.0", kubernetes="1.26")
-    assert told(CHECK, "1.1+", cluster) == (
+    assert result_of(CHECK, "1.1+", cluster) == (
         "not_applicable",
         "none of the CRDs that 1.0 converts is installed yet",
         (),
     )
-    assert told(CHECK, "1.1+", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
+    assert result_of(CHECK, "1.1+", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", stored("v1"), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", stored("v1"), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_waits_before_it_patches():

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.builders import ask, asked_hops, remedies
+from tests.builders import asked_hops, finding_of, remedies
 from tests.builders_pools import (
     AUTO_MODE,
     REFERENCE,
@@ -68,11 +68,11 @@ BY_KUBECTL = {FIELDS: [{"manager": "kubectl", "operation": "Apply"}]}
 
 
 def test_the_name_that_terraforms_kubectl_provider_shares_with_kubectl_is_a_question():
-    asked = ask(CHECK, "1.0", at("0.37.8", a_pool(BY_KUBECTL, version="v1beta1")))
+    asked = finding_of(CHECK, "1.0", at("0.37.8", a_pool(BY_KUBECTL, version="v1beta1")))
     assert (asked.status, asked.severity) == ("manual", "info")
     assert asked.summary == "applied as kubectl, as Terraform's provider kubectl does too: look who holds NodePool web"
 
 
 def test_beside_what_terraform_holds_for_sure_it_is_not_asked():
     both = (a_pool(BY_KUBECTL, version="v1beta1"), a_class(WRITTEN, version="v1beta1"))
-    assert ask(CHECK, "1.0", at("0.37.8", *both)).severity == "warning"
+    assert finding_of(CHECK, "1.0", at("0.37.8", *both)).severity == "warning"

@@ -4,7 +4,7 @@ from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import leaves
 from migrations_app.checks.shell import json_word
 from migrations_app.samples.kubernetes_objects import containers, pods_of, template, workload
-from tests.builders import a_cluster, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, reads, remedies, result_of, result_without
 
 CHECK = "tolerations_name_current_taints"
 GOOD = ("pass", "No toleration uses an outdated disruption taint", ())
@@ -25,11 +25,11 @@ def keyed(*keys: str):
 
 @pytest.mark.parametrize("keys", [(), (NEW,), (OLD, NEW), ("node.kubernetes.io/not-ready",)])
 def test_the_current_key_or_none(keys):
-    assert told(CHECK, "1.0", keyed(*keys)) == GOOD
+    assert result_of(CHECK, "1.0", keyed(*keys)) == GOOD
 
 
 def test_a_blanket_toleration_needs_no_key():
-    assert told(CHECK, "1.0", tolerating({"operator": "Exists"})) == GOOD
+    assert result_of(CHECK, "1.0", tolerating({"operator": "Exists"})) == GOOD
 
 
 def test_the_old_key_alone():
@@ -42,7 +42,7 @@ def test_the_old_key_alone():
         wanted=NEW,
         count=2,
     )
-    assert told(CHECK, "1.0", keyed(OLD)) == ("fail", "2 pods tolerate an outdated disruption taint", (row,))
+    assert result_of(CHECK, "1.0", keyed(OLD)) == ("fail", "2 pods tolerate an outdated disruption taint", (row,))
 
 
 def on_0_31(*keys: str, templates: bool = True):
@@ -58,12 +58,12 @@ def test_tolerating_a_cordon_is_not_enough_from_0_32_on():
         kind="DaemonSet", namespace="kube-system", name="log", path="spec.template.spec.tolerations", seen=CORDON,
         wanted=OLD,
     )  # fmt: skip
-    assert told(CHECK, "0.32", on_0_31(CORDON)) == ("fail", "1 pod tolerates an outdated disruption taint", (row,))
-    assert told(CHECK, "0.32", on_0_31(CORDON, OLD)) == GOOD
+    assert result_of(CHECK, "0.32", on_0_31(CORDON)) == ("fail", "1 pod tolerates an outdated disruption taint", (row,))
+    assert result_of(CHECK, "0.32", on_0_31(CORDON, OLD)) == GOOD
 
 
 def test_what_the_daemon_set_controller_adds_to_pods_is_nobodys_choice():
-    assert told(CHECK, "0.32", on_0_31(CORDON, templates=False)) == GOOD
+    assert result_of(CHECK, "0.32", on_0_31(CORDON, templates=False)) == GOOD
 
 
 def test_it_is_asked_where_the_key_changes():
@@ -72,7 +72,7 @@ def test_it_is_asked_where_the_key_changes():
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_names_the_daemon_set():

@@ -5,7 +5,7 @@ from migrations_app.checks.changes import HelmChange
 from migrations_app.inventory.objects.base import Metadata
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery, HelmRelease
 from migrations_app.inventory.parts import UnparsableObject
-from tests.builders import a_cluster, an_empty_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "webhook_values_gone"
 GOOD = ("pass", "No Helm value sets webhooks", ())
@@ -30,29 +30,29 @@ def a_row(key: str, chart: str = "karpenter") -> Evidence:
 
 @pytest.mark.parametrize("values", [{}, {"settings": {"clusterName": "a"}}, {"webhook": {}}, {"webhook": {"port": ""}}])
 def test_values_without_webhooks(values):
-    assert told(CHECK, "1.1+", charts(values, values)) == GOOD
+    assert result_of(CHECK, "1.1+", charts(values, values)) == GOOD
 
 
 def test_values_of_either_chart():
-    found = told(CHECK, "1.1+", charts({"webhook": {"enabled": True}}, {"webhook": {"port": 8443}}))
+    found = result_of(CHECK, "1.1+", charts({"webhook": {"enabled": True}}, {"webhook": {"port": 8443}}))
     rows = (a_row("enabled"), a_row("port", "karpenter-crd"))
     assert found == ("fail", "2 Helm values still set webhooks", rows)
 
 
 def test_one_value():
-    found = told(CHECK, "1.1+", charts(None, {"webhook": {"serviceName": "karpenter"}}))
+    found = result_of(CHECK, "1.1+", charts(None, {"webhook": {"serviceName": "karpenter"}}))
     assert found == ("fail", "1 Helm value still sets webhooks", (a_row("serviceName", "karpenter-crd"),))
 
 
 def test_where_nothing_tells_there_is_nothing_to_ask():
     why = ("not_applicable", "nothing tells the values of the charts", ())
-    assert told(CHECK, "1.1+", charts(None)) == why
-    assert told(CHECK, "1.1+", an_empty_cluster(), start="1.0.14") == why
+    assert result_of(CHECK, "1.1+", charts(None)) == why
+    assert result_of(CHECK, "1.1+", an_empty_cluster(), start="1.0.14") == why
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.1+", charts({}), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.1+", charts({}), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 NAMED = "every record of the namespace karpenter"
@@ -65,14 +65,14 @@ FORBIDDEN = ("unknown", WHY.format("forbidden"), ())
 def test_values_that_nobody_read_are_not_taken_for_none(given):
     """With or without Flux, which tells the values of the main chart alone."""
     cluster = delivered(given) if given is not None else charts(None)
-    half = told(CHECK, "1.1+", cluster.without("helm_releases").set_aside("helm_releases", ASIDE))
+    half = result_of(CHECK, "1.1+", cluster.without("helm_releases").set_aside("helm_releases", ASIDE))
     assert half == ("unknown", WHY.format(f"{ASIDE.name}: forbidden"), ())
-    assert told(CHECK, "1.1+", cluster.unseen("helm_releases")) == FORBIDDEN
+    assert result_of(CHECK, "1.1+", cluster.unseen("helm_releases")) == FORBIDDEN
 
 
 def test_what_flux_tells_fails_where_helm_is_unread():
     cluster = delivered({"webhook": {"enabled": False}}).unseen("helm_releases")
-    status, said, rows = told(CHECK, "1.1+", cluster)
+    status, said, rows = result_of(CHECK, "1.1+", cluster)
     assert (status, said, [row.path for row in rows]) == (
         "fail", "at least 1 Helm value still sets webhooks", ["spec.values.webhook.enabled"],
     )  # fmt: skip

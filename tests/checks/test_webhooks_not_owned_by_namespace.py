@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.installation import admission_webhook
 from migrations_app.samples.kubernetes_objects import owner
-from tests.builders import a_cluster, blind, reads, remedies, told
+from tests.builders import a_cluster, reads, remedies, result_of, result_without
 
 CHECK = "webhooks_not_owned_by_namespace"
 NAME = "validation.webhook.karpenter.sh"
@@ -17,7 +17,7 @@ def owned(*kinds: str):
 
 @pytest.mark.parametrize("kinds", [(), ("Deployment",)])
 def test_no_namespace_owns_it(kinds):
-    found = told(CHECK, "1.0", owned(*kinds))
+    found = result_of(CHECK, "1.0", owned(*kinds))
     assert found == ("pass", "No webhook configuration is owned by a namespace", ())
 
 
@@ -29,16 +29,20 @@ def test_a_namespace_owns_it():
         seen="Namespace kube-system",
         wanted="none, as 0.33.10, 0.34.11, 0.35.10, 0.36.7, 0.37.5 and later leave it",
     )
-    assert told(CHECK, "1.0", owned("Namespace")) == ("fail", "1 webhook configuration is owned by a namespace", (row,))
+    assert result_of(CHECK, "1.0", owned("Namespace")) == (
+        "fail",
+        "1 webhook configuration is owned by a namespace",
+        (row,),
+    )
 
 
 def test_without_webhooks_there_is_nothing_to_ask():
-    assert told(CHECK, "1.0", a_cluster()) == ("not_applicable", "there is no admission webhook of Karpenter", ())
+    assert result_of(CHECK, "1.0", a_cluster()) == ("not_applicable", "there is no admission webhook of Karpenter", ())
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_takes_the_owner_off():

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.checks.base import Evidence
-from tests.builders import ask, blind, reads, remedies, told
+from tests.builders import finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, bare, is_shell, owned_pod, pods, rolling, still
 
 CHECK = "workloads_keep_a_pod"
@@ -31,31 +31,31 @@ def row(kind: str = "Deployment", name: str = "web") -> Evidence:
     ],
 )
 def test_workloads_that_go_on(docs):
-    assert told(CHECK, "0.33+", rolling(*docs)) == GOOD
+    assert result_of(CHECK, "0.33+", rolling(*docs)) == GOOD
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_a_single_pod(kind):
     said = "1 single-replica workload will be down"
-    assert told(CHECK, "0.33+", rolling(*pods(kind))) == ("fail", said, (row(kind),))
+    assert result_of(CHECK, "0.33+", rolling(*pods(kind))) == ("fail", said, (row(kind),))
 
 
 def test_the_pods_of_a_workload_are_counted_over_all_of_its_groups():
     marked = pods(annotations={"karpenter.sh/do-not-disrupt": "true"})
-    assert told(CHECK, "0.33+", rolling(*marked, *pods(nodes=(OTHER.node,)))) == GOOD
+    assert result_of(CHECK, "0.33+", rolling(*marked, *pods(nodes=(OTHER.node,)))) == GOOD
 
 
 def test_nothing_is_replaced():
-    assert told(CHECK, "0.33+", still().with_docs(*pods())) == NOTHING
+    assert result_of(CHECK, "0.33+", still().with_docs(*pods())) == NOTHING
 
 
 def test_it_only_informs():
-    assert {ask(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")} == {"info"}
+    assert {finding_of(CHECK, hop, rolling()).severity for hop in ("0.33+", "1.0")} == {"info"}
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_scales_what_can_be_scaled():
@@ -72,7 +72,7 @@ def test_the_remedy_scales_what_can_be_scaled():
 
 def test_a_pod_whose_namespace_a_dump_left_out():
     docs = [doc | {"metadata": {**doc["metadata"], "namespace": ""}} for doc in pods()]
-    (row,) = told(CHECK, "0.33+", rolling(*docs))[2]
+    (row,) = result_of(CHECK, "0.33+", rolling(*docs))[2]
     assert (row.kind, row.namespace, row.name) == ("Deployment", "", "web")
     (remedy,) = remedies(CHECK, "0.33+", rolling(*docs))
     assert "kubectl patch deployment web --type=merge -p" in remedy.text

@@ -5,7 +5,17 @@ from migrations_app.checks.changes import leaves
 from migrations_app.samples.installation import Install, controller
 from migrations_app.samples.karpenter_objects import pool
 from migrations_app.samples.kubernetes_objects import containers, doc, meta, pods_of, template, workload
-from tests.builders import NODE, a_cluster, an_empty_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import (
+    NODE,
+    a_cluster,
+    an_empty_cluster,
+    asked_hops,
+    finding_of,
+    reads,
+    remedies,
+    result_of,
+    result_without,
+)
 
 CHECK = "workloads_select_current_labels"
 GOOD = ("pass", "No workload selects karpenter.sh/provisioner-name", ())
@@ -49,7 +59,7 @@ REQUIRED = "spec.template.spec.affinity.nodeAffinity.required"
     ],
 )
 def test_current_labels_or_both_avoided(placement):
-    assert told(CHECK, "0.33+", with_placement(placement)) == GOOD
+    assert result_of(CHECK, "0.33+", with_placement(placement)) == GOOD
 
 
 def a_job(**status):
@@ -60,14 +70,14 @@ def a_job(**status):
 
 @pytest.mark.parametrize("ending", ["Complete", "Failed"])
 def test_the_history_of_a_cron_job_starts_no_pods(ending):
-    assert told(CHECK, "0.33+", a_job(conditions=[{"type": ending, "status": "True"}])) == GOOD
-    assert told(CHECK, "0.33+", a_job(active=1))[0] == "fail"
+    assert result_of(CHECK, "0.33+", a_job(conditions=[{"type": ending, "status": "True"}])) == GOOD
+    assert result_of(CHECK, "0.33+", a_job(active=1))[0] == "fail"
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
 def test_a_node_selector(kind):
     row = a_row("spec.template.spec.nodeSelector", f"{OLD} web", kind=kind)
-    found = told(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, kind=kind))
+    found = result_of(CHECK, "0.33+", with_placement({"nodeSelector": {OLD: "web"}}, kind=kind))
     assert found == ("fail", "3 pods select the removed label karpenter.sh/provisioner-name", (row,))
 
 
@@ -85,12 +95,12 @@ def test_a_node_selector(kind):
     ],
 )
 def test_affinities_and_spread_keys(placement, row):
-    assert told(CHECK, "0.33+", with_placement(placement))[2] == (row,)
+    assert result_of(CHECK, "0.33+", with_placement(placement))[2] == (row,)
 
 
 @pytest.mark.parametrize("version", ["0.30.0", "0.31.5", "0.32.10"])
 def test_the_rule_that_the_chart_renders_is_not_the_users(version):
-    assert told(CHECK, "0.33+", a_cluster(version, kubernetes="1.27")) == GOOD
+    assert result_of(CHECK, "0.33+", a_cluster(version, kubernetes="1.27")) == GOOD
 
 
 def affinity(*keys):
@@ -119,30 +129,30 @@ OWN = Evidence(
 
 @pytest.mark.parametrize(("hop", "version"), [("0.33+", "0.32.10"), ("1.0", "0.35.12")])
 def test_a_rule_of_the_controller_that_its_chart_does_not_render(hop, version):
-    assert told(CHECK, hop, an_override(version, OLD)) == (
+    assert result_of(CHECK, hop, an_override(version, OLD)) == (
         "fail",
         "1 pod selects the removed label karpenter.sh/provisioner-name",
         (OWN,),
     )
-    assert told(CHECK, hop, an_override(version, OLD, NEW)) == GOOD
+    assert result_of(CHECK, hop, an_override(version, OLD, NEW)) == GOOD
 
 
 def test_a_rule_that_values_give_outlives_the_chart():
     given = {"affinity": affinity(OLD)}
-    assert told(CHECK, "0.33+", an_override("0.31.5", OLD).with_values(given, version="0.31.5"))[2] == (OWN,)
+    assert result_of(CHECK, "0.33+", an_override("0.31.5", OLD).with_values(given, version="0.31.5"))[2] == (OWN,)
     apart = {"affinity": {"podAntiAffinity": {}}}
-    assert told(CHECK, "0.33+", an_override("0.31.5", OLD).with_values(apart, version="0.31.5")) == GOOD
+    assert result_of(CHECK, "0.33+", an_override("0.31.5", OLD).with_values(apart, version="0.31.5")) == GOOD
 
 
 def test_it_blocks_where_the_label_goes_and_is_not_asked_before():
     cluster = with_placement({"nodeSelector": {OLD: "web"}})
-    assert [ask(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
+    assert [finding_of(CHECK, hop, cluster).severity for hop in ("0.33+", "1.0")] == ["blocker", "warning"]
     assert "0.32" not in asked_hops(CHECK)
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "1.0", a_cluster(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_patches_a_selector_and_edits_the_rest():

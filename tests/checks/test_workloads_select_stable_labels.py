@@ -5,7 +5,7 @@ from migrations_app.checks.changes import leaves
 from migrations_app.karpenter.labels import ALIASES
 from migrations_app.samples.karpenter_objects import pool, provisioner
 from migrations_app.samples.kubernetes_objects import containers, template, workload
-from tests.builders import a_cluster, ask, asked_hops, blind, reads, remedies, told
+from tests.builders import a_cluster, asked_hops, finding_of, reads, remedies, result_of, result_without
 from tests.builders_pods import is_shell, pods
 
 CHECK = "workloads_select_stable_labels"
@@ -22,12 +22,12 @@ def on_0_32(*docs):
     [pods(), pods(nodeSelector={"kubernetes.io/arch": "arm64"}), [pool("web", node_class="d", version="v1beta1")]],
 )
 def test_stable_labels(docs):
-    assert told(CHECK, "0.33+", on_0_32(*docs)) == GOOD
+    assert result_of(CHECK, "0.33+", on_0_32(*docs)) == GOOD
 
 
 @pytest.mark.parametrize("key", sorted(ALIASES))
 def test_a_selector(key):
-    found = told(CHECK, "0.33+", on_0_32(*pods(nodeSelector={key: "x"})))
+    found = result_of(CHECK, "0.33+", on_0_32(*pods(nodeSelector={key: "x"})))
     row = Evidence(
         kind="Deployment", namespace="shop", name="web", path="spec.nodeSelector", seen=f"{key} x", wanted=ALIASES[key]
     )
@@ -42,7 +42,7 @@ def test_a_spread_key_and_requirements():
     ]
     wanted = "topology.kubernetes.io/zone"
     path = "spec.template.spec.requirements"
-    assert told(CHECK, "0.33+", on_0_32(*docs))[2] == (
+    assert result_of(CHECK, "0.33+", on_0_32(*docs))[2] == (
         Evidence(
             kind="Deployment", namespace="shop", name="web", path="spec.topologySpreadConstraints", seen=ZONE,
             wanted=wanted,
@@ -54,12 +54,12 @@ def test_a_spread_key_and_requirements():
 
 def test_it_informs_on_the_way_from_alpha_to_beta():
     assert asked_hops(CHECK) == ("0.32", "0.33+")
-    assert ask(CHECK, "0.33+", on_0_32()).severity == "info"
+    assert finding_of(CHECK, "0.33+", on_0_32()).severity == "info"
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", on_0_32(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_names_the_stable_label():

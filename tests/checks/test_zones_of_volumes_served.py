@@ -3,7 +3,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.samples.karpenter_objects import node_class, pool
 from migrations_app.samples.kubernetes_objects import doc, meta
-from tests.builders import asked_hops, blind, reads, remedies, told
+from tests.builders import asked_hops, reads, remedies, result_of, result_without
 from tests.builders_pods import NOTHING, OLD, OTHER, STAYS, is_shell, pods, rolling, still
 
 CHECK = "zones_of_volumes_served"
@@ -39,7 +39,7 @@ def row(where: str, zone: str) -> Evidence:
     ],
 )
 def test_every_zone_is_reached(docs):
-    assert told(CHECK, "0.33+", with_claims(*docs)) == GOOD
+    assert result_of(CHECK, "0.33+", with_claims(*docs)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_every_zone_is_reached(docs):
     ],
 )
 def test_a_zone_is_cut_off(docs):
-    found = told(CHECK, "0.33+", with_claims(*docs))
+    found = result_of(CHECK, "0.33+", with_claims(*docs))
     assert found == (
         "fail",
         "1 pod is pinned by its volume to a zone without a NodePool",
@@ -71,7 +71,7 @@ def volume(zone: str, *, namespace: str = "shop", key: str = ZONE):
 def test_a_volume_that_is_bound_to_the_zone(key):
     docs = zoned((ZONE, "In", ("eu-central-1a",)))
     cluster = with_claims(*docs, volume("eu-central-1b", key=key), volume(""))
-    found = told(CHECK, "0.33+", cluster)
+    found = result_of(CHECK, "0.33+", cluster)
     assert found == (
         "fail",
         "1 pod is pinned by its volume to a zone without a NodePool",
@@ -82,41 +82,43 @@ def test_a_volume_that_is_bound_to_the_zone(key):
 @pytest.mark.parametrize("held", [volume(""), volume("eu-central-1a")])
 def test_volumes_that_are_bound_to_no_zone_or_another_one_follow(held):
     docs = zoned((ZONE, "In", ("eu-central-1a",)))
-    assert told(CHECK, "0.33+", with_claims(*docs, held)) == GOOD
+    assert result_of(CHECK, "0.33+", with_claims(*docs, held)) == GOOD
 
 
 def test_volumes_of_another_namespace_tell_nothing():
     docs = zoned((ZONE, "In", ("eu-central-1a",)))
-    assert told(CHECK, "0.33+", with_claims(*docs, volume("", namespace="other")))[0] == "fail"
+    assert result_of(CHECK, "0.33+", with_claims(*docs, volume("", namespace="other")))[0] == "fail"
 
 
 def test_pods_without_claims_go_anywhere():
     cluster = rolling(*pods("StatefulSet", nodes=(OTHER.node,)), *zoned((ZONE, "In", ("eu-central-1a",))))
-    assert told(CHECK, "0.33+", cluster) == GOOD
+    assert result_of(CHECK, "0.33+", cluster) == GOOD
 
 
 def test_odd_pools_cut_nothing_off():
     docs = zoned()
     docs[0]["spec"]["template"]["spec"]["requirements"] = ["odd", {"key": ZONE}]
     docs[1]["status"] = {"subnets": "odd"}
-    assert told(CHECK, "0.33+", with_claims(*docs)) == GOOD
+    assert result_of(CHECK, "0.33+", with_claims(*docs)) == GOOD
 
 
 def test_of_many_pods_on_both_kinds_of_nodes_the_count_is_a_bound():
     three = pods("StatefulSet", volumes=CLAIM, nodes=(OTHER.node, STAYS), count=3)
     cluster = rolling(*three, *zoned((ZONE, "In", ("eu-central-1a",))))
-    assert told(CHECK, "0.33+", cluster)[1] == "at least 1 pod is pinned by its volume to a zone without a NodePool"
+    assert (
+        result_of(CHECK, "0.33+", cluster)[1] == "at least 1 pod is pinned by its volume to a zone without a NodePool"
+    )
 
 
 def test_it_does_not_arise():
-    assert told(CHECK, "0.33+", still().with_docs(*zoned())) == NOTHING
-    assert told(CHECK, "0.33+", with_claims())[0] == "not_applicable"
+    assert result_of(CHECK, "0.33+", still().with_docs(*zoned())) == NOTHING
+    assert result_of(CHECK, "0.33+", with_claims())[0] == "not_applicable"
     assert asked_hops(CHECK) == ("0.33+",)
 
 
 @pytest.mark.parametrize("part", reads(CHECK))
 def test_unseen_is_unknown(part):
-    assert blind(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
+    assert result_without(CHECK, "0.33+", rolling(), part=part) == ("unknown", f"{part} could not be read: forbidden")
 
 
 def test_the_remedy_looks_at_the_volumes():

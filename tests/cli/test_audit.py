@@ -34,7 +34,7 @@ def test_the_live_log_is_proven(karpdash):  # A54
 @pytest.mark.parametrize("seq", [1, 57, 205])
 def test_a_change_in_the_database_is_named(karpdash, seq):  # T26
     write(205)
-    with guards.resting():
+    with guards.triggers_off():
         AuditEvent.objects.filter(pk=seq).update(outcome="approved")
     said = karpdash("audit", "verify", "-o", "json")
     assert (said.code, said.json["bad_seq"]) == (1, seq)
@@ -53,7 +53,7 @@ def test_dropped_triggers_are_named_though_the_chain_is_whole(karpdash):  # A52
 
 def test_an_end_that_was_cut_off_in_the_database_is_named(karpdash):  # T26
     write(205)
-    with guards.resting():
+    with guards.triggers_off():
         AuditEvent.objects.filter(pk__gt=203).delete()
     said = karpdash("audit", "verify")
     assert (said.code, said.out[:23]) == (1, "broken at event 204: th")
@@ -113,7 +113,7 @@ def test_a_segment_is_sealed_proven_and_recorded_and_nothing_is_deleted(karpdash
 
 def test_a_broken_log_is_not_sealed(karpdash, tmp_path):  # A56
     write(20)
-    with guards.resting():
+    with guards.triggers_off():
         AuditEvent.objects.filter(pk=7).update(actor="mallory")
     said = karpdash("audit", "seal", tmp_path)
     assert (said.code, "event 7 does not match its hash" in said.err) == (2, True)

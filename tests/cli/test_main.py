@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from karpdash.command import WIRED
+from karpdash.command import PROJECT_COMMANDS
 from karpdash.command import main as program
 from migrations_app.cli import COMMANDS, terminal, usage
 from migrations_app.errors import InvalidInput
@@ -30,13 +30,13 @@ def test_a_wrong_command_is_wrong_usage(karpdash: Karpdash, words: list[str], to
     assert (said.code, said.out, said.err.splitlines()[0]) == (2, "", f"karpdash: {told}")
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in WIRED])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in PROJECT_COMMANDS])
 def test_every_command_explains_itself(karpdash: Karpdash, command: str) -> None:
     said = karpdash(command, "--help")
     assert (said.code, said.err, said.out.startswith(f"usage: karpdash {command}")) == (0, "", True)
 
 
-@pytest.mark.parametrize("command", WIRED)
+@pytest.mark.parametrize("command", PROJECT_COMMANDS)
 def test_every_command_of_the_wiring_explains_itself(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tool_choice import choose_tool
 from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
-from tests.builders_rollouts import a_rollout, a_yes, entitled, remove
+from tests.builders_rollouts import a_rollout, an_approval, entitled, remove
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 
 SCOPES = ["read", "scan", "plan", "act"]
@@ -155,7 +155,7 @@ def test_a_node_is_skipped_with_a_reason_and_named(shop, asked, root, monkeypatc
 def test_an_approved_rollout_is_started_paused_and_ended(shop, asked, root, monkeypatch):
     monkeypatch.setattr("migrations_app.api.rollouts.wake_rollout", lambda _row, _task: True)
     row = a_rollout(shop[1], state="approved", author=root)
-    a_yes(row, entitled(get_user_model().objects.create_user("cleo"), "approve_rollout"))
+    an_approval(row, entitled(get_user_model().objects.create_user("cleo"), "approve_rollout"))
     other = asked("rollout", "start", str(row.pk), "--digest", "0" * 64)
     assert other[0] == 2
     told = json.loads(asked("rollout", "start", str(row.pk), "--digest", row.digest, "-o", "json")[1])

@@ -7,23 +7,23 @@ import time
 import pytest
 
 from tests.fakes.lying.scans import (
+    FAULTS,
     LATE,
     LIMITS,
     MOST_GROWN,
     SHORT,
     TOLD_BY_OTHERS,
-    WAYS,
     complaints,
+    honest_scan,
+    is_reported_whole,
     peak,
     scan,
-    told_whole,
-    truth,
 )
-from tests.fakes.lying.way import Way, listed, on_top
+from tests.fakes.lying.way import Fault, for_plurals, listed
 from tests.servers.waiting import AT_ONCE
 
 NAME = "v1-10"
-LISTS = [way for way in WAYS if way.on == "lists"]
+LISTS = [fault for fault in FAULTS if fault.on == "lists"]
 EVERYWHERE = (
     "silence", "body byte by byte", "head byte by byte", "cut before the first byte", "cut in the body", "endless",
     "packed bomb", "another protocol", "redirects", "not who it knows", "forbidden", "not found",
@@ -32,40 +32,42 @@ EVERYWHERE = (
 )  # fmt: skip
 
 
-def named(way: Way) -> str:
-    return way.name
+def named(fault: Fault) -> str:
+    return fault.name
 
 
 def test_there_are_sixty_ways_and_more() -> None:
-    assert len({way.name for way in WAYS}) == len(WAYS) > 150
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) > 150
 
 
-@pytest.mark.parametrize("way", WAYS, ids=named)
-def test_nothing_that_was_cut_forged_or_replayed_is_told_whole(way: Way) -> None:
-    plurals = SHORT if way.on == "lists" else frozenset()
-    assert complaints(way, random.Random(way.name), name=NAME, plurals=plurals) == []
+@pytest.mark.parametrize("fault", FAULTS, ids=named)
+def test_nothing_that_was_cut_forged_or_replayed_is_told_whole(fault: Fault) -> None:
+    plurals = SHORT if fault.on == "lists" else frozenset()
+    assert complaints(fault, random.Random(fault.name), name=NAME, plurals=plurals) == []
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if way.why and not way.lie and not way.harmless], ids=named)
-def test_every_harm_is_told(way: Way) -> None:
+@pytest.mark.parametrize(
+    "fault", [fault for fault in FAULTS if fault.why and not fault.lie and not fault.harmless], ids=named
+)
+def test_every_harm_is_told(fault: Fault) -> None:
     """The positive control: each of them is felt where it is about one list, and only there."""
-    plurals = frozenset({"nodes"}) if way.on == "lists" else frozenset()
-    found = scan(NAME, way.act, bites=on_top(way, plurals), dice=random.Random(way.name))
-    parts = {line.name for line in found.parts if not told_whole(found.inventory.part(line.name))}
+    plurals = frozenset({"nodes"}) if fault.on == "lists" else frozenset()
+    found = scan(NAME, fault.act, applies_to=for_plurals(fault, plurals), dice=random.Random(fault.name))
+    parts = {line.name for line in found.parts if not is_reported_whole(found.inventory.part(line.name))}
     assert parts
-    assert way.on != "lists" or "nodes" in parts
+    assert fault.on != "lists" or "nodes" in parts
 
 
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_where_every_answer_is_bad_nothing_but_the_version_is_seen(name: str) -> None:
-    (way,) = (way for way in LISTS if way.name == name)
-    truth(NAME)  # what is read once is no growth
+    (fault,) = (fault for fault in LISTS if fault.name == name)
+    honest_scan(NAME)  # what is read once is no growth
     grown, started = peak(), time.monotonic()
-    found = scan(NAME, way.act, bites=lambda request: request.path != "/version", dice=random.Random(name))
+    found = scan(NAME, fault.act, applies_to=lambda request: request.path != "/version", dice=random.Random(name))
     assert time.monotonic() - started < LIMITS.scan_seconds + AT_ONCE
     assert peak() - grown < MOST_GROWN
     reasons = {line.why for line in found.parts if not line.seen}
-    assert reasons <= {*way.why, LATE, "not_asked"}
+    assert reasons <= {*fault.why, LATE, "not_asked"}
     assert reasons
     assert {line.name for line in found.parts if line.why == "not_asked"} <= TOLD_BY_OTHERS
     assert not found.complete
@@ -74,14 +76,14 @@ def test_where_every_answer_is_bad_nothing_but_the_version_is_seen(name: str) ->
 
 def test_a_list_that_lost_an_object_is_found() -> None:
     """The other control: told whole by a server that says no more than that, it is not what is there."""
-    way = Way(name="one is missing", act=listed(lambda found, _: found["items"].pop()))
-    told = complaints(way, random.Random(0), name=NAME, plurals=frozenset({"nodes"}))
+    fault = Fault(name="one is missing", act=listed(lambda found, _: found["items"].pop()))
+    told = complaints(fault, random.Random(0), name=NAME, plurals=frozenset({"nodes"}))
     assert [line for line in told if "told whole" in line] == ["nodes is told whole with 4 objects"]
 
 
 def test_odd_headers_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:  # K17
     for name in ("odd header lines", "length and chunks", "cut in the head"):
-        (way,) = (way for way in LISTS if way.name == name)
+        (fault,) = (fault for fault in LISTS if fault.name == name)
         for seed in range(4):
-            scan(NAME, way.act, bites=on_top(way, frozenset({"nodes"})), dice=random.Random(seed))
+            scan(NAME, fault.act, applies_to=for_plurals(fault, frozenset({"nodes"})), dice=random.Random(seed))
     assert [record.name for record in caplog.records if record.name.startswith("urllib3")] == []

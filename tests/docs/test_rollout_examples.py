@@ -13,7 +13,7 @@ from migrations_app.api.framework.problem_codes import CODES
 from migrations_app.queries.visibility import PERMISSIONS
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.rollouts.backups import export
-from tests.builders_rollouts import a_line, a_rollout, a_yes, entitled, taint
+from tests.builders_rollouts import a_line, a_rollout, an_approval, entitled, taint
 from tests.builders_rows import a_cluster
 from tests.docs.test_pages import DOCS, blocks, parsed
 
@@ -37,7 +37,7 @@ def names(
     cleo = entitled(User.objects.create_user("cleo"), "approve_rollout")
     shop, other = a_cluster("shop"), a_cluster("other")
     plan, ready = a_rollout(shop, author=root), a_rollout(shop, state="approved", author=root)
-    a_yes(ready, cleo)
+    an_approval(ready, cleo)
     run = a_rollout(other, state="running", author=root)
     a_line(run)
     change = taint().change

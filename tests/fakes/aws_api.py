@@ -1,4 +1,4 @@
-"""An AwsApi in memory: what AWS holds, and calls that fail on order."""
+"""An AwsApi in memory: the objects of an AWS account, and calls that fail on demand."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ def allowed(arn: str, question: Question) -> tuple[Reply, ...]:
 
 @dataclass(kw_only=True)
 class FakeAws:
-    """`fails` maps the name of a method to the error of each of its calls; `calls` lists what was asked, in order."""
+    """`fails` maps the name of a method to the error of each of its calls; `calls` lists the calls in order."""
 
     place: AwsPlace = PLACE
     account: str = ACCOUNT

@@ -1,4 +1,4 @@
-"""Inventories whose objects name things in AWS."""
+"""Builds inventories whose objects name things in AWS."""
 
 import msgspec
 
@@ -61,7 +61,7 @@ def settings(**data):
 
 
 def an_inventory(**parts):
-    """A running controller with an account and nothing that names AWS; tuples become Seen."""
+    """Returns an inventory with a running controller and an account, in which nothing names AWS; tuples become Seen."""
     empty = {
         "controller": (controller(),), "controller_accounts": (service_account(),), "ec2nodeclasses": (),
         "awsnodetemplates": (), "settings": (), "aws_auth": (), "helm_releases": (), "deliveries": (), "nodes": (),

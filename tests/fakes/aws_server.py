@@ -1,6 +1,6 @@
-"""STS and EKS on loopback: roles that open by their external id, clusters that are described, and what was asked.
+"""STS and EKS on loopback: roles with an external id, clusters to describe, and a record of all requests.
 
-It stands for AWS where moto does not behave like it: moto's roles open to everybody, and its clusters have no server.
+It replaces moto where moto differs from AWS: moto's roles can be assumed by everybody, and its clusters have no server.
 """
 
 import json
@@ -28,10 +28,9 @@ Answer = tuple[int, bytes]
 
 @dataclass
 class AwsServer:
-    """`roles` maps a role to its external id; an empty id lets everybody in. `refused` holds actions that nobody may.
-
-    `asked` lists what came in: the action and its parameters. `trusted` maps a role to the only role that may assume
-    it; `accounts` is the organization, and `fleet` its clusters by account and region.
+    """`roles` maps a role to its external id; a role with an empty id can be assumed by everybody. `refused` holds
+    actions that are always refused. `asked` lists the requests: the action and its parameters. `trusted` maps a role to
+    the only role that may assume it; `accounts` is the organization, and `fleet` its clusters by account and region.
     """
 
     roles: dict[str, str] = field(default_factory=dict)
@@ -45,13 +44,13 @@ class AwsServer:
     sessions: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _door(self))
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def identity(self) -> OwnIdentity:
-        """What karpdash has to be set to, to be somebody here."""
+        """Returns the settings with which karpdash has an identity at this AWS."""
         return OwnIdentity(keys=AwsCredentials(access_key_id=OWN_KEY, secret=Secret("own-secret")), endpoint=self.url)
 
     def cluster(self, url: str, ca: str, **changed: Any) -> None:
@@ -67,7 +66,7 @@ class AwsServer:
         self.clusters["shop"] = facts | changed
 
     def opened(self) -> list[str | None]:
-        """The external id of each try to take a role; None for a try without one."""
+        """Returns the external id of each attempt to assume a role; None for an attempt without one."""
         return [request.get("ExternalId") for request in self.asked if request["action"] == "sts:AssumeRole"]
 
     def sts(self, parameters: dict[str, str], key: str) -> Answer:
@@ -88,7 +87,7 @@ class AwsServer:
         return _json(200, {"Accounts": self.accounts})
 
     def of_fleet(self, name: str, key: str, *, region: str) -> Answer:
-        """Clusters of the session's account in that region; the list of their names without a name."""
+        """Returns one cluster of the session's account in that region; without a name the list of names."""
         action = "eks:DescribeCluster" if name else "eks:ListClusters"
         account = self.sessions.get(key, "::::").split(":")[4]
         self.asked.append({"action": action, "name": name, "account": account, "region": region})
@@ -132,8 +131,8 @@ class AwsServer:
         )
 
 
-def _door(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
-    class Door(BaseHTTPRequestHandler):
+def _handler(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             if self.headers.get("X-Amz-Target", "").endswith(".ListAccounts"):
@@ -155,7 +154,7 @@ def _door(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
             return self._scope(0)
 
         def _scope(self, place: int) -> str:
-            """The key, date, region or service that the request is signed for."""
+            """Returns the key, date, region or service that the request is signed for."""
             return self.headers["Authorization"].partition("Credential=")[2].split("/")[place]
 
         def _say(self, answer: Answer) -> None:
@@ -165,7 +164,7 @@ def _door(aws: AwsServer) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-    return Door
+    return Handler
 
 
 def _xml(action: str, content: str) -> Answer:

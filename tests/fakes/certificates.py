@@ -1,4 +1,4 @@
-"""Certificates of every kind a server may show: good, of another CA, expired, for another name."""
+"""Issues certificates for tests: valid, of another CA, expired, for another name."""
 
 import datetime
 import ipaddress
@@ -44,7 +44,7 @@ class Authority:
     def issue(
         self, *, names: Sequence[str] = (), addresses: Sequence[str] = ("127.0.0.1",), since: int = -1, until: int = 1
     ) -> Pair:
-        """A certificate valid from `since` to `until`, in days from now."""
+        """Issues a certificate valid from `since` to `until`, in days from now."""
         key = new_key()
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
         alternative_names: list[x509.GeneralName] = [x509.DNSName(name) for name in names]

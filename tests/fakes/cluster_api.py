@@ -1,4 +1,4 @@
-"""An in-memory ClusterApi: a few objects, and failures on order.
+"""A ClusterApi in memory: a few objects, and failures on demand.
 
 api = FakeCluster(a_pod, a_node)
 api.refuse("secrets", Forbidden("may not list secrets"))
@@ -37,9 +37,10 @@ class FakeCluster:
         self._lock = threading.Lock()
 
     def refuse(self, what: str, *errors: ReadError | None) -> None:
-        """Fails lists of that plural, or gets of that path: one error after another, None for a good answer.
+        """Makes lists of that plural, or gets of that path, fail: one error after another, None for a normal
+        answer.
 
-        The last one stays.
+        The last one is repeated.
         """
         self._refusals[what] = list(errors)
 

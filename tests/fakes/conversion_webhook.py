@@ -1,4 +1,4 @@
-"""A conversion webhook on loopback that only writes the other apiVersion: enough where fields are not looked at."""
+"""A conversion webhook on loopback that changes only the apiVersion, for tests that do not look at fields."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ def answer(request: Request, wire: Wire) -> None:
 
 @contextmanager
 def conversion_webhook() -> Iterator[dict[str, Any]]:
-    """The conversion of a CRD that calls the webhook while the block lasts."""
+    """Returns the conversion of a CRD that calls the webhook; the webhook runs during the block."""
     with EvilServer(answer) as server:
         client = {"url": server.url, "caBundle": base64.b64encode(AUTHORITY.pem.encode()).decode()}
         webhook = {"conversionReviewVersions": ["v1", "v1beta1"], "clientConfig": client}
@@ -30,8 +30,8 @@ def conversion_webhook() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def service_webhook(address: str, *, name: str) -> Iterator[list[str]]:
-    """The controller's webhook behind the Service of that address and DNS name, which converts for each API group at
-    its own path; the paths that were called.
+    """Runs the controller's webhook behind the Service of that address and DNS name, with a path for each API group;
+    returns the list of called paths.
     """
     calls: list[str] = []
 

@@ -1,7 +1,7 @@
-"""What stands before the API server of an EKS cluster: it believes a token when its signature is AWS's (a stub).
+"""Stands in for the authenticator of an EKS cluster: accepts a token if its AWS signature is correct (a stub).
 
-The real one sends the signed question to STS. This one knows the secret that the fake STS gave out, and computes the
-signature itself, without botocore.
+The real authenticator sends the signed request to STS. This one knows the secret that the fake STS gave out, and
+computes the signature itself, without botocore.
 """
 
 import base64
@@ -20,13 +20,15 @@ from tests.fakes.aws_server import TAKEN_SECRET, TAKEN_TOKEN
 
 
 class Authenticator:
-    """A token webhook for a kube-apiserver: `flags` for its command line, once `write` made the file they name."""
+    """A token webhook for a kube-apiserver: `flags` returns its command line flags and writes the file that
+    they name.
+    """
 
     def __init__(self, cluster: str, *, user: str, groups: list[str]) -> None:
         self.cluster, self.user, self.groups = cluster, user, groups
         self.keys: list[str] = []
         """The access keys of the tokens that were believed."""
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _door(self))
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
     def flags(self, folder: Path) -> list[str]:
@@ -62,7 +64,7 @@ def _unpacked(token: str) -> str:
 
 
 def _signature(host: str, query: dict[str, str], *, cluster: str) -> str:
-    """SigV4 of GET / with these parameters, by the secret that the fake STS gives out."""
+    """Returns the SigV4 signature of GET / with these parameters, by the secret that the fake STS gives out."""
     if query.get("Action") != "GetCallerIdentity" or query.get("X-Amz-Security-Token") != TAKEN_TOKEN:
         return "nobody's"
     pairs = sorted((_quoted(name), _quoted(value)) for name, value in query.items())
@@ -84,8 +86,8 @@ def _quoted(text: str) -> str:
     return urllib.parse.quote(text, safe="-_.~")
 
 
-def _door(authenticator: Authenticator) -> type[BaseHTTPRequestHandler]:
-    class Door(BaseHTTPRequestHandler):
+def _handler(authenticator: Authenticator) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             status = authenticator.status(review["spec"]["token"])
@@ -99,4 +101,4 @@ def _door(authenticator: Authenticator) -> type[BaseHTTPRequestHandler]:
         def log_message(self, *_given: object) -> None:
             return
 
-    return Door
+    return Handler

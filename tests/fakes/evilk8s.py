@@ -1,4 +1,4 @@
-"""A hostile or sick API server on loopback: TLS, one thread a connection, and a script that writes raw bytes."""
+"""A hostile or broken API server on loopback: TLS, one thread a connection, and a script that writes raw bytes."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(slots=True)
 class Wire:
-    """The server's side of one connection."""
+    """The server's end of one connection."""
 
     socket: ssl.SSLSocket
     stop: threading.Event
@@ -40,13 +40,13 @@ class Wire:
         self.socket.sendall(data)
 
     def answer(self, body: bytes = b"{}", *, status: str = "200 OK", **headers: str) -> None:
-        """A whole, well-formed answer."""
+        """Sends a whole, well-formed answer."""
         fields = {"Content-Type": "application/json", "Content-Length": str(len(body))}
         fields |= {name.replace("_", "-"): value for name, value in headers.items()}
         self.raw(head(status, fields) + body)
 
     def begin(self, status: str = "200 OK", **headers: str) -> None:
-        """The head of an answer whose body is in chunks."""
+        """Sends the head of an answer whose body comes in chunks."""
         fields = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
         self.raw(head(status, fields | {name.replace("_", "-"): value for name, value in headers.items()}))
 
@@ -57,18 +57,18 @@ class Wire:
         self.raw(b"0\r\n\r\n")
 
     def drip(self, data: bytes, *, every: float, most: float = PATIENCE) -> None:
-        """The bytes one by one, until the client is gone."""
+        """Sends the bytes one by one, until the client has closed the connection."""
         for number in range(int(most / every)):
             if self.stop.wait(every):
                 return
             self.raw(data[number % len(data) :][:1])
 
     def hang(self) -> None:
-        """Says nothing more, keeps the connection open."""
+        """Sends nothing more and keeps the connection open."""
         self.stop.wait(PATIENCE)
 
     def cut(self) -> None:
-        """Ends the connection without a goodbye."""
+        """Closes the connection without a TLS close."""
         self.keep = False
         with contextlib.suppress(OSError):
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
@@ -85,7 +85,7 @@ Script = Callable[[Request, Wire], None]
 
 @dataclass(slots=True)
 class EvilServer:
-    """Runs the script for each request, and keeps the requests. A context manager."""
+    """A context manager that runs the script for each request, and keeps the requests."""
 
     script: Script
     pair: Pair = GOOD

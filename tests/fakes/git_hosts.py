@@ -1,7 +1,8 @@
-"""Stand-ins for GitHub and GitLab, made from their published API descriptions; no real host was asked.
+"""Stand-ins for GitHub and GitLab, written from their published API descriptions; they were not compared with the real
+hosts.
 
-GitHub: REST API 2022-11-28 (repos, git/trees, git/blobs, git/commits, git/refs, pulls, app installations).
-GitLab: REST API v4 (projects, repository/tree, files, blobs, branches, commits, merge_requests).
+GitHub: REST API 2022-11-28 (repos, git/trees, git/blobs, git/commits, git/refs, pulls, app installations). GitLab: REST
+API v4 (projects, repository/tree, files, blobs, branches, commits, merge_requests).
 """
 
 import base64
@@ -20,7 +21,7 @@ PATH = "acme/clusters"
 
 
 class HostRefusal(Exception):
-    """The answer: status and JSON."""
+    """An error answer: status and JSON."""
 
     def __init__(self, status: int, body: Any = None) -> None:
         super().__init__(status)
@@ -33,8 +34,9 @@ def sha(value: Any) -> str:
 
 @dataclass
 class FakeHost(ABC):
-    """A repository as maps: commits to files, branches to commits. `breaks` answers a route with that status, and
-    `drops` ends the connection after the route has done its work."""
+    """A repository as maps: commits to files, branches to commits. `breaks` makes a route answer with that status, and
+    `drops` closes the connection after the route has done its work.
+    """
 
     files: dict[str, str]
     token: str = TOKEN
@@ -89,11 +91,11 @@ class FakeHost(ABC):
 
     @abstractmethod
     def check(self, request: Request, path: str) -> None:
-        """Raises HostRefusal where the credential is refused."""
+        """Raises HostRefusal if the credential is refused."""
 
     @abstractmethod
     def route(self, method: str, path: str, query: dict[str, str], body: Any) -> Any:
-        """The JSON of an answer 200. Raises HostRefusal for any other."""
+        """Returns the JSON of an answer 200. Raises HostRefusal for any other status."""
 
     def new_branch(self, branch: str, commit: str) -> None:
         if self.refuses_branches:
@@ -103,7 +105,7 @@ class FakeHost(ABC):
         self.branches[branch] = commit
 
     def written(self) -> list[str]:
-        """The requests that write, in order."""
+        """Returns the requests that write, in order."""
         return [f"{method} {path}" for method, path, _ in self.bodies]
 
 

@@ -25,7 +25,7 @@ def people(apiserver):
 
 
 @pytest.fixture
-def gang(people, clean_apiserver, helm, tmp_path):
+def workers(people, clean_apiserver, helm, tmp_path):
     (tmp_path / "charts").mkdir()
     (tmp_path / "charts" / "next.tgz").write_bytes(packed(NEXT))
     (tmp_path / "charts" / "hook.tgz").write_bytes(packed(NEXT, {**BASE, "hook.yaml": HOOK}))
@@ -35,27 +35,27 @@ def gang(people, clean_apiserver, helm, tmp_path):
     assert people.ask("chain") is True
 
 
-def planned(gang, source="next.tgz"):
+def planned(workers, source="next.tgz"):
     name = f"cluster-{uuid.uuid4().hex[:8]}"
-    cluster = gang.ask("register", gang.server.kubeconfig(gang.server.admin_token), name)
-    row, why = gang.ask("plan", cluster, source)
+    cluster = workers.ask("register", workers.server.kubeconfig(workers.server.admin_token), name)
+    row, why = workers.ask("plan", cluster, source)
     assert why == ""
-    gang.mark = gang.server.audit_mark()
+    workers.mark = workers.server.audit_mark()
     return row
 
 
-def image(gang):
-    return gang.server.admin.get(DEPLOYMENT)["spec"]["template"]["spec"]["containers"][0]["image"].rpartition(":")[2]
+def image(workers):
+    return workers.server.admin.get(DEPLOYMENT)["spec"]["template"]["spec"]["containers"][0]["image"].rpartition(":")[2]
 
 
-def statuses(gang):
-    found = gang.server.admin.items(RECORDS, labelSelector="owner=helm")
+def statuses(workers):
+    found = workers.server.admin.items(RECORDS, labelSelector="owner=helm")
     return {int(one["metadata"]["labels"]["version"]): one["metadata"]["labels"]["status"] for one in found}
 
 
-def sent(gang):
+def sent(workers):
     """How often helm's changes were sent for real, by verb and name, without the records that are written again."""
-    ours = [one for one in gang.server.audit_events(gang.mark) if " helm" in one["userAgent"]]
+    ours = [one for one in workers.server.audit_events(workers.mark) if " helm" in one["userAgent"]]
     real = [one for one in ours if "dry-run" not in one["userAgent"]]
     told = [(one["verb"], one["objectRef"]["name"]) for one in real if one["verb"] in ("create", "patch", "delete")]
     return {one: told.count(one) for one in told}
@@ -68,45 +68,45 @@ ONCE = {
 }
 
 
-def finished(gang, row):
+def finished(workers, row):
     """The state after another worker has gone on; the cluster's controllers do their part."""
-    pid = gang.start(row)
+    pid = workers.start(row)
 
     def over():
-        if image(gang) == NEXT:
-            play_controllers(gang.server)
-        return gang.ask("state", row)[0] != "running"
+        if image(workers) == NEXT:
+            play_controllers(workers.server)
+        return workers.ask("state", row)[0] != "running"
 
     eventually(over, what="the rollout to end or to stop", seconds=60)
-    gang.wait(pid)
-    return gang.state(row)
+    workers.wait(pid)
+    return workers.state(row)
 
 
 @pytest.mark.parametrize("point", [*journal.NAMES[:-1], "helm_before_record"])
-def test_killed_before_or_after_the_run_it_is_done_once(gang, point):  # R02, A22, A25
-    row = planned(gang)
-    assert gang.work(row, point) == KILLED
-    assert finished(gang, row) == "succeeded"
-    assert (sent(gang), statuses(gang), image(gang)) == (ONCE, {1: "superseded", 2: "deployed"}, NEXT)
+def test_killed_before_or_after_the_run_it_is_done_once(workers, point):  # R02, A22, A25
+    row = planned(workers)
+    assert workers.work(row, point) == KILLED
+    assert finished(workers, row) == "succeeded"
+    assert (sent(workers), statuses(workers), image(workers)) == (ONCE, {1: "superseded", 2: "deployed"}, NEXT)
 
 
 @pytest.mark.parametrize("point", runs.NAMES[1:])
-def test_killed_in_the_middle_nothing_is_sent_again_and_a_person_decides(gang, point):  # R02, A25, A37
-    row = planned(gang)
-    assert gang.work(row, point) == KILLED
-    assert finished(gang, row) == "paused: release_pending"
-    assert statuses(gang) == {1: "deployed", 2: "pending-upgrade"}
-    assert all(count == 1 for count in sent(gang).values())
-    assert image(gang) == (NEXT if point == "helm_after_object" else FIRST)
-    assert [one[3] for one in gang.journal(row)] == ["changed_by_other"]
+def test_killed_in_the_middle_nothing_is_sent_again_and_a_person_decides(workers, point):  # R02, A25, A37
+    row = planned(workers)
+    assert workers.work(row, point) == KILLED
+    assert finished(workers, row) == "paused: release_pending"
+    assert statuses(workers) == {1: "deployed", 2: "pending-upgrade"}
+    assert all(count == 1 for count in sent(workers).values())
+    assert image(workers) == (NEXT if point == "helm_after_object" else FIRST)
+    assert [one[3] for one in workers.journal(row)] == ["changed_by_other"]
 
 
-def test_an_abort_kills_helm_and_says_what_it_left(gang):  # A10, A36
-    row = planned(gang, "hook.tgz")
-    pid = gang.start(row)
-    eventually(lambda: image(gang) == NEXT, what="helm to wait for its hook", seconds=60)
-    gang.ask("abort", row)
-    gang.wait(pid)
-    assert gang.ask("state", row)[0] == "aborted"
-    assert statuses(gang)[2] == "pending-upgrade"
-    assert [one[3] for one in gang.journal(row)] == ["changed_by_other"]
+def test_an_abort_kills_helm_and_says_what_it_left(workers):  # A10, A36
+    row = planned(workers, "hook.tgz")
+    pid = workers.start(row)
+    eventually(lambda: image(workers) == NEXT, what="helm to wait for its hook", seconds=60)
+    workers.ask("abort", row)
+    workers.wait(pid)
+    assert workers.ask("state", row)[0] == "aborted"
+    assert statuses(workers)[2] == "pending-upgrade"
+    assert [one[3] for one in workers.journal(row)] == ["changed_by_other"]

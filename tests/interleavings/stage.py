@@ -20,7 +20,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.rollouts import lease, steps, worker
-from tests.builders_rollouts import a_plan, a_rollout, a_yes
+from tests.builders_rollouts import a_plan, a_rollout, an_approval
 from tests.builders_rows import a_cluster
 from tests.interleavings.actors import RELEASE, TRANSACTION, HaltedWorker, WorkerTime, halted
 from tests.interleavings.moments import FrozenTime
@@ -81,8 +81,8 @@ class OrdersStage:
         with self._opened() as writer:
             plan = a_plan(self.cluster, *made, identity=writer.identity(), action="taint_and_drift")
         row = a_rollout(self.cluster, state="approved", author=self.ada, plan_value=plan)
-        a_yes(row, self.cleo)
-        a_yes(row, self.eve)
+        an_approval(row, self.cleo)
+        an_approval(row, self.eve)
         return row
 
     @contextmanager

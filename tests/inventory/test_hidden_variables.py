@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.samples.kubernetes_objects import config_map
-from tests.builders import ACluster, a_cluster, told
+from tests.builders import ACluster, a_cluster, result_of
 from tests.builders_pools import a_class, a_pool
 from tests.newest import NEWEST_MINOR
 
@@ -48,21 +48,21 @@ GATES = "containers[].{} is empty or taken from an object that is not read"
 def test_it_is_unknown(check, by_name):
     hop, made, variable, words = CASES[check]
     cluster = made().with_hidden(variable if by_name else "")
-    assert told(check, hop, cluster) == ("unknown", words, ())
+    assert result_of(check, hop, cluster) == ("unknown", words, ())
 
 
 @pytest.mark.parametrize(("variable", "place"), [("FEATURE_GATES", "env[FEATURE_GATES]"), ("", "envFrom")])
 def test_gates_are_unknown(variable, place):
     cluster = of_1_8().with_hidden(variable)
-    assert told("static_pools_enabled", NEWEST_MINOR, cluster) == ("unknown", GATES.format(place), ())
+    assert result_of("static_pools_enabled", NEWEST_MINOR, cluster) == ("unknown", GATES.format(place), ())
 
 
 def test_names_that_nobody_heeds_may_be_among_them():
     words = "more variables are taken from an object that is not read (envFrom)"
-    assert told("removed_env_names_unused", "1.0", a_cluster().with_hidden()) == ("unknown", words, ())
+    assert result_of("removed_env_names_unused", "1.0", a_cluster().with_hidden()) == ("unknown", words, ())
 
 
 @pytest.mark.parametrize("check", ["conversion_webhook_on", "no_role_assumed"])
 def test_what_stands_there_by_its_name_is_known(check):
     env = {"DISABLE_WEBHOOK": "false", "ASSUME_ROLE_ARN": ""}
-    assert told(check, "1.0", a_cluster(env=env).with_hidden())[0] == "pass"
+    assert result_of(check, "1.0", a_cluster(env=env).with_hidden())[0] == "pass"

@@ -1,6 +1,6 @@
-"""What a journey asks of an installation, in a process with that installation's settings: one JSON line in, one out.
+"""Runs commands of a journey test in a process with the installation's settings: one JSON line in, one out.
 
-Run as `python -m tests.journeys.errands`; each line is [word, argument, ...], each answer a JSON value.
+Run as `python -m tests.journeys.errands`; each line is [command, argument, ...], each answer a JSON value.
 """
 
 import json
@@ -14,7 +14,7 @@ import django
 
 
 def prepare() -> None:
-    """The tables. The connection is closed: PostgreSQL copies no database that somebody is connected to."""
+    """Creates the tables and closes the connection: PostgreSQL copies no database that has a connection."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -23,14 +23,14 @@ def prepare() -> None:
 
 
 def reconnect() -> None:
-    """Leaves the connection to a database that has been started anew."""
+    """Closes the connections to a database that was restarted."""
     from django.db import connections
 
     connections.close_all()
 
 
 def samples() -> list[str]:
-    """The ids of the sample clusters, loaded when there are none."""
+    """Returns the ids of the sample clusters; loads them if there are none."""
     from migrations_app.models.cluster import Cluster
     from migrations_app.use_cases.samples.load import load_samples
 
@@ -39,21 +39,21 @@ def samples() -> list[str]:
 
 
 def register(kubeconfig: str, name: str) -> str:
-    """The id of the new cluster."""
+    """Registers a cluster and returns its id."""
     from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 
     return str(register_kubeconfig(kubeconfig.encode(), Details(name=name)))
 
 
 def request(cluster: str) -> str:
-    """The id of the scan that is on its way; no message is sent."""
+    """Requests a scan and returns its id; no message is sent."""
     from migrations_app.use_cases.scans.queue import request_scan
 
     return str(request_scan(uuid.UUID(cluster)).scan_id)
 
 
 def wake(scan: str) -> dict[str, Any]:
-    """Whether a worker was nudged, and how long that took."""
+    """Sends the message of the scan. Returns whether it was sent, and how long that took."""
     from migrations_app import tasks
 
     started = time.monotonic()
@@ -62,7 +62,7 @@ def wake(scan: str) -> dict[str, Any]:
 
 
 def person(name: str, password: str, *rights: str) -> int:
-    """The id of a new account that holds these rights over every cluster."""
+    """Creates an account with these rights over every cluster and returns its id."""
     from django.contrib.auth.models import User
 
     from tests.builders_rollouts import entitled
@@ -71,7 +71,7 @@ def person(name: str, password: str, *rights: str) -> int:
 
 
 def waive(cluster: str, *checks: str) -> int:
-    """Accepts these checks for the cluster for a day; how many there are."""
+    """Waives these checks for the cluster for a day; returns their number."""
     from tests.use_cases.journeys import worker_process
 
     worker_process.waive(cluster, *checks)
@@ -79,14 +79,14 @@ def waive(cluster: str, *checks: str) -> int:
 
 
 def chain() -> bool:
-    """Whether the numbers of the audit log have no gap and each event follows the one before."""
+    """Whether the numbers of the audit log have no gap and each event refers to the one before."""
     from tests.use_cases.rollouts import worker_process
 
     return worker_process.chain()
 
 
 def rehearse(cluster: str) -> str:
-    """The id of a rehearsal of a previewed plan of that cluster, announced to the workers."""
+    """Requests the rehearsal of a previewed plan of that cluster, sends its message, and returns its id."""
     import msgspec
     from django.contrib.auth.models import User
 
@@ -109,7 +109,7 @@ def rehearse(cluster: str) -> str:
 
 
 def halves() -> list[str]:
-    """The ids of snapshots that were not stored whole: findings that are not those of the report, lost parts."""
+    """Returns the ids of incomplete snapshots: their findings differ from the report, or parts are missing."""
     from migrations_app.inventory.inventory import PART_NAMES
     from migrations_app.models.scan import Snapshot
 
@@ -124,8 +124,8 @@ def halves() -> list[str]:
     return found
 
 
-_WORDS = (prepare, reconnect, samples, register, request, wake, person, waive, chain, rehearse, halves)
-ERRANDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _WORDS}
+_COMMANDS = (prepare, reconnect, samples, register, request, wake, person, waive, chain, rehearse, halves)
+COMMANDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _COMMANDS}
 
 if __name__ == "__main__":
     import os
@@ -134,5 +134,5 @@ if __name__ == "__main__":
     django.setup()
     for line in sys.stdin:
         word, *arguments = json.loads(line)
-        sys.stdout.write(json.dumps(ERRANDS[word](*arguments)) + "\n")
+        sys.stdout.write(json.dumps(COMMANDS[word](*arguments)) + "\n")
         sys.stdout.flush()

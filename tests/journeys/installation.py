@@ -1,4 +1,4 @@
-"""An installation of several processes: a database, a broker, workers and beat that a journey starts and kills."""
+"""An installation of several processes that a test starts and kills: a database, a broker, workers and beat."""
 
 import json
 import sqlite3
@@ -21,7 +21,7 @@ CELERY = (sys.executable, "-m", "celery", "-A", "karpdash.celery")
 
 
 class Installation:
-    """`stop` ends everything that was started here. An empty `database_url` means SQLite in the folder."""
+    """`stop` ends every process that was started here. An empty `database_url` means SQLite in the folder."""
 
     def __init__(self, folder: Path, *, broker_url: str, database_url: str = "") -> None:
         self.folder = folder
@@ -36,7 +36,7 @@ class Installation:
         file = self.data / "karpdash.sqlite3"
         if not database_url:
             schema.lay_down(file)
-        self._errands = subprocess.Popen(
+        self._command_process = subprocess.Popen(
             [sys.executable, "-m", "tests.journeys.errands"],
             cwd=ROOT,
             env=self.env,
@@ -51,15 +51,15 @@ class Installation:
             schema.keep(file)
 
     def ask(self, word: str, *arguments: str) -> Any:
-        """What that errand answers."""
-        assert self._errands.stdin is not None
-        assert self._errands.stdout is not None
-        self._errands.stdin.write(json.dumps([word, *arguments]) + "\n")
-        self._errands.stdin.flush()
-        return json.loads(self._errands.stdout.readline())
+        """Runs that command of `errands` and returns its answer."""
+        assert self._command_process.stdin is not None
+        assert self._command_process.stdout is not None
+        self._command_process.stdin.write(json.dumps([word, *arguments]) + "\n")
+        self._command_process.stdin.flush()
+        return json.loads(self._command_process.stdout.readline())
 
     def requested(self, cluster: str) -> str:
-        """The id of a scan that was requested and announced."""
+        """Requests a scan, sends its message, and returns its id."""
         scan: str = self.ask("request", cluster)
         self.ask("wake", scan)
         return scan
@@ -77,7 +77,7 @@ class Installation:
         return child
 
     def rows(self, question: str) -> list[tuple[Any, ...]]:
-        """What the database answers."""
+        """Returns the rows of that SQL query."""
         if self._url:
             with psycopg.connect(self._url) as postgres:
                 return postgres.execute(question.encode()).fetchall()
@@ -91,7 +91,7 @@ class Installation:
         return int(self.rows(f"SELECT count(*) FROM migrations_app_{table}")[0][0])
 
     def scan(self) -> tuple[Any, ...]:
-        """State, attempts and error of the newest scan."""
+        """Returns state, attempts and error of the newest scan."""
         return self.rows(
             "SELECT state, attempts, error_code FROM migrations_app_scan ORDER BY created_at DESC LIMIT 1"
         )[0]
@@ -102,25 +102,25 @@ class Installation:
         eventually(lambda: self.rows(active) == [(0,)], what="every scan to end", seconds=seconds)
 
     def stop(self) -> None:
-        """Kills every process at once: nobody asks any more what it comes to."""
-        self._errands.communicate(timeout=30)
+        """Kills every process at once."""
+        self._command_process.communicate(timeout=30)
         for child in reversed(self.children):
             kill_all(child)
 
 
 def members(child: Child) -> set[int]:
-    """The processes of the session that the child leads."""
+    """Returns the processes of the session that the child leads."""
     found = (int(place.name) for place in Path("/proc").glob("[0-9]*"))
     return {pid for pid in found if session(pid) == child.process.pid}
 
 
 def kill_all(child: Child) -> None:
-    """kill -9 to the child and everything below it, at once."""
+    """Sends kill -9 to the child and everything below it, at once."""
     kill(members(child))
     with suppress(subprocess.TimeoutExpired):
         child.process.wait(10)
 
 
 def kill_pool(child: Child) -> None:
-    """kill -9 to the processes below the child that do the work; the child lives and sees it."""
+    """Sends kill -9 to the working processes below the child; the child itself lives and notices."""
     kill(members(child) - {child.process.pid})

@@ -1,4 +1,4 @@
-"""`karpdash up` as a real process in a folder of its own, and what the system knows about it and its children."""
+"""Runs `karpdash up` as a real process in a folder of its own, and reads from the system which processes it has."""
 
 import os
 import re
@@ -24,14 +24,14 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def bare_environment(**settings: str) -> dict[str, str]:
-    """This environment without any setting of karpdash but these."""
+    """Returns this environment without any setting of karpdash but these."""
     plain = {name: value for name, value in environment().items() if not name.startswith(("KARPDASH_", "DJANGO_"))}
     return plain | {f"KARPDASH_{name.upper()}": value for name, value in settings.items()}
 
 
 @dataclass(slots=True)
 class Up:
-    """One running `karpdash up`; `folder` outlives it."""
+    """One running `karpdash up`; `folder` is still there after its end."""
 
     folder: Path
     port: int = field(default_factory=free_port)
@@ -88,20 +88,20 @@ class Up:
             return body.decode()
 
     def rows(self, question: str) -> list[tuple[Any, ...]]:
-        """What the database answers, read beside the running processes."""
+        """Returns the rows of that SQL query, read beside the running processes."""
         with sqlite3.connect(f"file:{self.data}/karpdash.sqlite3?mode=ro", uri=True, timeout=20) as database:
             found = database.execute(question).fetchall()
         database.close()
         return found
 
     def end(self, by: signal.Signals = signal.SIGINT) -> int:
-        """Its exit code after that signal."""
+        """Sends that signal and returns the exit code."""
         assert self.process is not None
         self.process.send_signal(by)
         return self.process.wait(120)
 
     def family(self) -> set[int]:
-        """The processes that were started by it, directly or not, and live: by parents and by their environment."""
+        """Returns the living processes that it started, directly or not, found by parents and by their environment."""
         assert self.process is not None
         return set(_below(self.process.pid)) | set(_marked(self.mark))
 
@@ -123,7 +123,7 @@ def _marked(mark: str) -> Iterator[int]:
 
 
 def _stats() -> Iterator[tuple[int, list[str]]]:
-    """(pid, [state, parent, ...]) of each process that is no zombie."""
+    """Returns (pid, [state, parent, ...]) of each process that is no zombie."""
     for place in Path("/proc").glob("[0-9]*/stat"):
         pid = int(place.parent.name)
         fields = _read(pid, "stat").rpartition(")")[2].split()
@@ -136,12 +136,12 @@ def live(pids: set[int]) -> set[int]:
 
 
 def commands(pids: set[int]) -> str:
-    """What those processes run, one a line: the name that `ps -o comm` shows, and the command line."""
+    """Returns what these processes run, one on each line: the name that `ps -o comm` shows, and the command line."""
     return "\n".join(f"{_read(pid, 'comm').strip()} {_read(pid, 'cmdline')}".replace("\0", " ") for pid in live(pids))
 
 
 def session(pid: int) -> int:
-    """The process that leads the session of this one; 0 when it is gone."""
+    """Returns the process that leads the session of this one; 0 if it has ended."""
     fields = _read(pid, "stat").rpartition(")")[2].split()
     return int(fields[3]) if fields else 0
 
@@ -154,7 +154,7 @@ def _read(pid: int, name: str) -> str:
 
 
 def kill(pids: set[int]) -> None:
-    """Ends what a test has left; those are its own."""
+    """Kills processes that a test has left behind."""
     for pid in live(pids):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The cluster of a sample story behind a real TLS server that holds back the pods until it is told to go on."""
+"""Serves the cluster of a sample story over TLS and delays the list of pods until the test releases it."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ UID = "3b4e6c1a-0f3e-4a7e-9d1e-2f1f0a9c7d10"
 
 
 class SlowCluster:
-    """`asked` is set when somebody lists pods; the list is answered once `go_on` is set. A context manager."""
+    """A context manager. `asked` is set when a client lists pods; the list is answered once `go_on` is set."""
 
     def __init__(self, story: str = "halfway_032") -> None:
         found = find(story)

@@ -1,4 +1,4 @@
-"""A person at the browser as far as HTTP goes: cookies, forms with their tokens, redirects."""
+"""A person at the browser over plain HTTP: cookies, forms with their tokens, redirects."""
 
 import re
 import urllib.parse
@@ -10,7 +10,7 @@ _TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
 class Visitor:
-    """`page` is the text of the page that was shown last, `at` its address."""
+    """`page` is the text of the last page, `at` its URL."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -22,14 +22,14 @@ class Visitor:
         return self._open(urllib.request.Request(self._address + path))
 
     def send(self, path: str, **fields: str) -> str:
-        """Fills in the form of that page and presses its button; the page that comes after."""
+        """Fills in the form of that page and submits it; returns the page that follows."""
         found = _TOKEN.search(self.get(path))
         assert found is not None, f"{path} shows no form"
         body = urllib.parse.urlencode(fields | {"csrfmiddlewaretoken": found[1]}).encode()
         return self._open(urllib.request.Request(self._address + path, data=body))
 
     def sign_in(self, password: str) -> None:
-        """Signs in with the one-time password, and chooses one of their own."""
+        """Signs in with the one-time password, and sets a new one."""
         self.send("/login", username="admin", password=password)
         assert self.at.endswith("/password"), f"a one-time password leads to {self.at}"
         chosen = {"new_password1": FIRST_OWN_PASSWORD, "new_password2": FIRST_OWN_PASSWORD}

@@ -52,9 +52,9 @@ def test_what_is_no_port_is_said(port):
 
 
 def test_a_folder_is_held_by_one_at_a_time(tmp_path):  # R34
-    with datadir.hold(tmp_path), pytest.raises(InvalidSetting, match="another karpdash up is using"):
-        datadir.hold(tmp_path)
-    datadir.hold(tmp_path).close()
+    with datadir.lock(tmp_path), pytest.raises(InvalidSetting, match="another karpdash up is using"):
+        datadir.lock(tmp_path)
+    datadir.lock(tmp_path).close()
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_an_installed_karpdash_keeps_its_data_where_the_platform_says(tmp_path, 
 def test_every_file_that_is_told_is_there(capsys):
     assert files.run([]) == 0
     told = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
-    assert (set(told), [path for path in told.values() if not Path(path).exists()]) == (set(files.SHOWN), [])
+    assert (set(told), [path for path in told.values() if not Path(path).exists()]) == (set(files.SHOWN_PATHS), [])
     files.run(["cli"])
     assert capsys.readouterr().out.strip() == told["cli"]

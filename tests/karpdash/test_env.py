@@ -258,9 +258,9 @@ def test_every_setting_is_described():
 
 
 def test_generated_pages_are_up_to_date():
-    assert docs.stale() == []
+    assert docs.outdated_pages() == []
 
 
 def test_a_stale_page_is_told(tmp_path):
     Path(tmp_path, "settings.md").write_text("old")
-    assert "settings.md" in docs.stale(tmp_path)
+    assert "settings.md" in docs.outdated_pages(tmp_path)

@@ -95,7 +95,7 @@ def test_children_end_side_by_side_and_the_first_ones_last(tmp_path):
 
 
 def test_the_lock_of_the_folder_is_not_held_by_children(tmp_path):  # R34
-    lock = datadir.hold(tmp_path)
+    lock = datadir.lock(tmp_path)
 
     def runs():
         (tmp_path / "ready").touch()
@@ -107,7 +107,7 @@ def test_the_lock_of_the_folder_is_not_held_by_children(tmp_path):  # R34
     try:
         while not (tmp_path / "ready").exists():
             time.sleep(0.01)
-        datadir.hold(tmp_path).close()
+        datadir.lock(tmp_path).close()
     finally:
         child.send_signal(signal.SIGKILL)
         assert child.wait() == -signal.SIGKILL

@@ -43,10 +43,10 @@ def test_a_fallen_child_is_started_again_after_a_pause(started, capsys):
     first = started.children[0].process.pid
     os.kill(first, signal.SIGKILL)
     eventually(lambda: not started.children[0].running, what="the child to end")
-    started._restart_fallen()
+    started._restart_ended()
     assert "part ended with -9" in capsys.readouterr().err
     started.children[0].next_start = 1e-9
-    started._restart_fallen()
+    started._restart_ended()
     assert started.children[0].running
     assert started.children[0].process.pid != first
 

@@ -50,7 +50,7 @@ from migrations_app.karpenter.metrics import outdated
 from migrations_app.karpenter.releases import rollback_targets
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.kubernetes_objects import workload
-from tests.builders import a_cluster, ask, case_at
+from tests.builders import a_cluster, case_at, finding_of
 from migrations_app.karpenter.releases import RELEASES
 
 PREVIOUS = RELEASES[-2]
@@ -78,9 +78,9 @@ found = {
     "rule": next(about(check).covers[-1] for check in all_checks() if check.id == "selected_labels_exist")[0],
     "checks": {
         finding.id: [finding.status, [(row.seen, row.wanted) for row in finding.evidence]]
-        for finding in (ask(name, NEWEST_MINOR, cluster()) for name in CHECKS)
+        for finding in (finding_of(name, NEWEST_MINOR, cluster()) for name in CHECKS)
     },
-    "by_hand": ask("sources_outside_current", NEWEST_MINOR, cluster()).summary,
+    "by_hand": finding_of("sources_outside_current", NEWEST_MINOR, cluster()).summary,
     "crashed": [f.id for f in run_all(case_at(NEWEST_MINOR, cluster())) if f.summary.startswith("check failed")],
 }
 print(json.dumps(found))

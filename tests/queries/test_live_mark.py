@@ -12,7 +12,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rehearsals.rehearsals import mark_of
 from migrations_app.queries.rollouts.live_mark import live_mark
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
-from tests.builders_rollouts import a_line, a_picture, a_rollout, a_yes
+from tests.builders_rollouts import a_line, a_picture, a_rollout, an_approval
 from tests.builders_rows import a_cluster
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +38,7 @@ def test_each_thing_that_happens_is_another_mark_and_nothing_is_the_same_one(run
     happened()
     type(line).objects.filter(pk=line.pk).update(outcome_at=None)
     happened()
-    a_yes(run, get_user_model().objects.create_user("cleo"))
+    an_approval(run, get_user_model().objects.create_user("cleo"))
     happened()
     a_line(other)
     assert len(set(seen)) == len(seen)

@@ -10,7 +10,7 @@ from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.recorder import MigrationRecorder
 
-from karpdash.monitoring.schema import needed_step
+from karpdash.monitoring.schema import required_step
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.tasks import scan_cluster
@@ -51,7 +51,7 @@ def steps():
 def refused(name: str, operations: list[Operation]) -> list[str]:
     """What the step takes away without a name that says which step must be known."""
     new = {one.name.lower() for one in operations if isinstance(one, migrations.CreateModel)}
-    return [] if needed_step(name) else [type(one).__name__ for one in operations if not only_adds(one, new)]
+    return [] if required_step(name) else [type(one).__name__ for one in operations if not only_adds(one, new)]
 
 
 def test_every_step_only_adds_or_says_what_must_be_known():
@@ -60,7 +60,7 @@ def test_every_step_only_adds_or_says_what_must_be_known():
         name: [] for name in named if int(name[:4]) >= FIRST
     }
     known = {name[:4] for name in named}
-    assert all(needed_step(name) <= known and needed_step(name) < {name[:4], "9999"} | known for name in named)
+    assert all(required_step(name) <= known and required_step(name) < {name[:4], "9999"} | known for name in named)
 
 
 def test_no_number_of_a_step_is_used_again_for_another_one():

@@ -145,7 +145,7 @@ def test_a_database_between_the_steps_is_refused_in_words_and_left_alone(tmp_pat
 
 @pytest.mark.django_db
 def test_a_new_database_has_a_way_up():
-    assert our_schema.no_way_up() == ""
+    assert our_schema.upgrade_obstacle() == ""
     assert run_checks(tags=[Tags.database], databases=["default"]) == []
 
 

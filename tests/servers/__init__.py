@@ -1,4 +1,4 @@
-"""Real servers for tests: etcd with kube-apiserver, Redis, PostgreSQL, chromium. One module a server.
+"""Real servers for tests: etcd with kube-apiserver, Redis, PostgreSQL, chromium. One module for each server.
 
-Nothing here knows the product. Everything listens on loopback only and dies with the process that started it.
+Nothing here imports the product. Every server listens on loopback only and ends with the process that started it.
 """

@@ -1,4 +1,4 @@
-"""RBAC for test users: a ClusterRole with its binding, and the wait until the server's authorizer knows them."""
+"""RBAC for test users: creates a ClusterRole with its binding, and waits until the server applies them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -12,7 +12,7 @@ _REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 def grant(admin: Client, *, role: str, user: str, rules: Sequence[Document]) -> None:
-    """Lets the user do in the whole cluster what these PolicyRules say."""
+    """Lets the user do in the whole cluster what these PolicyRules allow."""
     admin.create(_document("ClusterRole", role, rules=list(rules)))
     subject = {"kind": "User", "name": user, "apiGroup": _GROUP}
     reference = {"kind": "ClusterRole", "name": role, "apiGroup": _GROUP}
@@ -20,7 +20,7 @@ def grant(admin: Client, *, role: str, user: str, rules: Sequence[Document]) -> 
 
 
 def wait_for_access(client: Client, rules: Sequence[Document]) -> None:
-    """Returns when the server lets the client do what the rules say: its authorizer follows RBAC by a moment."""
+    """Returns when the server lets the client do what the rules allow: its authorizer applies RBAC with a delay."""
     for rule in rules:
         question = _question(rule)
         eventually(partial(_is_allowed, client, question), what=f"the right to {question}")

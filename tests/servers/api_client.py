@@ -1,4 +1,4 @@
-"""A small JSON client of an API server, for tests: what they prepare and look up does not go through the product."""
+"""A small JSON client of an API server, for tests, so that they prepare and check objects without the product."""
 
 import http.client
 import json
@@ -30,14 +30,14 @@ class Answer:
         return document
 
     def good(self) -> Document:
-        """The decoded body; raises RefusedError for 400 and above."""
+        """Returns the decoded body; raises RefusedError for 400 and above."""
         if self.status >= 400:
             raise RefusedError(self)
         return self.json()
 
 
 class RefusedError(Exception):
-    """The server answered 400 or above; `status` and `answer` tell what."""
+    """The server answered 400 or above, with `status` and `answer`."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(f"{answer.status}: {answer.body[:2000].decode(errors='replace')}")
@@ -45,7 +45,8 @@ class RefusedError(Exception):
 
 
 class Client:
-    """Speaks for one user: a token, or the client certificate loaded into `tls`. One connection a thread, kept open.
+    """Sends requests as one user: by a token, or by the client certificate loaded into `tls`. One connection a thread,
+    kept open.
 
     `close` closes those of all threads.
     """
@@ -69,7 +70,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         **query: Any,
     ) -> Answer:
-        """Whatever the server says to this, refusals included."""
+        """Returns any answer of the server, including refusals."""
         target = f"{path}?{urlencode(query)}" if query else path
         sent = {**self._headers, **(headers or {}), **({"Content-Type": content_type} if body is not None else {})}
         data = None if body is None else json.dumps(body).encode()
@@ -84,7 +85,7 @@ class Client:
         return self.request("GET", path, **query).good()
 
     def items(self, path: str, **query: Any) -> list[Document]:
-        """All items of a list, page after page."""
+        """Returns all items of a list, page after page."""
         page = self.get(path, limit=500, **query)
         items: list[Document] = list(page["items"])
         while token := page["metadata"].get("continue"):
@@ -93,20 +94,20 @@ class Client:
         return items
 
     def create(self, document: Document, **query: Any) -> Document:
-        """Creates the object where its apiVersion, kind and namespace say; returns it as stored."""
+        """Creates the object at the path of its apiVersion, kind and namespace; returns it as stored."""
         path = self.collection_of(document)
         return self.request("POST", path, body=document, **query).good()
 
     def apply(
         self, document: Document, *, subresource: str = "", manager: str = "tests", force: bool = True
     ) -> Document:
-        """Server-side apply; creates the object where there is none."""
+        """Server-side apply; creates the object if there is none."""
         query: dict[str, Any] = {"fieldManager": manager, "force": str(force).lower()}
         path = self.path_of(document, subresource)
         return self.request("PATCH", path, body=document, content_type=PATCHES["apply"], **query).good()
 
     def replace(self, document: Document, *, subresource: str = "") -> Document:
-        """PUT: the object as given; with a resourceVersion in it, only over that version."""
+        """PUT of the object; with a resourceVersion in it, only over that version."""
         return self.request("PUT", self.path_of(document, subresource), body=document).good()
 
     def patch(self, path: str, patch: Document | list[Any], *, how: str = "merge", **query: Any) -> Document:
@@ -117,12 +118,12 @@ class Client:
         return self.request("DELETE", path, body=options, **query).good()
 
     def path_of(self, document: Document, subresource: str = "") -> str:
-        """The object's own address."""
+        """Returns the object's own path."""
         name = quote(document["metadata"]["name"], safe="")
         return f"{self.collection_of(document)}/{name}" + (f"/{subresource}" if subresource else "")
 
     def collection_of(self, document: Document) -> str:
-        """The address of the list that such an object belongs to."""
+        """Returns the path of the list that the object belongs to."""
         version = document["apiVersion"]
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         plural, namespaced = self._resource(root, document["kind"])

@@ -1,4 +1,4 @@
-"""A real kube-apiserver on etcd, with an audit log, static tokens, a client CA, and RBAC made on demand."""
+"""A real kube-apiserver on etcd, with an audit log, static tokens, a client CA, and RBAC created on demand."""
 
 import base64
 import json
@@ -39,7 +39,7 @@ _RESTORED = ("/registry/clusterrole", "/registry/namespaces/", "/registry/config
 
 
 def installed() -> tuple[Path, Path]:
-    """The paths of etcd and kube-apiserver; skips or fails the test when one is not there."""
+    """Returns the paths of etcd and kube-apiserver; skips or fails the test if one is missing."""
     script = Path(__file__).with_name("build_kube_apiserver.sh")
     found = subprocess.run([script, "--where"], capture_output=True, text=True, check=False)
     if found.returncode:
@@ -49,18 +49,18 @@ def installed() -> tuple[Path, Path]:
 
 
 class _Loaded(NamedTuple):
-    """A CustomResourceDefinition that was made anew, and the revision of its key when it was served."""
+    """A CustomResourceDefinition that was created, and the revision of its key when it was served."""
 
     definition: Document
     revision: int
 
 
 class ApiServer:
-    """A running server. `url`, `ca_pem` and `admin_token` are what a client needs; `admin` is one.
+    """A running server. `url`, `ca_pem` and `admin_token` are what a client needs; `admin` is a client.
 
     `compaction_seconds` is how soon the server forgets old revisions by itself; `flags` are added to its command line.
-    `progress_seconds` is how often watches get a bookmark, by default as often as in current clusters: one every
-    second costs 4 % of a processor.
+    `progress_seconds` is how often watches get a bookmark, by default as often as in current clusters: one every second
+    costs 4 % of a processor.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class ApiServer:
         discard(self.folder)
 
     def pause(self) -> None:
-        """Stops both processes where they are: without a request they use 7 % of a processor."""
+        """Stops both processes with SIGSTOP: without a request they use 7 % of a processor."""
         self.child.pause()
         self._etcd.child.pause()
 
@@ -121,7 +121,7 @@ class ApiServer:
         self.child.resume()
 
     def client(self, token: str = "", *, certificate: tuple[str, str] | None = None) -> Client:
-        """A client for a token or for a (certificate, key) pair; the server closes it when it stops."""
+        """Returns a client for a token or for a (certificate, key) pair; the server closes it when it stops."""
         tls = ssl.create_default_context(cadata=self.ca_pem)
         if certificate is not None:
             pair = self.folder / f"{secrets.token_hex(8)}.pem"
@@ -132,11 +132,11 @@ class ApiServer:
         return self._clients[-1]
 
     def client_cert(self, user: str, groups: Sequence[str] = ()) -> tuple[str, str]:
-        """(certificate, key) as PEM that log in as this user with these groups."""
+        """Returns (certificate, key) as PEM with which this user signs in, with these groups."""
         return self._issuing.client(user, groups)
 
     def kubeconfig(self, token: str = "", *, certificate: tuple[str, str] | None = None, context: str = "test") -> str:
-        """A kubeconfig with everything inside: CA, and the token or the (certificate, key) pair."""
+        """Returns a kubeconfig with everything inside: CA, and the token or the (certificate, key) pair."""
         user = {"token": token} if token else {}
         if certificate is not None:
             user |= {"client-certificate-data": _inline(certificate[0]), "client-key-data": _inline(certificate[1])}
@@ -152,9 +152,10 @@ class ApiServer:
         return yaml.safe_dump(document)
 
     def make_user(self, name: str, rules: Sequence[Document] = ()) -> str:
-        """The token of a user who may do what these ClusterRole rules say, and nothing else; in force on return.
+        """Returns the token of a user who may do what these ClusterRole rules allow, and nothing else; in force on
+        return.
 
-        The server sees `user-<n>`; `name` shows in the role. The pool goes round: the 101st is the first again.
+        The server sees `user-<n>`; `name` is part of the role's name. Users are reused: the 101st is the first again.
         """
         user = self._pool[self._users_made % POOL_SIZE]
         self._users_made += 1
@@ -179,15 +180,16 @@ class ApiServer:
         return [self._admin.get(self._admin.path_of(definition)) for definition in definitions]
 
     def store_versions(self, crd_name: str, versions: Sequence[str]) -> Document:
-        """Sets status.storedVersions of a CRD to what the objects of older days have left there."""
+        """Sets status.storedVersions of a CRD, as if objects had been stored in these versions."""
         patch = {"status": {"storedVersions": list(versions)}}
         return self._admin.patch(f"{_DEFINITIONS}/{crd_name}/status", patch)
 
     def wipe(self, *, leave_crds: bool = False) -> None:
-        """Takes the server back to how it started, CRDs and users' rights included; no finalizer holds it up.
+        """Resets the server to its start, including CRDs and users' rights; finalizers do not delay it.
 
-        With `leave_crds`, definitions that nobody changed go with the next use of the server, unless that is to load
-        the very same ones: each that comes or goes costs the server a second, because it writes its OpenAPI anew.
+        With `leave_crds`, unchanged definitions are removed only at the next use of the server, unless that loads
+        exactly the same ones: each added or removed definition costs the server a second, because it writes its OpenAPI
+        again.
         """
         now = self._etcd.revisions()
         self._left = self._unchanged(now) if leave_crds else set()
@@ -205,38 +207,38 @@ class ApiServer:
                 self._at_start[key] = stored._replace(revision=self._etcd.put(key, stored.value))
 
     def compact(self) -> None:
-        """Forgets what was: every continue token given out before the last write answers 410 from now on."""
+        """Compacts etcd: every continue token given out before the last write answers 410 from now on."""
         self._etcd.compact()
 
     def audit_mark(self) -> int:
-        """Where the audit log ends now, for `audit_events(since)`."""
+        """Returns the current end of the audit log, for `audit_events(since)`."""
         return (self.folder / AUDIT_LOG).stat().st_size
 
     def audit_events(self, since: int = 0) -> list[Document]:
-        """What was asked of the server after that mark, in order."""
+        """Returns the requests to the server after that mark, in order."""
         with (self.folder / AUDIT_LOG).open("rb") as log:
             log.seek(since)
             return [json.loads(line) for line in log if line.endswith(b"\n")]
 
     def _unchanged(self, now: Mapping[str, int]) -> set[str]:
-        """The names of the loaded definitions; none where the test changed one of them or made others."""
+        """Returns the names of the loaded definitions; none if the test changed one of them or created others."""
         stored = {key.removeprefix(_DEFINITION_KEYS): now[key] for key in now if key.startswith(_DEFINITION_KEYS)}
         return set(stored) if stored == {name: loaded.revision for name, loaded in self._loaded.items()} else set()
 
     def _are_left(self, definitions: Sequence[Document]) -> bool:
-        """Whether these definitions, and no others, were left by the last wipe."""
+        """Whether the last wipe left exactly these definitions."""
         by_name = {definition["metadata"]["name"]: definition for definition in definitions}
         return bool(by_name) and {name: self._loaded[name].definition for name in self._left} == by_name
 
     def _remove_left(self) -> None:
-        """Ends a wipe that left definitions."""
+        """Completes a wipe that left definitions."""
         if self._left:
             keys = [_DEFINITION_KEYS + name for name in self._left]
             self._forget()
             self._delete(keys, now=self._etcd.revisions())
 
     def _delete(self, keys: Sequence[str], *, now: Mapping[str, int]) -> None:
-        """Deletes keys out of those there are now; returns when the groups of deleted definitions are not served."""
+        """Deletes these keys; returns when the groups of deleted definitions are no longer served."""
         names = {key.removeprefix(_DEFINITION_KEYS) for key in keys if key.startswith(_DEFINITION_KEYS)}
         self._etcd.delete(keys, beside=sorted(now.keys() - set(keys)))
         groups = {name.partition(".")[2] for name in names}
@@ -244,19 +246,19 @@ class ApiServer:
             eventually(lambda: not groups & self._groups(), what="the removed CRDs to leave discovery")
 
     def _forget(self) -> None:
-        """No loaded definition is there any more."""
+        """Records that no loaded definition is left."""
         self._left.clear()
         self._loaded.clear()
 
     def _remember(self, definitions: Sequence[Document]) -> None:
-        """Notes definitions that were made anew, as they are now that they are served."""
+        """Records definitions that were created, in their state once they are served."""
         now = self._etcd.revisions()
         for definition in definitions:
             name = definition["metadata"]["name"]
             self._loaded[name] = _Loaded(deepcopy(definition), now[_DEFINITION_KEYS + name])
 
     def _create_or_replace(self, definition: Document) -> bool:
-        """Whether it was made anew; a replaced one carries the stored versions of before."""
+        """Whether the definition was created; a replaced one keeps its stored versions."""
         path = f"{_DEFINITIONS}/{definition['metadata']['name']}"
         old = self._admin.request("GET", path)
         if old.status == 404:

@@ -1,4 +1,4 @@
-"""The files and switches that a kube-apiserver starts with."""
+"""The files and command line flags that a kube-apiserver starts with."""
 
 import ipaddress
 import json
@@ -26,7 +26,7 @@ _AUDIT_POLICY = {
 
 
 def a_service_address() -> str:
-    """The address of a Service; many tests on one machine choose different ones."""
+    """Returns the address of a Service; tests that run at the same time on one machine get different ones."""
     return str(SERVICES[random.randrange(16, SERVICES.num_addresses - 16)])
 
 
@@ -39,7 +39,7 @@ class User(NamedTuple):
 
 
 def write(folder: Path, *, serving: Authority, clients: Authority, users: Iterable[User]) -> None:
-    """Writes everything that `switches` names."""
+    """Writes every file that `switches` names."""
     certificate, key = serving.server()
     accounts = new_key()
     lines = (f'{user.token},{user.name},{user.name},"{user.groups}"\n' for user in users)
@@ -57,7 +57,7 @@ def write(folder: Path, *, serving: Authority, clients: Authority, users: Iterab
 
 
 def switches(folder: Path, *, audit: bool) -> list[str]:
-    """The command line, without the ports and without etcd."""
+    """Returns the command line flags, without the ports and without etcd."""
     plain = [
         "--bind-address=127.0.0.1",
         "--advertise-address=127.0.0.1",

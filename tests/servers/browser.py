@@ -33,5 +33,5 @@ class Chromium:
 
 
 def installed() -> Chromium:
-    """The installed browser; skips or fails the test when there is none."""
+    """Returns the installed browser; skips or fails the test if there is none."""
     return Chromium(program("chromium"))

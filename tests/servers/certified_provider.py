@@ -1,4 +1,6 @@
-"""oidc-provider, a certified OpenID Connect provider, as a process on loopback, and a browser's way through it."""
+"""Runs oidc-provider, a certified OpenID Connect provider, as a process on loopback, and signs in to it like a
+browser.
+"""
 
 import http.cookiejar
 import json
@@ -20,7 +22,7 @@ STEPS = 6
 
 
 def install(folder: Path) -> None:
-    """Puts the packages of the lock file into the folder."""
+    """Installs the packages of the lock file into the folder."""
     for name in ("package.json", "package-lock.json", "provider.mjs"):
         shutil.copy(FILES / name, folder)
     words = [str(program("npm")), "ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
@@ -29,7 +31,7 @@ def install(folder: Path) -> None:
 
 
 class CertifiedProvider:
-    """The running process; `issuer` is its address. It signs in `ada` and `ben`, by any password."""
+    """The running process; `issuer` is its URL. It signs in `ada` and `ben`, with any password."""
 
     def __init__(self, folder: Path) -> None:
         words = [str(program("node")), "provider.mjs", HERE, CLIENT, SECRET]
@@ -46,7 +48,7 @@ class CertifiedProvider:
         self._post("rotate", b"")
 
     def people(self, **groups: list[str]) -> None:
-        """The groups of people from now on."""
+        """Sets the groups of people from now on."""
         self._post("people", json.dumps(groups).encode())
 
     def stop(self) -> None:
@@ -63,14 +65,16 @@ class CertifiedProvider:
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows the provider's redirects, and none that leads back to karpdash."""
+    """Follows the provider's redirects, but none that leads back to karpdash."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         return None if newurl.startswith(HERE) else super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 class ProviderBrowser:
-    """A person's browser at the provider: its cookies, and the forms that it fills in. `asked` counts the sign-ins."""
+    """A person's browser at the provider: its cookies, and the forms that it fills in. `asked` is the number of
+    sign-ins.
+    """
 
     def __init__(self, person: str) -> None:
         jar = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
@@ -79,7 +83,7 @@ class ProviderBrowser:
         self.asked = 0
 
     def authorize(self, address: str) -> str:
-        """The address in karpdash that the provider sends the browser to, from that one of its own."""
+        """Opens that URL of the provider and returns the URL in karpdash that it redirects to."""
         place: str | urllib.request.Request = address
         for _ in range(STEPS):
             try:

@@ -1,6 +1,6 @@
-"""Small CRDs with Karpenter's real groups, kinds and versions, and a schema that lets everything through.
+"""Small CRDs with Karpenter's real groups, kinds and versions, and a schema that accepts everything.
 
-Written from the table below, not copied: what a scan reads of a CRD is its names, versions and conversion.
+They are written from the table below, not copied: a scan reads only names, versions and conversion of a CRD.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ Document = dict[str, Any]
 
 
 class Shape(NamedTuple):
-    """One CRD: `versions` are served; the first is the one that is stored."""
+    """One CRD: `versions` are served; the first one is stored."""
 
     group: str
     kind: str
@@ -45,7 +45,9 @@ SETS: dict[str, tuple[Shape, ...]] = {
 
 
 def documents(set_name: str, *, conversion_webhook: bool = False) -> list[Document]:
-    """The CustomResourceDefinitions of SETS[set_name]; a conversion webhook would be at a service that is not there."""
+    """Returns the CustomResourceDefinitions of SETS[set_name]; a conversion webhook names a service that does not
+    exist.
+    """
     return [document(shape, conversion_webhook=conversion_webhook) for shape in SETS[set_name]]
 
 
@@ -72,7 +74,7 @@ def document(shape: Shape, *, conversion_webhook: bool = False) -> Document:
 
 
 def without_rules(part: Any) -> Any:
-    """The document without CEL rules: server-side apply of a 1.20 server refuses the field, it does not know it yet."""
+    """Returns the document without CEL rules: server-side apply of a 1.20 server refuses that unknown field."""
     if isinstance(part, dict):
         return {key: without_rules(value) for key, value in part.items() if key != "x-kubernetes-validations"}
     if isinstance(part, list):
@@ -81,7 +83,7 @@ def without_rules(part: Any) -> Any:
 
 
 def groups_and_plurals(definitions: Iterable[Document]) -> list[tuple[str, str, str]]:
-    """(group, version, plural) of everything these CRDs serve."""
+    """Returns (group, version, plural) of everything that these CRDs serve."""
     return [
         (crd["spec"]["group"], version["name"], crd["spec"]["names"]["plural"])
         for crd in definitions

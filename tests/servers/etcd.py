@@ -1,4 +1,4 @@
-"""etcd, and the two things tests want of it: go back to an earlier content at once, and forget old revisions."""
+"""Runs etcd for tests, which need two operations: reset the content at once, and forget old revisions."""
 
 import base64
 import bisect
@@ -22,9 +22,9 @@ class Stored(NamedTuple):
 
 
 class Etcd:
-    """A running etcd at `url`, in memory for all that matters: it never syncs to disk.
+    """A running etcd at `url` that never syncs to disk.
 
-    It tells every watch how far it is once in `progress_seconds`; bookmarks of the API server follow.
+    It sends every watch its progress once in `progress_seconds`; bookmarks of the API server follow.
     """
 
     def __init__(self, program: Path, folder: Path, *, progress_seconds: int) -> None:
@@ -53,30 +53,32 @@ class Etcd:
         self.child.stop()
 
     def contents(self) -> dict[str, Stored]:
-        """Every key of the API server."""
+        """Returns every key of the API server with its value."""
         return {key: Stored(row["value"], int(row["mod_revision"])) for key, row in self._rows(keys_only=False)}
 
     def revisions(self) -> dict[str, int]:
-        """Every key of the API server with the revision that wrote it."""
+        """Returns every key of the API server with the revision that wrote it."""
         return {key: int(row["mod_revision"]) for key, row in self._rows(keys_only=True)}
 
     def put(self, key: str, value: str) -> int:
-        """Writes a value, given in base64; the revision that it got."""
+        """Writes a value, given in base64; returns its revision."""
         return int(self._call("kv/put", {"key": _coded(key), "value": value})["header"]["revision"])
 
     def put_all(self, values: Sequence[tuple[str, str]]) -> int:
-        """Writes values, given in base64, in one transaction; how many."""
+        """Writes values, given in base64, in one transaction; returns their number."""
         puts = [{"requestPut": {"key": _coded(key), "value": value}} for key, value in values]
         self._call("kv/txn", {"success": puts})
         return len(puts)
 
     def value(self, key: str) -> bytes | None:
-        """What a key holds; None if there is no such key."""
+        """Returns the value of a key; None if there is no such key."""
         rows = self._call("kv/range", {"key": _coded(key)}).get("kvs", [])
         return base64.b64decode(rows[0]["value"]) if rows else None
 
     def delete(self, keys: Iterable[str], *, beside: Sequence[str]) -> None:
-        """Deletes the keys, none of which is in the sorted `beside`: one request for all between two of those."""
+        """Deletes the keys; `beside` are the sorted keys that stay: one request deletes all keys between two of
+        those.
+        """
         gaps: dict[int, list[str]] = {}
         for key in keys:
             gaps.setdefault(bisect.bisect(beside, key), []).append(key)
@@ -84,7 +86,7 @@ class Etcd:
             self._call("kv/deleterange", {"key": _coded(min(members)), "range_end": _coded(max(members) + "\0")})
 
     def compact(self) -> None:
-        """Forgets all revisions before the newest: continue tokens and watches of before answer 410 from now on."""
+        """Forgets all revisions before the newest: older continue tokens and watches answer 410 from now on."""
         newest = self._call("kv/range", {"key": _coded(FIRST)})["header"]["revision"]
         self._call("kv/compaction", {"revision": newest, "physical": True})
 

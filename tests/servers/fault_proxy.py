@@ -1,4 +1,4 @@
-"""A TLS proxy before an API server that loses, holds, delays or repeats the requests that a test names."""
+"""A TLS proxy in front of an API server that loses, holds, delays or repeats the requests that a test names."""
 
 import base64
 import http.client
@@ -26,11 +26,11 @@ HOLD_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Fault:
-    """What happens to requests of that method whose path matches, the next `times` times.
+    """What happens to the next `times` requests of that method whose path matches.
 
     `lose_request`: it never arrives. `lose_answer`: it arrives, its answer does not. `cut_answer`: half of the answer
-    does. `hold`: it waits, whatever becomes of the client, until `let_go` is set. `answer`: `status`, `body` and
-    `headers` come from here. `done` is set each time after the server has got it, or not.
+    arrives. `hold`: it waits, even if the client has gone, until `let_go` is set. `answer`: the proxy answers with
+    `status`, `body` and `headers`. `done` is set each time after the server has received the request, or not.
     """
 
     what: What
@@ -56,7 +56,7 @@ class _Reply:
 
 
 class FaultProxy:
-    """A running proxy. `server` may be exchanged for another one while clients go on to use the same address."""
+    """A running proxy. `server` may be replaced by another one while clients keep the same address."""
 
     def __init__(self, server: ApiServer) -> None:
         self.server = server
@@ -81,26 +81,26 @@ class FaultProxy:
         discard(self._folder)
 
     def add(self, what: What, method: str, path: str, **more: Any) -> Fault:
-        """From now on this happens to the next request that matches."""
+        """Applies that fault to the next request that matches."""
         fault = Fault(what, method, path, **more)
         with self._lock:
             self._faults.append(fault)
         return fault
 
     def clear(self) -> None:
-        """Everything passes again."""
+        """Removes all faults."""
         with self._lock:
             self._faults = []
 
     def kubeconfig(self, token: str) -> str:
-        """A kubeconfig of the real server by way of this proxy."""
+        """Returns a kubeconfig of the real server through this proxy."""
         document = yaml.safe_load(self.server.kubeconfig(token))
         authority = base64.b64encode(self._authority.pem.encode()).decode()
         document["clusters"][0]["cluster"] = {"server": self.url, "certificate-authority-data": authority}
         return yaml.safe_dump(document)
 
     def fault_for(self, method: str, path: str) -> Fault | None:
-        """The fault that this request meets, counted down; None: it passes."""
+        """Returns the fault for this request and counts it down; None: the request passes."""
         with self._lock:
             for fault in self._faults:
                 if fault.times > 0 and fault.method == method and re.search(fault.path, path):
@@ -109,7 +109,7 @@ class FaultProxy:
         return None
 
     def forward(self, method: str, path: str, *, headers: dict[str, str], body: bytes | None) -> _Reply:
-        """What the real server says."""
+        """Sends the request to the real server and returns its answer."""
         address = urlsplit(self.server.url)
         tls = ssl.create_default_context(cadata=self.server.ca_pem)
         connection = http.client.HTTPSConnection(address.hostname or "", address.port, timeout=60, context=tls)
@@ -133,7 +133,7 @@ class _Listener(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_: object) -> None:
-        """A client that is gone, or whose connection was cut on purpose."""
+        """Ignores clients that have gone, or whose connection was cut on purpose."""
 
 
 def _handler(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
@@ -177,7 +177,7 @@ def _handler(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
 
 
 def _met(fault: Fault | None, forward: Callable[[], _Reply]) -> _Reply | None:
-    """The answer that goes back; None: the connection ends without one."""
+    """Returns the answer to send; None: the connection ends without one."""
     if fault is None:
         return forward()
     fault.reached.set()

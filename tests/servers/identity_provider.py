@@ -1,6 +1,7 @@
-"""A real OpenID Connect provider on loopback, as a process of its own: discovery, keys, codes with PKCE, RS256 tokens.
+"""A real OpenID Connect provider on loopback, as a process of its own: discovery, keys, codes with PKCE, RS256
+tokens.
 
-`POST /next` tells who signs in next and, for hostile variants, how the next token is to be wrong.
+`POST /next` sets who signs in next and, for tests of attacks, how the next token is wrong.
 """
 
 import base64
@@ -23,7 +24,7 @@ CLIENT, SECRET = "karpdash", "a-secret-of-the-client"
 
 
 class IdentityProvider:
-    """The running process; `issuer` is its address."""
+    """The running process; `issuer` is its URL."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -33,13 +34,13 @@ class IdentityProvider:
         self.issuer = self.process.stdout.readline().strip()
 
     def next(self, **overrides: Any) -> None:
-        """`claims` override those of the token, null takes one out; `header` and `signing` likewise."""
+        """Sets the next token: `claims` override its claims, null removes one; `header` and `signing` likewise."""
         body = json.dumps(overrides).encode()
         with urlopen(Request(f"{self.issuer}/next", data=body, method="POST"), timeout=10) as answer:
             assert answer.status == 200
 
     def authorize(self, address: str) -> str:
-        """Where the provider sends a browser that came to that address; without `stay` it really sends it."""
+        """Returns the URL that the provider redirects that request to; without `stay` the browser follows it."""
         with urlopen(Request(f"{address}&stay=1"), timeout=10) as answer:
             return str(json.load(answer)["to"])
 
@@ -55,7 +56,7 @@ def _b64(data: bytes) -> str:
 
 
 class _ProviderState:
-    """Keys, codes that were given out, and what the next token is to be."""
+    """Keys, codes that were given out, and the settings of the next token."""
 
     def __init__(self) -> None:
         self.key, self.other = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
@@ -69,7 +70,7 @@ class _ProviderState:
         return {"keys": [{"kty": "RSA", "use": "sig", "kid": "one", "alg": "RS256", "e": e, "n": n}]}
 
     def token(self, request: dict[str, str]) -> str:
-        """With the time of the proof where the question sets a limit to its age, as the standard has it."""
+        """Returns the token, with the time of the sign-in if the request limits its age, as the standard says."""
         now = int(time.time())
         proven = {"auth_time": now} if "max_age" in request else {}
         claims = {

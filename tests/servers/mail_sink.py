@@ -1,4 +1,4 @@
-"""A small real SMTP server: takes mail, offers STARTTLS, wants a password, or behaves badly."""
+"""A small real SMTP server: accepts mail, offers STARTTLS, requires a password, or behaves badly."""
 
 import socketserver
 import ssl
@@ -42,7 +42,7 @@ class MailSink(socketserver.ThreadingTCPServer):
         self._thread.join()
 
     def handle_error(self, *_: object) -> None:
-        """A sender that ends the conversation is no news here."""
+        """Ignores a sender that closes the connection."""
 
 
 class _Session(socketserver.StreamRequestHandler):

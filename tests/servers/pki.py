@@ -1,4 +1,4 @@
-"""Throw-away certificate authorities for servers and their users, all in memory."""
+"""Short-lived certificate authorities for servers and their users, all in memory."""
 
 import datetime
 import ipaddress
@@ -15,7 +15,7 @@ LIFETIME = datetime.timedelta(days=30)
 
 
 def key_pem(key: ec.EllipticCurvePrivateKey) -> str:
-    """The private key as an unencrypted PEM."""
+    """Returns the private key as an unencrypted PEM."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     ).decode()
@@ -50,7 +50,7 @@ class Authority:
     def server(
         self, names: Sequence[str] = LOOPBACK_NAMES, addresses: Sequence[str] = ("127.0.0.1",)
     ) -> tuple[str, str]:
-        """(certificate, key) as PEM, for a server of these names and addresses."""
+        """Returns (certificate, key) as PEM, for a server with these names and addresses."""
         alternative_names = [
             *map(x509.DNSName, names),
             *(x509.IPAddress(ipaddress.ip_address(address)) for address in addresses),
@@ -62,7 +62,9 @@ class Authority:
         )
 
     def client(self, user: str, groups: Sequence[str] = ()) -> tuple[str, str]:
-        """(certificate, key) as PEM; its common name is the user to an API server, its organisations are the groups."""
+        """Returns (certificate, key) as PEM; to an API server the common name is the user, the organisations are the
+        groups.
+        """
         return self._issue(_subject(user, groups), usage=ExtendedKeyUsageOID.CLIENT_AUTH, names=None)
 
     def _issue(

@@ -47,7 +47,7 @@ class Postgres:
         discard(self.folder)
 
     def crash(self) -> None:
-        """kill -9 to the server and all that it started, then a new one on the same data and port, which answers."""
+        """Sends kill -9 to the server and its processes, then starts a new one on the same data and port."""
         below = {pid for pid, parent in parents().items() if parent == self.child.process.pid}
         for pid in (self.child.process.pid, *below):
             with suppress(ProcessLookupError):

@@ -1,4 +1,6 @@
-"""Child processes that die with the test run, the ports and folders they use, and what a missing server means."""
+"""Child processes that end with the test run, their ports and folders, and what happens if a server is not
+installed.
+"""
 
 import os
 import random
@@ -21,7 +23,7 @@ FOLDER_PREFIX = "karpdash-test-"
 
 
 def missing(what: str) -> NoReturn:
-    """Skips the test; where KARPDASH_REQUIRE_SERVICES is 1, as in CI, fails it instead."""
+    """Skips the test; fails it if KARPDASH_REQUIRE_SERVICES is 1, as in CI."""
     message = f"{what} not found: run tests/servers/install.sh"
     if os.environ.get("KARPDASH_REQUIRE_SERVICES") == "1":
         pytest.fail(message, pytrace=False)
@@ -29,7 +31,9 @@ def missing(what: str) -> NoReturn:
 
 
 def program(name: str, *folders: Path) -> Path:
-    """The path of an installed program, looked for in the folders first; skips or fails when there is none."""
+    """Returns the path of an installed program, searched in the folders first; skips or fails the test if there is
+    none.
+    """
     path = shutil.which(name, path=os.pathsep.join(map(str, folders))) or shutil.which(name)
     return Path(path) if path else missing(name)
 
@@ -40,10 +44,10 @@ RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
-    """A TCP port on loopback that nobody listens on, for a server that starts later.
+    """Returns a free TCP port on loopback, for a server that starts later.
 
-    Its number is below those that the kernel gives to connections, so that none of these takes it before the server is
-    up; and no other test process gets the same one, as each holds a name that only one process can have.
+    Its number is below those that the kernel gives to connections, so that no connection takes it before the server
+    runs; and no other test process gets the same one, as each holds a name that only one process can have.
     """
     lowest = int(RANGE.read_text().split()[0]) if RANGE.exists() else 32768
     for port in random.SystemRandom().sample(range(10240, lowest), k=200):
@@ -61,7 +65,7 @@ def free_port() -> int:
 
 
 def folder(kind: str) -> Path:
-    """A new private folder; those of test runs that were killed are removed on the way."""
+    """Returns a new private folder; removes folders that killed test runs have left."""
     top = Path(tempfile.gettempdir())
     for old_folder in top.glob(f"{FOLDER_PREFIX}*"):
         owner = old_folder.name.removeprefix(FOLDER_PREFIX).split("-")[0]
@@ -76,12 +80,12 @@ def discard(place: Path) -> None:
 
 
 def environment() -> dict[str, str]:
-    """This process's environment without proxies: a proxy would see the calls between servers on loopback."""
+    """Returns this process's environment without proxies, which would see the calls between servers on loopback."""
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 
 
 def parents() -> dict[int, int]:
-    """Every process of this machine, with the one that it belongs to."""
+    """Returns every process of this machine with its parent."""
     parent_of = {}
     for place in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError):
@@ -126,14 +130,16 @@ class Child:
             self.process.wait()
 
     def pause(self) -> None:
-        """It gets no processor until `resume`."""
+        """Stops the process (SIGSTOP) until `resume`."""
         self.process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 
     def wait_until(self, ready: Callable[[], bool], *, what: str, seconds: float = START_SECONDS) -> None:
-        """Returns when `ready` says so; raises RuntimeError with the end of the log if it ends or time is up."""
+        """Returns when `ready` returns true; raises RuntimeError with the end of the log if the process ends or time is
+        up.
+        """
         end = time.monotonic() + seconds
         while not ready():
             if self.process.poll() is not None or time.monotonic() > end:
@@ -143,9 +149,10 @@ class Child:
 
 
 def _dying_with_us(by: signal.Signals) -> list[str]:
-    """Words before a command: the kernel ends it with us, even when we are killed. (preexec_fn and threads do not mix.)
+    """Returns words before a command with which the kernel ends the command when this process ends, even if killed.
+    (preexec_fn and threads do not mix.)
 
-    Whoever dies before the kernel knows of the wish is noticed by the shell, whose parent is then another.
+    If this process ends before the kernel knows that, the shell notices that its parent has changed.
     """
     still_ours = f'[ "$PPID" = {os.getpid()} ] && exec "$@"'
     return ["setpriv", "--pdeathsig", by.name.removeprefix("SIG"), "--", "sh", "-c", still_ours, "sh"]

@@ -1,4 +1,4 @@
-"""A real HTTPS server that takes news, in good and in bad ways."""
+"""A real HTTPS server that receives notifications, correctly or with faults."""
 
 import ssl
 import threading
@@ -13,8 +13,8 @@ from tests.fakes.certificates import Authority
 class Receiver(ThreadingHTTPServer):
     """`got` holds headers and body of each POST, `asked` method and path of each request.
 
-    `answer` is the status of a POST, or what it does instead with the handler. `found` has status and body of what is
-    read, by path; 404 without one.
+    `answer` is the status of a POST, or a function called with the handler instead. `found` has status and body for
+    each path that is read; others are a 404.
     """
 
     daemon_threads = True
@@ -46,7 +46,7 @@ class Receiver(ThreadingHTTPServer):
         self._thread.join()
 
     def handle_error(self, *_: object) -> None:
-        """A sender that ends the conversation is no news here."""
+        """Ignores a sender that closes the connection."""
 
 
 class _Taking(BaseHTTPRequestHandler):
@@ -76,12 +76,12 @@ class _Taking(BaseHTTPRequestHandler):
 
 
 def hangs(handler: BaseHTTPRequestHandler) -> None:
-    """Says nothing until the test is over."""
+    """Sends nothing until the test is over."""
     handler.server.stopped.wait(60)  # type: ignore[attr-defined]  # a Receiver
 
 
 def drips(handler: BaseHTTPRequestHandler) -> None:
-    """A status line that never ends, a sign at a time."""
+    """Sends a status line that never ends, one character at a time."""
     while not handler.server.stopped.is_set():  # type: ignore[attr-defined]  # a Receiver
         handler.wfile.write(b"H")
         handler.wfile.flush()
@@ -89,7 +89,7 @@ def drips(handler: BaseHTTPRequestHandler) -> None:
 
 
 def endless(handler: BaseHTTPRequestHandler) -> None:
-    """A good answer whose body never ends."""
+    """Sends a correct answer whose body never ends."""
     handler.send_response(200)
     handler.end_headers()
     while not handler.server.stopped.is_set():  # type: ignore[attr-defined]  # a Receiver
@@ -97,10 +97,10 @@ def endless(handler: BaseHTTPRequestHandler) -> None:
 
 
 def garbled(handler: BaseHTTPRequestHandler) -> None:
-    """No HTTP at all."""
+    """Sends bytes that are not HTTP."""
     handler.wfile.write(b"\x00\xffcanary-body\r\n")
 
 
 def hangs_up(handler: BaseHTTPRequestHandler) -> None:
-    """Ends the conversation without a word."""
+    """Closes the connection without an answer."""
     handler.connection.close()

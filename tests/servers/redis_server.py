@@ -1,4 +1,4 @@
-"""A real Redis."""
+"""A real Redis server."""
 
 import secrets
 import socket
@@ -7,7 +7,7 @@ from tests.servers.processes import Child, discard, folder, free_port, program
 
 
 class RedisServer:
-    """A running Redis that keeps nothing on disk; `url` carries its password."""
+    """A running Redis that stores nothing on disk; `url` contains its password."""
 
     def __init__(self) -> None:
         self.folder, self.port, password = folder("redis"), free_port(), secrets.token_hex(16)
@@ -25,12 +25,12 @@ class RedisServer:
         discard(self.folder)
 
     def crash(self) -> None:
-        """kill -9, then a new one on the same port that knows nothing of the messages of the first."""
+        """Sends kill -9, then starts a new one on the same port without the messages of the first."""
         self.kill()
         self.child = self._started()
 
     def kill(self) -> None:
-        """kill -9: nobody listens any more."""
+        """Sends kill -9; nothing listens on the port any more."""
         self.child.process.kill()
         self.child.process.wait()
 

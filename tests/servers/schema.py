@@ -1,7 +1,8 @@
-"""The tables of an installation: the first one of a test process migrates, and the others begin with a copy of it.
+"""Creates the tables of an installation: the first one of a test process migrates, the others begin with a copy
+of it.
 
-Django makes every model anew for most steps of a migration, which takes longer than all else that an installation
-needs to start. A copy is migrated as well: nothing is left to do then.
+Django rebuilds every model for most steps of a migration, which takes longer than everything else that an installation
+does at its start. A copy is migrated as well: nothing is left to do then.
 """
 
 import os
@@ -21,14 +22,16 @@ _images: list[bytes] = []
 
 
 def lay_down(file: Path) -> bool:
-    """Writes the tables into a SQLite database that is not there yet; False, and nothing done, before one is kept."""
+    """Writes the tables into a SQLite database that does not exist yet; returns False, and does nothing, if no copy is
+    stored.
+    """
     if _images:
         file.write_bytes(_images[0])
     return bool(_images)
 
 
 def keep(file: Path) -> None:
-    """Remembers a SQLite database that has tables and nothing of ours in them, unless there is one."""
+    """Stores a copy of a SQLite database that has tables but no rows, unless there is a copy."""
     if _images:
         return
     with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(":memory:")) as copy:
@@ -37,14 +40,14 @@ def keep(file: Path) -> None:
 
 
 def create(server: str, name: str) -> None:
-    """A new database on that PostgreSQL server, with tables once a template is kept."""
+    """Creates a database on that PostgreSQL server, with tables once a template is stored."""
     with psycopg.connect(server, autocommit=True) as connection:
         template = TEMPLATE if _has_template(connection) else "template1"
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
 
 
 def keep_template(url: str) -> None:
-    """The same for a database of PostgreSQL. Nobody stays connected to it meanwhile; raises TimeoutError otherwise."""
+    """As `keep` for PostgreSQL. No client may be connected to the database meanwhile; raises TimeoutError otherwise."""
     head, _, name = url.rpartition("/")
     with psycopg.connect(f"{head}/postgres", autocommit=True) as connection:
         if not _has_template(connection):
@@ -57,7 +60,7 @@ def _has_template(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _copied(connection: psycopg.Connection[Any], name: str) -> bool:
-    """False while somebody is connected to the database, as the process that has just migrated it may be."""
+    """Returns False while a client is connected to the database, as the process that has just migrated it may be."""
     try:
         connection.execute(f"CREATE DATABASE {TEMPLATE} TEMPLATE {name}".encode())
     except psycopg.errors.ObjectInUse:

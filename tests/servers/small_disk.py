@@ -1,4 +1,4 @@
-"""A small disk of one's own: a file system in memory that only chosen processes see. It needs root."""
+"""A small disk for tests: a file system in memory that only chosen processes see. It needs root."""
 
 import os
 import shutil
@@ -15,18 +15,18 @@ _WITHIN = ("unshare", "--mount", "--propagation", "private", "sh", "-ec")
 
 
 def on_small_disk(folder: Path, *command: str, size: str) -> list[str]:
-    """The command as one whose processes see that folder as an empty disk of that size, such as 32m."""
+    """Returns the command that runs with that folder as an empty disk of that size, such as 32m."""
     return [*_WITHIN, f'mount -t tmpfs -o size={size},mode=700 none "$0"; exec "$@"', str(folder), *command]
 
 
 def beside(pid: int) -> list[str]:
-    """What comes before a command that sees what that process sees."""
+    """Returns the words before a command that shall see the same disk as that process."""
     return ["nsenter", "--mount", "--target", str(pid)]
 
 
 @contextmanager
 def small_disk(folder: Path, *, size: str) -> Iterator[list[str]]:
-    """Such a disk, until the end; what comes before a command that sees it."""
+    """Context with such a disk; returns the words before a command that shall see it."""
     holder = Child(on_small_disk(folder, "sleep", "infinity", size=size), log=folder.parent / "disk.log")
     there = beside(holder.process.pid)
     try:

@@ -1,4 +1,4 @@
-"""Waiting for a server to notice something: its caches follow the store by a moment."""
+"""Waits for a server to notice a change: its caches follow the store with a delay."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ AT_ONCE = 30.0
 
 
 def eventually(is_so: Callable[[], bool], *, what: str, seconds: float = WAIT_SECONDS) -> None:
-    """Returns as soon as it is so; raises TimeoutError naming what was waited for."""
+    """Returns as soon as `is_so` returns true; raises TimeoutError naming `what`."""
     end = time.monotonic() + seconds
     pause = 0.005
     while not is_so():
@@ -20,9 +20,9 @@ def eventually(is_so: Callable[[], bool], *, what: str, seconds: float = WAIT_SE
 
 
 def eventually_by_steps(is_so: Callable[[], bool], *, step: Callable[[], object], what: str, seconds: float) -> None:
-    """The same for what is many steps of work: it may take as long as it likes, while each step comes within that time.
+    """As `eventually`, for work of many steps: it may take any time, while each step comes within that time.
 
-    `step` tells how far it is. Raises TimeoutError once it stays where it is for so long.
+    `step` returns the progress. Raises TimeoutError if it does not change for so long.
     """
     while not is_so():
         here = step()

@@ -27,9 +27,9 @@ def _people() -> Iterator[tuple[WorkerProcesses, ApiServer]]:
     """Worker processes with a database of their own, and a real API server, whose audit log is compared."""
     server, place = ApiServer(), folder("trust")
     try:
-        with worker_processes(server, place) as gang:
-            gang.mark = server.audit_mark()
-            yield gang, server
+        with worker_processes(server, place) as workers:
+            workers.mark = server.audit_mark()
+            yield workers, server
     finally:
         discard(place)
         server.stop()
@@ -38,37 +38,37 @@ def _people() -> Iterator[tuple[WorkerProcesses, ApiServer]]:
 def killed_workers(count: int, dice: random.Random) -> Sequence[str]:
     """That many kills, two for each rollout of four steps: each step took effect once, with an intent before it."""
     told: list[str] = []
-    with _people() as (gang, server):
+    with _people() as (workers, server):
         while len(told) < count:
             rollouts = min(AT_ONCE, -(-(count - len(told)) // TWICE))
-            told += _round(gang, server, count=rollouts, first=len(told), dice=dice)
-        if gang.ask("chain") is not True:
+            told += _round(workers, server, count=rollouts, first=len(told), dice=dice)
+        if workers.ask("chain") is not True:
             told[-1] = told[-1] or "the audit log has a gap"
     return told[:count]
 
 
-def _round(gang: WorkerProcesses, server: ApiServer, *, count: int, first: int, dice: random.Random) -> list[str]:
+def _round(workers: WorkerProcesses, server: ApiServer, *, count: int, first: int, dice: random.Random) -> list[str]:
     rows = [
-        gang.rollout(*(step(server, verb, f"{verb}-{first}-{number}") for verb in dice.sample(VERBS, len(VERBS))))
+        workers.rollout(*(step(server, verb, f"{verb}-{first}-{number}") for verb in dice.sample(VERBS, len(VERBS))))
         for number in range(count)
     ]
     points = journal.NAMES[:-1]
     ends = []
     for _ in range(TWICE):
-        pids = [gang.start(row, dice.choice(points), dice.randint(1, 2)) for row in rows]
-        ends.append(["" if gang.wait(pid) == KILLED else "was not killed" for pid in pids])
-    for pid in [gang.start(row) for row in rows]:
-        gang.wait(pid)
-    wrong = [_complaint(gang, server, row) for row in rows]
+        pids = [workers.start(row, dice.choice(points), dice.randint(1, 2)) for row in rows]
+        ends.append(["" if workers.wait(pid) == KILLED else "was not killed" for pid in pids])
+    for pid in [workers.start(row) for row in rows]:
+        workers.wait(pid)
+    wrong = [_complaint(workers, server, row) for row in rows]
     return [end or why for one in ends for end, why in zip(one, wrong, strict=True)]
 
 
-def _complaint(gang: WorkerProcesses, server: ApiServer, row: str) -> str:
-    if (state := gang.state(row)) != "succeeded":
+def _complaint(workers: WorkerProcesses, server: ApiServer, row: str) -> str:
+    if (state := workers.state(row)) != "succeeded":
         return f"ended as {state}"
-    if said := gang.complaints(row):
+    if said := workers.complaints(row):
         return str(said[0])
-    found = effects(server, row, gang)
+    found = effects(server, row, workers)
     return "" if found == EVERY else f"took effect: {', '.join(found)}"
 
 
@@ -110,9 +110,9 @@ def _one_of(points: list[str], died: list[str], *, dice: random.Random) -> dict[
 def races(count: int, dice: random.Random) -> Sequence[str]:
     """Two start the same rollout, or two rollouts of one cluster: one wins, the other is told who."""
     told = []
-    with _people() as (gang, _):
+    with _people() as (workers, _):
         for same, rounds in ((True, count - count // 2), (False, count // 2)):
-            asked = gang.ask("races", rounds, same) if rounds else []
+            asked = workers.ask("races", rounds, same) if rounds else []
             told += [_lost(rows, answers, same=same) for rows, answers in asked]
     dice.shuffle(told)
     return told

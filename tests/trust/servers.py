@@ -3,35 +3,35 @@
 import random
 from collections.abc import Sequence
 
-from tests.fakes.lying.scans import CLUSTERS, SHORT, WAYS, complaints, truth
-from tests.fakes.lying.way import Way
+from tests.fakes.lying.scans import CLUSTERS, FAULTS, SHORT, complaints, honest_scan
+from tests.fakes.lying.way import Fault
 from tests.trust.parts import Part
 
 TIMES = 20
-"""How often each way is tried at full size: each time other places, other lists, another cluster."""
+"""How often each fault is tried at full size: each time other places, other lists, another cluster."""
 
 
 def lied(count: int, dice: random.Random) -> Sequence[str]:
-    """That many scans, one way after the other."""
+    """That many scans, one fault after the other."""
     told = []
     for name in CLUSTERS:
-        truth(name)  # what is read once is no growth
+        honest_scan(name)  # what is read once is no growth
     for number in range(count):
-        way, seed = WAYS[number % len(WAYS)], dice.randrange(2**32)
-        told.append("; ".join(f"{way.name} (seed {seed}): {why}" for why in one(way, seed)[:2]))
+        fault, seed = FAULTS[number % len(FAULTS)], dice.randrange(2**32)
+        told.append("; ".join(f"{fault.name} (seed {seed}): {why}" for why in one(fault, seed)[:2]))
     return told
 
 
-def one(way: Way, seed: int) -> list[str]:
+def one(fault: Fault, seed: int) -> list[str]:
     """What did not hold in one scan; the same again for the same seed."""
     dice = random.Random(seed)
     name = dice.choice(CLUSTERS)
-    return complaints(way, dice, name=name, plurals=_lists(way, dice))
+    return complaints(fault, dice, name=name, plurals=_lists(fault, dice))
 
 
-def _lists(way: Way, dice: random.Random) -> frozenset[str]:
-    """All that the way is about, those with several pages, or a few."""
-    if way.on != "lists" or dice.random() < 0.2:
+def _lists(fault: Fault, dice: random.Random) -> frozenset[str]:
+    """All that the fault is about, those with several pages, or a few."""
+    if fault.on != "lists" or dice.random() < 0.2:
         return frozenset()
     return SHORT if dice.random() < 0.4 else frozenset(dice.sample(ASKED, dice.randrange(1, 5)))
 
@@ -43,5 +43,5 @@ ASKED = (
     "validatingwebhookconfigurations", "mutatingwebhookconfigurations", "jobs", "cronjobs", "networkpolicies",
 )  # fmt: skip
 PARTS = (
-    Part(name="lying servers", full=TIMES * len(WAYS), rules="T06, K06, K09, K10, K11, K12, R11, R14", series=lied),
+    Part(name="lying servers", full=TIMES * len(FAULTS), rules="T06, K06, K09, K10, K11, K12, R11, R14", series=lied),
 )

@@ -1,4 +1,4 @@
-"""What tests of two releases share."""
+"""Fixtures for tests of two releases."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ __all__ = ["database_url", "place"]
 
 @pytest.fixture
 def site(place, database_url, redis_url) -> Iterator[Site]:
-    """Nothing runs yet; the broker is empty."""
+    """Returns a site without processes; the broker is empty."""
     import redis
 
     with redis.Redis.from_url(redis_url) as connection:

@@ -1,6 +1,6 @@
-"""What a test of two releases asks of the older one, in a process with its code and settings: lines of JSON.
+"""Runs commands of a test of two releases with the code and settings of the older one: lines of JSON.
 
-Run as `python -m tests.upgrades.errands`; the words of `worker_process`, and three more.
+Run as `python -m tests.upgrades.errands`; it has the commands of `worker_process`, and three more.
 """
 
 import uuid
@@ -10,7 +10,9 @@ from tests.use_cases.rollouts import worker_process
 
 
 def visitor() -> dict[str, str]:
-    """Who reads pages and asks for scans: the header with the cookie of a session, and a token of the API."""
+    """Creates a person who reads pages and requests scans; returns the header with the session cookie, and an API
+    token.
+    """
     from django.conf import settings
     from django.contrib.auth.models import User
     from django.test import Client
@@ -26,14 +28,14 @@ def visitor() -> dict[str, str]:
 
 
 def sample() -> list[str]:
-    """The ids of the sample clusters."""
+    """Returns the ids of the sample clusters."""
     from tests.journeys.errands import samples
 
     return samples()
 
 
 def wake(rollout: str) -> bool:
-    """Announces the rollout to the workers, as its start would; whether the broker took the message."""
+    """Sends the message of the rollout to the workers, as its start would; returns whether the broker took it."""
     from migrations_app import tasks
 
     return tasks.wake_rollout(uuid.UUID(rollout), tasks.advance_rollout)

@@ -1,4 +1,4 @@
-"""People and programs that go on while releases change: every answer is counted by the process that gave it."""
+"""Sends requests while releases change, and counts the answers of each web process."""
 
 import http.client
 import itertools
@@ -16,8 +16,8 @@ PORTS = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Front:
-    """Requests go to one of the web processes in turn, as those of a Service go to the pods that are ready."""
+class LoadBalancer:
+    """A load balancer: sends requests to the web processes in turn, as a Service does to ready pods."""
 
     ports: PORTS = ()
     turns: Iterator[int] = field(default_factory=itertools.count)
@@ -29,14 +29,14 @@ class Front:
             self.ports = (*self.ports, port)
 
     def leave(self, port: int) -> None:
-        """Returns when nothing new goes there and what was under way is answered: what a pod's preStop waits for."""
+        """Stops sending requests to that port; returns when all its requests are answered, as a pod's preStop waits."""
         with self.changed:
             self.ports = tuple(other for other in self.ports if other != port)
             assert self.changed.wait_for(lambda: self.open[port] == 0, SECONDS), f"requests hang on {port}"
 
     @contextmanager
     def turn(self) -> Iterator[int]:
-        """The port of a request."""
+        """Returns the port of the next request."""
         with self.changed:
             port = self.ports[next(self.turns) % len(self.ports)]
             self.open[port] += 1
@@ -49,12 +49,12 @@ class Front:
 
 
 class Load:
-    """Readers of pages and of the API, and a program that asks for scans, until `stop`.
+    """Reads pages and the API, and requests scans, until `stop`.
 
-    `wrong` holds what was not answered as it has to be, `scans` the ids of the scans that were promised.
+    `wrong` holds unexpected answers, `scans` the ids of the requested scans.
     """
 
-    def __init__(self, front: Front, who: Mapping[str, str], *, clusters: Sequence[str]) -> None:
+    def __init__(self, front: LoadBalancer, who: Mapping[str, str], *, clusters: Sequence[str]) -> None:
         self.front, self.clusters = front, clusters
         self.cookie = {"Cookie": who["cookie"]}
         self.token = {"Authorization": f"Bearer {who['token']}", "Content-Type": "application/json"}
@@ -74,7 +74,7 @@ class Load:
             thread.join(SECONDS)
 
     def scan(self, cluster: str) -> str:
-        """The id of the scan that the API promises."""
+        """Requests a scan and returns its id."""
         key = {"Idempotency-Key": uuid.uuid4().hex}
         body = self._ask("POST", f"/api/v1/clusters/{cluster}/scans", self.token | key, wanted=202)
         scan: str = json.loads(body)["id"] if body else ""
@@ -95,7 +95,7 @@ class Load:
             self._ended.wait(10 * PAUSE)  # each costs a worker more than it costs the pages
 
     def _ask(self, method: str, path: str, headers: Mapping[str, str], *, wanted: int) -> bytes:
-        """The body of the answer; empty for one that is wrong."""
+        """Returns the body of the answer; empty for an unexpected one."""
         with self.front.turn() as port:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
             try:

@@ -1,4 +1,4 @@
-"""One change of release after the other under load, and what was lost, doubled or refused meanwhile."""
+"""Replaces one release by another under load, and reports what was lost, doubled or refused meanwhile."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -30,10 +30,10 @@ DOUBLED = (
 
 @dataclass(slots=True)
 class Play:
-    """`now` are the processes that serve; each change leaves the other release's in their place."""
+    """`now` are the processes that serve; each change replaces them by those of the other release."""
 
     site: Site
-    gang: WorkerProcesses
+    workers: WorkerProcesses
     proxy: FaultProxy
     slow: SlowCluster
     slow_id: str
@@ -42,9 +42,10 @@ class Play:
     rollouts: list[str] = field(default_factory=list)
 
     def change(self, to: Release, *, beside: bool) -> None:
-        """Web and workers of that release take over, while a rollout is in a request and a scan in a list.
+        """Replaces web and workers by those of that release, while a rollout waits for an answer and a scan for
+        a list.
 
-        `beside`: its worker starts before the other is asked to end, as in Kubernetes; else after, as with compose.
+        `beside`: the new worker starts before the old one is stopped, as in Kubernetes; else after, as with compose.
         """
         old, self.now = self.now, self.site.start(to, worker=beside)
         self._both_answer(old)
@@ -61,34 +62,34 @@ class Play:
             self.site.start_worker(self.now)
         self.slow.go_on.set()
         row = self.rollouts[-1]
-        self.until(lambda: not self.gang.state(row).startswith("running"), what="the rollout to end")
+        self.until(lambda: not self.workers.state(row).startswith("running"), what="the rollout to end")
 
     def complaints(self) -> list[str]:
-        """After the load has stopped: what was lost, doubled or not answered, in words."""
+        """Stops the load and returns what was lost, doubled or not answered, as texts."""
         self.load.stop()
         self.until(lambda: self.site.rows(UNDER_WAY) == [(0,)], what="every scan to end")
         done = {str(uuid.UUID(str(row[0]))) for row in self.site.rows("SELECT id FROM migrations_app_scan")}
         told = [*self.load.wrong, *(f"scan {scan} is lost" for scan in self.load.scans - done)]
         told += [f"scans ended as {state}: {count}" for state, count in self.site.rows(CAME_TO) if state != "done"]
-        told += [f"{row}: {self.gang.state(row)}" for row in self.rollouts if self.gang.state(row) != "succeeded"]
+        told += [f"{row}: {self.gang.state(row)}" for row in self.rollouts if self.workers.state(row) != "succeeded"]
         for row in self.rollouts:
-            told += [str(complaint) for complaint in self.gang.complaints(row)]
-            if (found := effects(self.gang.server, row, self.gang)) != STEPS:
+            told += [str(complaint) for complaint in self.workers.complaints(row)]
+            if (found := effects(self.workers.server, row, self.workers)) != STEPS:
                 told.append(f"{row}: took effect: {', '.join(found)}")
         scans, snapshots = (self.site.rows(question)[0] for question in DOUBLED)
         if scans != snapshots:
             told.append(f"(scans, their snapshots): {scans}, snapshots: {snapshots}")
-        return told if self.gang.ask("chain") is True else [*told, "the audit log has a gap"]
+        return told if self.workers.ask("chain") is True else [*told, "the audit log has a gap"]
 
     def _rollout(self) -> Fault:
-        """A new rollout of three steps whose first request does not arrive before it is let go."""
-        server, mark = self.gang.server, uuid.uuid4().hex[:8]
+        """Starts a rollout of three steps whose first request is held until it is released."""
+        server, mark = self.workers.server, uuid.uuid4().hex[:8]
         names = [f"map-{mark}-{number}" for number in range(len(STEPS))]
         held = self.proxy.add("hold", "PATCH", f"/configmaps/{names[0]}")
         steps = [painting(*config_map(server, name)) for name in names]
         kubeconfig = self.proxy.kubeconfig(server.admin_token)
-        self.rollouts.append(self.gang.rollout(*steps, kubeconfig=kubeconfig))
-        assert self.gang.ask("wake", self.rollouts[-1]) is True
+        self.rollouts.append(self.workers.rollout(*steps, kubeconfig=kubeconfig))
+        assert self.workers.ask("wake", self.rollouts[-1]) is True
         return held
 
     def _both_answer(self, old: Running) -> None:
@@ -98,7 +99,7 @@ class Play:
         )
 
     def until(self, is_so: Callable[[], bool], *, what: str) -> None:
-        """Returns once it is so; fails with what every process said."""
+        """Returns once `is_so` returns true; fails with the output of every process."""
         try:
             eventually(is_so, what=what, seconds=PATIENCE)
         except TimeoutError as late:
@@ -108,21 +109,21 @@ class Play:
 
 @contextmanager
 def playing(site: Site, release: Release, server: ApiServer) -> Iterator[Play]:
-    """That release serves, with a fleet of samples, a slow cluster and a real API server behind a proxy."""
+    """Runs that release with a fleet of samples, a slow cluster and a real API server behind a proxy."""
     site.schema(release)
-    gang, proxy = WorkerProcesses(site.errands(release), server), FaultProxy(server)
-    gang.mark = server.audit_mark()
+    workers, proxy = WorkerProcesses(site.errands(release), server), FaultProxy(server)
+    workers.mark = server.audit_mark()
     load = None
     try:
         with SlowCluster() as slow:
-            who, samples = gang.ask("visitor"), gang.ask("sample")[:2]
-            slow_id = gang.ask("register", slow.kubeconfig, "slow")
+            who, samples = workers.ask("visitor"), workers.ask("sample")[:2]
+            slow_id = workers.ask("register", slow.kubeconfig, "slow")
             now = site.start(release)
             load = Load(site.front, who, clusters=samples)
-            yield Play(site, gang, proxy, slow, slow_id, load, now)
+            yield Play(site, workers, proxy, slow, slow_id, load, now)
     finally:
         if load is not None:
             load.stop()
         site.stop()
-        gang.stop()
+        workers.stop()
         proxy.stop()

@@ -1,4 +1,4 @@
-"""Releases beside this one: copies of this tree with steps of their own, and trees of older commits."""
+"""Makes other releases for tests: copies of this tree with additional schema steps, and trees of older commits."""
 
 import importlib
 import shutil
@@ -17,14 +17,14 @@ MIGRATIONS = "migrations_app/migrations"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Code in a folder of its own; its processes find it before any other."""
+    """Code in a folder of its own; its processes import it before any other."""
 
     name: str
     tree: Path
 
     @property
     def path(self) -> str:
-        """PYTHONPATH: the tree, then the tests of this one."""
+        """PYTHONPATH: the tree, then the tests of this tree."""
         return f"{self.tree}:{ROOT}"
 
 
@@ -54,8 +54,8 @@ MODELS = {"scan": ("scan.py", "Scan"), "attempt": ("rollout.py", "Attempt")}
 
 
 def series(folder: Path) -> tuple[Release, Release, Release]:
-    """Three releases on end: `first` writes a column `old`; `second` adds `new`, writes it, and no longer knows `old`
-    (expand); `third` takes `old` away (contract).
+    """Returns three consecutive releases: `first` writes a column `old`; `second` adds `new`, writes it, and no longer
+    uses `old` (expand); `third` removes `old` (contract).
     """
     last = sorted((ROOT / MIGRATIONS).glob("[0-9]*.py"))[-1].stem
     one, two, three = "9001_old", "9002_new", "9003_needs_9002_drop_old"
@@ -69,9 +69,10 @@ def series(folder: Path) -> tuple[Release, Release, Release]:
 
 
 def older_release(folder: Path) -> Release:
-    """The newest commit before a schema step of this tree was added, whose own steps this tree still has or replaces.
+    """Returns the newest commit before a schema step of this tree was added, whose own steps this tree still has or
+    replaces.
 
-    Raises LookupError where the history holds none.
+    Raises LookupError if the history holds none.
     """
     known = {f"{name}.py" for name in _known_steps()}
     for commit in _parents():
@@ -86,7 +87,7 @@ def older_release(folder: Path) -> Release:
 
 
 def _known_steps() -> Iterator[str]:
-    """The steps of this tree, and those that they replace: a database that has all of the latter is upgraded."""
+    """Returns the steps of this tree and those that they replace: a database with all replaced steps is upgraded."""
     for path in (ROOT / MIGRATIONS).glob("[0-9]*.py"):
         yield path.stem
         step = importlib.import_module(f"{MIGRATIONS.replace('/', '.')}.{path.stem}").Migration
@@ -94,7 +95,7 @@ def _known_steps() -> Iterator[str]:
 
 
 def _parents() -> Iterator[str]:
-    """The commits before those that added a step, newest first."""
+    """Returns the commits before those that added a step, newest first."""
     which = ("--first-parent", "-m", "--no-renames", "--diff-filter=A")
     added = _git("log", *which, "--format=%H %P", "--", MIGRATIONS)
     yield from (line.split()[1] for line in added.splitlines() if len(line.split()) > 1)

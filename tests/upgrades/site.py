@@ -1,4 +1,4 @@
-"""Processes of two releases on one database and one broker, and the change from one release to the other."""
+"""Runs processes of two releases on one database and one broker, and changes from one release to the other."""
 
 import itertools
 import signal
@@ -19,7 +19,7 @@ from tests.journeys.installation import members
 from tests.journeys.running import bare_environment, kill
 from tests.servers.processes import Child, free_port
 from tests.servers.waiting import eventually
-from tests.upgrades.load import Front
+from tests.upgrades.load import LoadBalancer
 from tests.upgrades.releases import Release
 
 PATIENCE = 240.0
@@ -46,7 +46,7 @@ class Site:
     folder: Path
     broker_url: str
     database_url: str = ""
-    front: Front = field(default_factory=Front)
+    front: LoadBalancer = field(default_factory=LoadBalancer)
     running: list[Running] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
     settings: dict[str, str] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Site:
         return bare_environment(**self.settings) | python | {"DJANGO_SETTINGS_MODULE": "karpdash.settings"}
 
     def schema(self, release: Release) -> None:
-        """The schema step of that release, as compose and the chart run it."""
+        """Runs the schema steps of that release, as compose and the chart do."""
         words = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity=0"]
         told = subprocess.run(
             words, cwd=release.tree, env=self.environment(release), capture_output=True, text=True, check=False
@@ -73,7 +73,9 @@ class Site:
         assert told.returncode == 0, told.stderr
 
     def start(self, release: Release, *, worker: bool = True, wanted: int = 200) -> Running:
-        """Its processes; returns once the readiness of its pages is answered so. Those that are ready get requests."""
+        """Starts the release's processes; returns once its readiness endpoint answers `wanted`. Ready ones get
+        requests.
+        """
         port, name = free_port(), f"{next(self.numbers)}-{release.name}"
         words = ["--bind", f"127.0.0.1:{port}", "--worker-class", "gthread", "--workers", "1", "--threads", "8"]
         web = self._child(release, f"{name}-web", "gunicorn", "karpdash.wsgi", *words, "--no-control-socket")
@@ -87,7 +89,7 @@ class Site:
         return made
 
     def start_worker(self, made: Running) -> None:
-        """Its worker of all lanes, and its timetable."""
+        """Starts the release's worker of all lanes, and beat."""
         words = ("celery", "-A", "karpdash.celery")
         alive = ("--loglevel", "warning", "-n", f"{made.name}@here")
         made.workers = (
@@ -96,7 +98,7 @@ class Site:
         )
 
     def ready(self, port: int) -> int:
-        """What the readiness probe of the pages is answered; 0 while nobody answers."""
+        """Returns the status of the readiness endpoint of the pages; 0 if nothing answers."""
         try:
             with _DIRECT.open(f"http://127.0.0.1:{port}/readyz?for=web", timeout=30) as answer:
                 return int(answer.status)
@@ -106,12 +108,12 @@ class Site:
             return 0
 
     def ask_to_stop(self, old: Running) -> None:
-        """Beat and worker are asked to end, as compose and the chart ask them."""
+        """Sends beat and worker the signals with which compose and the chart stop them."""
         for child, how in zip(old.workers, (signal.SIGTERM, signal.SIGQUIT), strict=True):
             child.process.send_signal(how)
 
     def ended(self, old: Running) -> list[int]:
-        """The exit codes of all its processes: pages end once nobody is sent there any more."""
+        """Stops all processes of the release and returns their exit codes: web ends once it gets no more requests."""
         self.front.leave(old.port)
         old.web.process.send_signal(signal.SIGTERM)
         codes = [child.process.wait(PATIENCE) for child in (*old.workers, old.web)]
@@ -119,7 +121,7 @@ class Site:
         return codes
 
     def rows(self, question: str) -> list[tuple[Any, ...]]:
-        """What the database answers."""
+        """Returns the rows of that SQL query."""
         if self.database_url:
             with psycopg.connect(self.database_url) as postgres:
                 return postgres.execute(question.encode()).fetchall()
@@ -137,11 +139,11 @@ class Site:
                 kill(left)
 
     def said(self) -> str:
-        """The end of each log, for a test that fails."""
+        """Returns the end of each log, for a test that fails."""
         return "\n".join(f"{log.name}: {log.read_text(errors='replace')[-2500:]}" for log in self.folder.glob("*.log"))
 
     def errands(self, release: Release) -> "subprocess.Popen[str]":
-        """A process of that release that answers lines of JSON."""
+        """Starts a process of that release that answers lines of JSON."""
         words = [sys.executable, "-m", "tests.upgrades.errands"]
         env, pipe = self.environment(release), subprocess.PIPE
         with (self.folder / "errands.log").open("w") as log:

@@ -1,4 +1,4 @@
-"""What tests of the audit log share: a signing key, events, the log as it would be exported."""
+"""Helpers for tests of the audit log: a signing key, events, the log as it would be exported."""
 
 from dataclasses import replace
 
@@ -18,12 +18,12 @@ ADA = Actor(name="ada", address="127.0.0.1")
 
 
 def with_sinks(settings, **sinks) -> None:
-    """Settings with a key and those sinks."""
+    """Returns settings with a key and these sinks."""
     settings.ENV = replace(django_settings.ENV, audit_signing_key=KEY, audit_sinks=Sinks(**sinks), allow_loopback=True)
 
 
 def write(count: int = 1, **more) -> int:
-    """So many events; the number of the last."""
+    """Writes that many events; returns the number of the last."""
     seq = 0
     with transaction.atomic():
         for _ in range(count):

@@ -1,4 +1,4 @@
-"""What tests of EKS registration share: the fake AWS, the settings for it, and one registration."""
+"""Helpers for tests of EKS registration: the fake AWS, the settings for it, and one registration."""
 
 import base64
 import dataclasses
@@ -17,7 +17,7 @@ KEYS = (("k1", b"0" * 32),)
 
 @contextmanager
 def running() -> Iterator[AwsServer]:
-    """A fake AWS that ends with the block; its cluster `shop` answers on a closed port."""
+    """Runs a fake AWS during the block; its cluster `shop` answers on a closed port."""
     server = AwsServer()
     server.cluster("https://127.0.0.1:9", CA)
     try:
@@ -27,12 +27,12 @@ def running() -> Iterator[AwsServer]:
 
 
 def at(settings, server):
-    """Settings under which karpdash is somebody to that AWS."""
+    """Returns settings with which karpdash has an identity at that AWS."""
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=KEYS, allow_loopback=True, aws=server.identity)
 
 
 def drafted(server: AwsServer, cluster: str = ARN, *, region: str = "", by: str = "ada") -> AccessDraft:
-    """A draft, and the role that somebody made with its external id."""
+    """Creates a draft, and the role with its external id."""
     draft = draft_access(cluster, region=region, by=by)
     server.roles[ROLE] = draft.external_id
     return draft

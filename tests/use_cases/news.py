@@ -1,4 +1,4 @@
-"""What tests of news share."""
+"""Helpers for tests of notifications."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from migrations_app.use_cases.notifications.routing import route_events
 
 
 def add(url="https://hooks.example/canary", *, kind="webhook", **told):
-    """A channel for every event of every cluster, unless told otherwise."""
+    """Adds a channel for every event of every cluster; keyword arguments change it."""
     usual = {"name": f"ops {Channel.objects.count()}", "events": EVENTS}
     return channels.add_channel(
         channels.ChannelSettings(kind=kind, target=url, **(usual | told)), by="ada", now=timezone.now()
@@ -19,14 +19,14 @@ def add(url="https://hooks.example/canary", *, kind="webhook", **told):
 
 
 def ripen():
-    """Everything that waits for its time has waited."""
+    """Moves every waiting time into the past."""
     past = timezone.now() - timedelta(seconds=1)
     Delivery.objects.filter(state="waiting").update(next_at=past)
     Channel.objects.update(not_before=None)
 
 
 def send():
-    """Sorts, waits, and sends; how many events were received."""
+    """Sorts, waits, and sends; returns how many events were received."""
     route_events(timezone.now())
     ripen()
     return sum(delivery.deliver(key) for key in delivery.due(timezone.now()))

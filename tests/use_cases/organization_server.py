@@ -1,4 +1,4 @@
-"""What tests of AWS organizations share: a fake AWS with three accounts, two of which have a cluster."""
+"""Helpers for tests of AWS organizations: a fake AWS with three accounts, two of which have a cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,17 +13,17 @@ HUB = f"arn:aws:iam::{HUB_ACCOUNT}:role/karpdash-organization"
 
 
 def arn(account: str, name: str, region: str = HERE) -> str:
-    """The ARN of an EKS cluster."""
+    """Returns the ARN of an EKS cluster."""
     return f"arn:aws:eks:{region}:{account}:cluster/{name}"
 
 
 def reader(account: str) -> str:
-    """The ARN of the role that reads an account."""
+    """Returns the ARN of the role that reads an account."""
     return f"arn:aws:iam::{account}:role/karpdash-reader"
 
 
 def described(account: str, name: str, region: str = HERE, **changed: Any) -> dict[str, dict[str, Any]]:
-    """One cluster by its name, as DescribeCluster tells it."""
+    """Returns one cluster by its name, as DescribeCluster does."""
     facts = {
         "name": name,
         "arn": arn(account, name, region),
@@ -36,7 +36,7 @@ def described(account: str, name: str, region: str = HERE, **changed: Any) -> di
 
 @contextmanager
 def running() -> Iterator[AwsServer]:
-    """The fake AWS; it ends with the block. Its roles are still to be made."""
+    """Runs the fake AWS during the block. Its roles have to be created by the test."""
     with eks.running() as server:
         server.accounts = [
             {"Id": SHOP, "Name": "shop", "Status": "ACTIVE"},
@@ -48,6 +48,6 @@ def running() -> Iterator[AwsServer]:
 
 
 def open_roles(server: AwsServer, external_id: str) -> None:
-    """Makes the hub role and the readers, which open to the hub role only, all with that external id."""
+    """Creates the hub role and the reader roles, which only the hub role may assume, all with that external id."""
     server.roles = {HUB: external_id, reader(SHOP): external_id, reader(BANK): external_id}
     server.trusted = {reader(SHOP): "karpdash-organization", reader(BANK): "karpdash-organization"}

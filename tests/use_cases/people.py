@@ -1,4 +1,4 @@
-"""The people of rollouts, as users and as the deciding half takes them."""
+"""The people of rollouts, as Django users and as the Person values of the deciding half."""
 
 from datetime import timedelta
 
@@ -16,12 +16,12 @@ OPERATE, APPROVE, ADMINISTER = "operate_rollout", "approve_rollout", "administer
 
 
 def user(name: str, *rights: str) -> User:
-    """A new account with these rights."""
+    """Creates an account with these rights."""
     return entitled(User.objects.create_user(name), *rights)
 
 
 def person(who: User, *, method="session", fresh=True) -> Person:
-    """The account at the browser, its password just given; or one of its tokens."""
+    """Returns the account at the browser with a recent sign-in; or with another method, such as one of its tokens."""
     until = timezone.now() + timedelta(minutes=5) if fresh else None
     again = User.objects.get(pk=who.pk)
     return Person(id=who.pk, name=who.username, rights=rights_of(again), method=method, fresh_until=until)
@@ -31,7 +31,7 @@ def actor(who: User, **more) -> Actor:
     return Actor(name=who.username, id=who.pk, **more)
 
 
-def yes(row: Rollout, **changed) -> ApprovalRequest:
-    """A whole and right answer to the question of this plan."""
+def approval_request(row: Rollout, **changed) -> ApprovalRequest:
+    """Returns a complete approval request for this plan."""
     told = {"digest": row.digest, "nonce": row.nonce, "accepted": tuple(row.provable), "typed": row.cluster_name}
     return ApprovalRequest(**(told | changed))

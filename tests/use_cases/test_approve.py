@@ -12,9 +12,9 @@ from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft, roll_back
-from tests.builders_rollouts import a_line, a_rollout, a_yes, taint
+from tests.builders_rollouts import a_line, a_rollout, an_approval, taint
 from tests.builders_rows import a_cluster
-from tests.use_cases.people import APPROVE, OPERATE, actor, person, user, yes
+from tests.use_cases.people import APPROVE, OPERATE, actor, approval_request, person, user
 
 pytestmark = pytest.mark.django_db
 
@@ -67,7 +67,7 @@ def test_a_typed_action_wants_the_name_before_anybody_is_asked(cluster, ada):
 
 def test_a_yes_is_kept_with_what_was_accepted(cluster, ada, cleo):
     row = a_rollout(cluster, state="awaiting_approval", author=ada, provable={"s001": "a webhook"})
-    told = flow.approve(row.pk, person(cleo), yes=yes(row, reason="looks right"), by=actor(cleo))
+    told = flow.approve(row.pk, person(cleo), yes=approval_request(row, reason="looks right"), by=actor(cleo))
     kept = told.approvals.get()
     assert (told.state, told.accepted, kept.reason, kept.step_up) == ("approved", ["s001"], "looks right", True)
     assert [verb for verb, _, _ in events(row)] == ["rollout.yes", "rollout.approved"]
@@ -96,7 +96,7 @@ def test_a_reader_says_neither(cluster):
 def test_an_emergency_is_one_person_marked_for_ever(cluster, ada):  # A45
     nora = user("nora", OPERATE, "break_glass")
     row = a_rollout(cluster, state="awaiting_approval", author=nora)
-    told = flow.break_glass(row.pk, person(nora), yes=yes(row, reason="the fleet is down"), by=actor(nora))
+    told = flow.break_glass(row.pk, person(nora), yes=approval_request(row, reason="the fleet is down"), by=actor(nora))
     assert (told.state, told.cause_code, told.cause) == ("approved", "break_glass", "the fleet is down")
     assert ("rollout.break_glass", "nora", "alone") in events(row)
     topics = list(Outbox.objects.filter(topic="rollout.break_glass").values_list("body", flat=True))
@@ -107,7 +107,7 @@ def test_an_emergency_is_one_person_marked_for_ever(cluster, ada):  # A45
 
 def started(cluster, ada, cleo, **columns):
     row = a_rollout(cluster, state="approved", author=ada, **columns)
-    a_yes(row, cleo)
+    an_approval(row, cleo)
     return lifecycle.start(row.pk, person(ada), digest=row.digest, by=actor(ada))
 
 
@@ -157,7 +157,7 @@ def test_going_on_asks_every_guard_of_a_start(cluster, ada, cleo):  # A10
     with pytest.raises(Conflict) as refused:
         lifecycle.resume(row.pk, person(ada), by=actor(ada))
     assert refused.value.code == "approval_missing"
-    a_yes(row, cleo)
+    an_approval(row, cleo)
     assert lifecycle.resume(row.pk, person(ada), by=actor(ada)).state == "running"
 
 

@@ -12,7 +12,7 @@ from migrations_app.queries.rollouts.policies import CONTROLLER_UPGRADES_OFF
 from migrations_app.use_cases.rollouts import approvals as flow
 from tests.builders_rollouts import remove
 from tests.use_cases import approval_bypasses, start_bypasses
-from tests.use_cases.four_eyes import BYPASSES, DESTROYS, Stage
+from tests.use_cases.four_eyes import BYPASSES, DESTROYS, Scene
 from tests.use_cases.people import actor, person
 
 pytestmark = pytest.mark.django_db
@@ -21,8 +21,8 @@ PLACES = (approval_bypasses, start_bypasses)
 
 
 @pytest.fixture
-def stage() -> Stage:
-    return Stage()
+def stage() -> Scene:
+    return Scene()
 
 
 def test_there_are_at_least_forty() -> None:
@@ -33,7 +33,7 @@ def test_there_are_at_least_forty() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(BYPASSES))
-def test_no_way_round_the_second_person(stage: Stage, name: str) -> None:  # T14, A40, A41, A42, A43, A44, A45
+def test_no_way_round_the_second_person(stage: Scene, name: str) -> None:  # T14, A40, A41, A42, A43, A44, A45
     code, way = BYPASSES[name]
     with pytest.raises((KarpdashError, Error)) as stopped:
         way(stage)
@@ -41,7 +41,7 @@ def test_no_way_round_the_second_person(stage: Stage, name: str) -> None:  # T14
     assert not Rollout.objects.filter(state="running").exists()
 
 
-def test_the_straight_way_starts(stage: Stage) -> None:
+def test_the_straight_way_starts(stage: Scene) -> None:
     """The control of all the others: with the same parts, done right, it runs."""
     row = flow.ask(stage.plan(state="previewed").pk, person(stage.ada), by=actor(stage.ada))
     assert (row.state, len(row.nonce)) == ("awaiting_approval", 32)
@@ -51,7 +51,7 @@ def test_the_straight_way_starts(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("action", ["upgrade_delivery", "roll_back"])
-def test_the_switch_for_upgrades_of_the_controller_holds_at_the_start_too(stage: Stage, settings: Any, action: str):
+def test_the_switch_for_upgrades_of_the_controller_holds_at_the_start_too(stage: Scene, settings: Any, action: str):
     earlier = stage.plan(state="succeeded", action="upgrade_delivery")
     row = stage.approved(action=action, rolls_back=earlier if action == "roll_back" else None)
     settings.ENV = dataclasses.replace(settings.ENV, controller_upgrades=False)
@@ -62,7 +62,7 @@ def test_the_switch_for_upgrades_of_the_controller_holds_at_the_start_too(stage:
     assert stage.start(stage.ada, row).state == "running"
 
 
-def test_two_agree_to_destruction(stage: Stage) -> None:  # A43
+def test_two_agree_to_destruction(stage: Scene) -> None:  # A43
     row = stage.plan(remove(**DESTROYS))
     assert stage.approve(stage.cleo, row).state == "awaiting_approval"
     assert stage.approve(stage.eve, row).state == "approved"

@@ -173,7 +173,7 @@ def test_from_then_on_a_release_that_cannot_read_it_is_not_ready(cluster, monkey
 def test_the_step_that_is_asked_for_is_known_and_recorded_in_a_new_database():
     assert (OURS, STEP) in schema._known()
     assert STEP in names_of_steps()
-    assert schema.needed_step(MARK) == {STEP[:4]}
+    assert schema.required_step(MARK) == {STEP[:4]}
 
 
 @pytest.mark.usefixtures("_ripe")

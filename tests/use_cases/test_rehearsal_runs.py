@@ -22,10 +22,10 @@ from migrations_app.use_cases.rehearsals.result import RehearsalStop
 from migrations_app.use_cases.rollouts import approvals as flow
 from migrations_app.use_cases.rollouts import lifecycle
 from tests.builders_rehearsals import a_rehearsal, plan_row, played
-from tests.builders_rollouts import a_rollout, a_yes, taint
+from tests.builders_rollouts import a_rollout, an_approval, taint
 from tests.builders_rows import a_cluster
 from tests.rehearsals.scene import Scene
-from tests.use_cases.people import APPROVE, OPERATE, actor, person, user, yes
+from tests.use_cases.people import APPROVE, OPERATE, actor, approval_request, person, user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FAILURES = (Failure("full_zone"), Failure("webhook_down"))
@@ -198,10 +198,10 @@ def test_a_policy_demands_it_before_approval_and_start(ada):  # A46
     cleo = user("cleo", APPROVE)
     row = a_rollout(a_cluster("shop"), state="awaiting_approval", author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.approve(row.pk, person(cleo), yes=yes(row), by=actor(cleo))
+        flow.approve(row.pk, person(cleo), yes=approval_request(row), by=actor(cleo))
     assert (caught.value.code, Rollout.objects.get().approvals.count()) == ("rehearsal_missing", 0)
     Rollout.objects.update(state="approved")
-    a_yes(row, cleo)
+    an_approval(row, cleo)
     for missing in ({"state": "failed"}, {"digest": "0" * 64}, {"state": "running"}):
         Rehearsal.objects.all().delete()
         a_rehearsal(row, **missing)
@@ -273,7 +273,7 @@ def test_in_an_emergency_it_is_demanded_too(ada):  # A46
     eve = user("eve", APPROVE, "break_glass")
     row = a_rollout(a_cluster("shop"), state="awaiting_approval", author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.break_glass(row.pk, person(eve), yes=yes(row, reason="fire"), by=actor(eve))
+        flow.break_glass(row.pk, person(eve), yes=approval_request(row, reason="fire"), by=actor(eve))
     assert caught.value.code == "rehearsal_missing"
 
 

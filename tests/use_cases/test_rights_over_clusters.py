@@ -24,9 +24,9 @@ from migrations_app.use_cases.rollouts.drafts import RolloutRequest
 from migrations_app.use_cases.rollouts.execution import RolloutHalted
 from migrations_app.use_cases.rollouts.limits import refuse_without_right
 from migrations_app.use_cases.scans import waivers
-from tests.builders_rollouts import a_rollout, a_yes
+from tests.builders_rollouts import a_rollout, an_approval
 from tests.builders_rows import a_cluster
-from tests.use_cases.people import actor, person, user, yes
+from tests.use_cases.people import actor, approval_request, person, user
 from tests.use_cases.waivers import a_wish
 
 pytestmark = pytest.mark.django_db
@@ -53,15 +53,15 @@ def again(who):
 def test_an_approver_approves_in_their_group_alone(clusters):
     ben = holding("ben", "approver")
     own, foreign = (a_rollout(cluster, state="awaiting_approval", author=user(f"a-{cluster}")) for cluster in clusters)
-    assert approvals.approve(own.pk, person(ben), yes=yes(own), by=actor(ben)).state == "approved"
+    assert approvals.approve(own.pk, person(ben), yes=approval_request(own), by=actor(ben)).state == "approved"
     with pytest.raises(PermissionDenied):
-        approvals.approve(foreign.pk, person(ben), yes=yes(foreign), by=actor(ben))
+        approvals.approve(foreign.pk, person(ben), yes=approval_request(foreign), by=actor(ben))
 
 
 def test_a_yes_stops_counting_when_the_role_is_taken_back(clusters):
     ben, eve = holding("ben", "approver"), holding("eve", "operator")
     row = a_rollout(clusters[0], state="approved", author=user("author"))
-    a_yes(row, ben)
+    an_approval(row, ben)
     Grant.objects.filter(person=ben).delete()
     with pytest.raises(Conflict) as caught:
         lifecycle.start(row.pk, person(eve), digest=row.digest, by=actor(eve))

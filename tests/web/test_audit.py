@@ -157,7 +157,7 @@ def test_a_sink_that_stops_everything_is_an_alarm(ada, settings, tmp_path):  # A
 
 def test_a_broken_log_is_an_alarm(ada):  # T26
     write(9)
-    with guards.resting():
+    with guards.triggers_off():
         AuditEvent.objects.filter(pk=4).update(actor="mallory")
     assert "The log is broken at event 4." in text(ada.get("/audit"))
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.readiness.report import OWNERS, NodeCounts
-from migrations_app.web.cluster.nodes import THINNEST, WIDTH, NodeAsk, page_of, segments
+from migrations_app.web.cluster.nodes import THINNEST, WIDTH, NodeFilters, page_of, segments
 from tests.builders_rows import some_nodes
 
 COUNTS = st.dictionaries(st.sampled_from(OWNERS), st.integers(0, 20_000))
@@ -41,7 +41,7 @@ def test_slices_touch_and_fill(counts):
 @given(st.integers(0, 350), st.integers(0, 9))
 def test_pages_hold_every_node_once(count, number):
     nodes = some_nodes(count)
-    pages = [page_of(nodes, NodeAsk("", "", odd=False, page=page)) for page in range(1, 5)]
+    pages = [page_of(nodes, NodeFilters("", "", odd=False, page=page)) for page in range(1, 5)]
     assert tuple(dict.fromkeys(node for page in pages for node in page.rows)) == nodes
-    found = page_of(nodes, NodeAsk("", "", odd=False, page=number))
+    found = page_of(nodes, NodeFilters("", "", odd=False, page=number))
     assert found.last - found.first + 1 == len(found.rows) or not found.rows

@@ -1,1 +1,1 @@
-"""Tokens, people, teams, grants and service accounts."""
+"""REST of tokens, people, teams, grants and service accounts."""

@@ -1,4 +1,6 @@
-"""people, teams: accounts and who is in which team, for those who may appoint; as the page People and roles has it."""
+"""Resources people and teams: accounts and the members of teams, for callers who may appoint; as on the page People and
+roles.
+"""
 
 from typing import Any
 
@@ -11,10 +13,10 @@ from migrations_app.api.accounts.tokens import APPOINT
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import asking
+from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts import people
 from migrations_app.queries.accounts.people import AccountRow, Team
 from migrations_app.use_cases.accounts import management
@@ -83,11 +85,11 @@ class PeopleView(Endpoint):
         page = people.account_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=AccountRowSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Makes an account without a role. Asked with a token it has no password: nobody signs in as it yet."""
         body = body_params(request, NewAccountSerializer)
-        secret = management.make_account(body["name"], person=asking(request))
+        secret = management.make_account(body["name"], person=caller_of(request))
         row = people.account_named(body["name"])
         answer = _account(row, status=201)
         answer.data["secret"] = secret
@@ -114,7 +116,7 @@ class PersonView(Endpoint):
         row = people.account_of(id)
         etags.require_match(request, _account_tag(row))
         body = body_params(request, AccountChangeSerializer)
-        management.set_active(row.name, active=body["active"], person=asking(request))
+        management.set_active(row.name, active=body["active"], person=caller_of(request))
         return _account(people.account_of(id))
 
 
@@ -133,11 +135,11 @@ class TeamsView(Endpoint):
         page = people.team_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=TeamSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Makes a team with these members, or none of it."""
         body = body_params(request, NewTeamSerializer)
-        management.make_team(body["name"], members=body["members"], person=asking(request))
+        management.make_team(body["name"], members=body["members"], person=caller_of(request))
         row = people.team_named(body["name"].strip())
         answer = _team(row, status=201)
         answer["Location"] = reverse("api-team", kwargs={"id": row.id}, request=request)
@@ -165,14 +167,14 @@ class TeamView(Endpoint):
         etags.require_match(request, _team_tag(row))
         body = body_params(request, TeamChangeSerializer)
         change = TeamChange(add=tuple(body["add"]), remove=tuple(body["remove"]))
-        management.change_team(row.name, change, person=asking(request))
+        management.change_team(row.name, change, person=caller_of(request))
         return _team(people.team_of(id))
 
     def delete(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
         """Removes the team with the roles that were given to it; its members stay."""
         row = people.team_of(id)
         etags.require_match(request, _team_tag(row))
-        management.drop_team(row.name, person=asking(request))
+        management.drop_team(row.name, person=caller_of(request))
         return Response(status=204)
 
 

@@ -1,4 +1,6 @@
-"""provisioning-tokens: the tokens of directories, for those who may appoint. A person makes them, on the page."""
+"""Resource provisioning-tokens: SCIM tokens of directories, for callers who may appoint. A person creates them, on the
+page.
+"""
 
 import uuid
 
@@ -11,7 +13,7 @@ from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import StrictSerializer
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.views import Endpoint, page_answer, query_params
-from migrations_app.api.plans import asking
+from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts.directory import (
     ProvisioningTokenRow,
     provisioning_token_of,
@@ -61,10 +63,10 @@ class ProvisioningTokenView(Endpoint):
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends the token at once."""
         etags.require_match(request, _tag(provisioning_token_of(id)))
-        revoke_provisioning_token(id, person=asking(request))
+        revoke_provisioning_token(id, person=caller_of(request))
         return Response(status=204)
 
 
 def _tag(row: ProvisioningTokenRow) -> str:
-    """A token changes once in its life: when it is revoked."""
+    """Returns the ETag. A token changes once in its life: when it is revoked."""
     return etags.of_version(2 if row.revoked_at else 1)

@@ -1,4 +1,4 @@
-"""service-accounts: programs with an identity of their own, for those who may appoint; service-tokens: their tokens."""
+"""Resources service-accounts (accounts of programs) and service-tokens (their tokens), for callers who may appoint."""
 
 import uuid
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ from migrations_app.api.accounts.tokens import APPOINT, refuse_wider
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import asking
+from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts.services import (
     ServiceRow,
     ServiceTokenRow,
@@ -80,7 +80,7 @@ class NewServiceSerializer(StrictSerializer):
     name = Text(max_length=60, help_text="Small letters, digits and hyphens; used once for ever.")
 
     def get_fields(self) -> dict[str, Any]:
-        """The name, and what a change may say."""
+        """Returns the name, and the fields of a change."""
         return {**super().get_fields(), **_rules()}
 
 
@@ -88,7 +88,7 @@ class ServiceChangeSerializer(StrictSerializer):
     """What is left out stays as it is; `groups` and `everywhere` replace each other."""
 
     def get_fields(self) -> dict[str, Any]:
-        """What the account may do at most."""
+        """Returns the fields that limit what the account may do."""
         return {**super().get_fields(), **_rules(required=False)}
 
 
@@ -115,12 +115,12 @@ class ServicesView(Endpoint):
         page = service_page(after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ServiceRowSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Makes a service account without a token."""
         body = body_params(request, NewServiceSerializer)
         refuse_wider(request, body["scopes"])
-        service_id = services.make_service(body["name"], _rules_of(body, {}), person=asking(request))
+        service_id = services.make_service(body["name"], _rules_of(body, {}), person=caller_of(request))
         answer = _service_answer(service_id, status=201)
         answer["Location"] = reverse("api-service", kwargs={"id": service_id}, request=request)
         return answer
@@ -148,13 +148,13 @@ class ServiceView(Endpoint):
         body = body_params(request, ServiceChangeSerializer, partial=True)
         rules = _rules_of(body, _as_is(row))
         refuse_wider(request, list(rules.scopes))
-        services.change_service(id, rules, version=row.version, person=asking(request))
+        services.change_service(id, rules, version=row.version, person=caller_of(request))
         return _service_answer(id)
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it with its tokens, for good. The row stays, for the audit log."""
         etags.require_match(request, etags.of_version(service_of(id).version))
-        services.end_service(id, person=asking(request))
+        services.end_service(id, person=caller_of(request))
         return Response(status=204)
 
 
@@ -177,12 +177,12 @@ class ServiceTokensView(Endpoint):
         page = service_token_page(service_of(id).id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=ServiceTokenRowSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Issues a token; the answer holds its secret, once."""
         body = body_params(request, NewServiceTokenSerializer)
         refuse_wider(request, body["scopes"])
-        issued = service_tokens.issue_service_token(id, **body, person=asking(request))
+        issued = service_tokens.issue_service_token(id, **body, person=caller_of(request))
         row = service_token_of(issued.id)
         answer = Response(ServiceTokenRowSerializer(row).data | {"secret": issued.secret}, status=201)
         answer["ETag"] = _tag(row)
@@ -211,12 +211,12 @@ class ServiceTokenView(Endpoint):
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends the token at once."""
         etags.require_match(request, _tag(service_token_of(id)))
-        service_tokens.revoke_service_token(id, person=asking(request))
+        service_tokens.revoke_service_token(id, person=caller_of(request))
         return Response(status=204)
 
 
 def _rules_of(body: Mapping[str, Any], before: Mapping[str, Any]) -> ServiceRules:
-    """The rules of a request over those that hold."""
+    """Returns the current rules with those of the request over them."""
     rules: dict[str, Any] = {"purpose": "", "everywhere": False, "groups": (), "networks": ()} | dict(before)
     if body.get("groups"):
         rules["everywhere"] = False
@@ -242,5 +242,5 @@ def _service_answer(service_id: uuid.UUID, *, status: int = 200) -> Response:
 
 
 def _tag(row: ServiceTokenRow) -> str:
-    """A token changes once in its life: when it is revoked."""
+    """Returns the ETag. A token changes once in its life: when it is revoked."""
     return etags.of_version(2 if row.revoked_at else 1)

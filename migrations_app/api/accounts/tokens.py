@@ -1,6 +1,6 @@
-"""grants: which role was given to whom, over which clusters.
+"""Resource grants: which role was given to whom, over which clusters.
 
-tokens: one's own; another's do not exist.
+Resource tokens: the caller's own tokens; tokens of others are not found.
 """
 
 import uuid
@@ -14,12 +14,12 @@ from migrations_app.access import ROLES
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
-from migrations_app.api.plans import asking
+from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts.people import GrantRow, grant_of, grant_page
 from migrations_app.queries.accounts.tokens import TokenRow, token_of, token_page
 from migrations_app.queries.accounts.tokens import TokenRow as Row
@@ -63,10 +63,12 @@ class GrantsView(Endpoint):
             request, grant_page(after=cursor_of(request, query), limit=query["limit"]), shape=GrantRowSerializer
         )
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Gives a role. A token gives none to its own owner, nor to a team that they are in."""
-        grant_id = management.grant_role(RoleGrant(**body_params(request, NewGrantSerializer)), person=asking(request))
+        grant_id = management.grant_role(
+            RoleGrant(**body_params(request, NewGrantSerializer)), person=caller_of(request)
+        )
         answer = _grant(grant_id, status=201)
         answer["Location"] = reverse("api-grant", kwargs={"id": grant_id}, request=request)
         return answer
@@ -89,7 +91,7 @@ class GrantView(Endpoint):
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes the role back at once. The last one that lets somebody appoint others stays."""
         etags.require_match(request, etags.of_bytes(grant_of(id).id.bytes))
-        management.revoke_role(id, person=asking(request))
+        management.revoke_role(id, person=caller_of(request))
         return Response(status=204)
 
 
@@ -133,7 +135,7 @@ class TokensView(Endpoint):
         page = token_page(person(request).pk, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=TokenRowSerializer)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Issues a token; the answer holds its secret, once."""
         body = body_params(request, NewTokenSerializer)
@@ -171,12 +173,12 @@ class TokenView(Endpoint):
 
 
 def refuse_wider(request: Request, scopes: list[str]) -> None:
-    """Raises Problem `forbidden` where a token would make one with a scope that it lacks."""
+    """Raises Problem `forbidden` if a token would create a token with a scope that it lacks itself."""
     use = request.auth
     if isinstance(use, TokenUse) and not set(scopes) <= set(use.scopes):
         raise Problem("forbidden", "a token can issue no scope that it lacks itself")
 
 
 def _tag(row: Row) -> str:
-    """A token changes once in its life: when it is revoked."""
+    """Returns the ETag. A token changes once in its life: when it is revoked."""
     return etags.of_version(2 if row.revoked_at else 1)

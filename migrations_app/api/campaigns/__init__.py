@@ -1,1 +1,1 @@
-"""campaigns over REST: their shapes and their endpoints."""
+"""REST of campaigns: serializers and endpoints."""

@@ -1,4 +1,4 @@
-"""The shapes of campaigns, as the API answers and takes them."""
+"""Serializers of campaigns, for answers and requests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -188,7 +188,7 @@ class MemberOutSerializer(MemberNameSerializer):
 
 
 def campaign_request(body: Mapping[str, Any]) -> CampaignRequest:
-    """The request of a body."""
+    """Returns the request in the body."""
     selected, plain = body["selection"], {"destroys", "limits", "gates", "selection", "waves", "order", "windows"}
     return CampaignRequest(
         **{name: value for name, value in body.items() if name not in plain},
@@ -208,7 +208,7 @@ def campaign_request(body: Mapping[str, Any]) -> CampaignRequest:
 
 
 def campaign_answer(board: CampaignBoard, *, status: int = 200) -> Response:
-    """The campaign with its ETag."""
+    """Returns the campaign with its ETag."""
     names = [str(name) for name in CampaignLineSerializer().fields]
     values = {name: getattr(board.row, name) for name in names}
     values |= {name: getattr(board, name) for name in ("needed", "waves", "forecast", "hidden")}

@@ -1,4 +1,6 @@
-"""campaigns: preview a recipe over many clusters, follow its waves, start and stop it, and settle its clusters."""
+"""Resource campaigns: preview a recipe over many clusters, follow its waves, start and stop it, and leave out or retry
+its clusters.
+"""
 
 import uuid
 from collections.abc import Callable
@@ -27,12 +29,12 @@ from migrations_app.api.campaigns.shapes import (
 )
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.fields import StrictSerializer
-from migrations_app.api.framework.idempotency import guarded, keyed
+from migrations_app.api.framework.idempotency import key_and_etag_required, key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_of
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import PLAN, ApprovingSerializer, asking
+from migrations_app.api.plans import PLAN, ApprovingSerializer, caller_of
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.campaigns.campaigns import campaign_board, campaign_page, campaign_row, member_page
 from migrations_app.tasks import wake_campaign, wake_campaign_preview
@@ -42,7 +44,7 @@ from migrations_app.use_cases.campaigns.drafts import draft_campaign
 
 
 def _steering(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a serializer class
-    """The operation of an endpoint that changes a campaign."""
+    """Returns the operation of an endpoint that changes a campaign."""
     return {"POST": Operation(name, body=body, answer=CampaignWholeSerializer, status=202, guarded=True)}
 
 
@@ -78,11 +80,11 @@ class CampaignsView(Endpoint):
         )
         return page_answer(request, page, shape=CampaignLineSerializer)
 
-    @keyed
+    @key_required
     def post(self, request: Request) -> Response:
         """Stores a draft; workers preview its clusters from their stored scans. No cluster is asked anything."""
         draft = campaign_request(body_params(request, NewCampaignSerializer))
-        campaign_id = draft_campaign(draft, person=asking(request), by=actor())
+        campaign_id = draft_campaign(draft, person=caller_of(request), by=actor())
         transaction.on_commit(partial(wake_campaign_preview, campaign_id))
         answer = campaign_answer(campaign_board(campaign_id), status=202)
         answer["Location"] = reverse("api-campaign", kwargs={"id": campaign_id}, request=request)
@@ -126,7 +128,7 @@ class CampaignAskView(Endpoint):
     needs = {"POST": PLAN}
     operations = _steering("campaigns_ask", NothingSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks for the approval of the preview, which claims its clusters; approved at once where nobody is asked."""
         body_params(request, NothingSerializer)
@@ -151,7 +153,7 @@ class CampaignStartView(Endpoint):
     needs = {"POST": ACT}
     operations = _steering("campaigns_start", CampaignStartSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Begins an approved campaign, once."""
         body = body_params(request, CampaignStartSerializer)
@@ -164,7 +166,7 @@ class CampaignPauseView(Endpoint):
     needs = {"POST": STOP}
     operations = _steering("campaigns_pause", NothingSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Pauses it and its journeys under way."""
         body_params(request, NothingSerializer)
@@ -177,7 +179,7 @@ class CampaignResumeView(Endpoint):
     needs = {"POST": ACT}
     operations = _steering("campaigns_resume", NothingSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on, under every guard of a start; a cluster that is stopped is settled first."""
         body_params(request, NothingSerializer)
@@ -190,7 +192,7 @@ class CampaignAbortView(Endpoint):
     needs = {"POST": STOP}
     operations = _steering("campaigns_abort", CampaignReasonSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it: journeys that were not started are withdrawn, those under way are paused."""
         body = body_params(request, CampaignReasonSerializer)
@@ -203,7 +205,7 @@ class CampaignOpenWaveView(Endpoint):
     needs = {"POST": ACT}
     operations = _steering("campaigns_open_wave", WaveOpenSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Agrees that the next wave begins; refused to tokens with `person_needed`."""
         body = body_params(request, WaveOpenSerializer)
@@ -217,7 +219,7 @@ class CampaignLeaveOutView(Endpoint):
     needs = {"POST": ACT}
     operations = _steering("campaigns_leave_out", MemberOutSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes a cluster out that waits or stopped, with a reason."""
         body = body_params(request, MemberOutSerializer)
@@ -231,7 +233,7 @@ class CampaignTryAgainView(Endpoint):
     needs = {"POST": ACT}
     operations = _steering("campaigns_try_again", MemberNameSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """A stopped cluster whose journey ended waits for its turn again."""
         body = body_params(request, MemberNameSerializer)
@@ -239,9 +241,11 @@ class CampaignTryAgainView(Endpoint):
 
 
 def _apply_change(request: Request, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
-    """Makes the change at the version that the client has read, wakes a worker, and answers with the campaign."""
+    """Makes the change at the version that the client has read, enqueues work for a worker, and answers with the
+    campaign.
+    """
     version = campaign_row(campaign_id).version
     etags.require_match(request, etags.of_version(version))
-    change(campaign_id, asking(request), by=actor(), version=version)
+    change(campaign_id, caller_of(request), by=actor(), version=version)
     transaction.on_commit(partial(wake_campaign, campaign_id))
     return campaign_answer(campaign_board(campaign_id, limit=1), status=202)

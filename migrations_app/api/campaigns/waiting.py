@@ -1,4 +1,4 @@
-"""What waits for people in a campaign, over REST: programs read it, people decide in the browser."""
+"""REST of what waits for people in a campaign: programs read it, people decide in the browser."""
 
 import uuid
 from typing import NoReturn

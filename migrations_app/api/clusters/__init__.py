@@ -1,1 +1,1 @@
-"""REST of registered clusters: one, several at once, and how they are reached."""
+"""REST of registered clusters: one cluster, several at once, and their credentials."""

@@ -1,6 +1,6 @@
-"""clusters/{id}/kubeconfig: another one in the place of the one that is kept.
+"""Endpoint clusters/{id}/kubeconfig: replaces the stored kubeconfig.
 
-The way into an AWS account: drafts with an external id, and what a registered cluster keeps of them.
+Access to an AWS account: drafts with an external id, and the role that a registered cluster stores.
 """
 
 import uuid
@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from migrations_app.api.clusters.views import ClusterDetailSerializer, detail
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params
@@ -57,7 +57,7 @@ class ClusterKubeconfigView(Endpoint):
 
 
 def _at_kubeconfig(error: InvalidInput) -> InvalidInput:
-    """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
+    """Puts errors inside the kubeconfig at that field of the body, with the place inside the kubeconfig in the text."""
     if error.where in ("kubeconfig", "context", "typed_name"):
         return error
     return type(error)(str(error), code=error.code, where="kubeconfig")
@@ -127,7 +127,7 @@ class EksDraftsView(Endpoint):
         "POST": Operation("eks_drafts_create", body=NewDraftSerializer, answer=DraftBodySerializer),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """An external id made for this cluster, and the policies of the role to make; the first of two steps."""
         return Response(DraftBodySerializer(_draft_of(request)).data)
@@ -141,7 +141,7 @@ class ClusterDraftsView(Endpoint):
         "POST": Operation("cluster_aws_drafts_create", body=NewDraftSerializer, answer=DraftBodySerializer),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """As for a new cluster, by who may change this one."""
         cluster_head(id, now=timezone.now())
@@ -160,7 +160,7 @@ class ClusterAwsView(Endpoint):
         "DELETE": Operation("cluster_aws_remove"),
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Proves that the role opens with its external id and not without it, then keeps it."""
         body = body_params(request, NewAccessSerializer)

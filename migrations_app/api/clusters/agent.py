@@ -1,4 +1,4 @@
-"""clusters/{id}/agent: the agent of a cluster that is reached through one, and its token."""
+"""Endpoint clusters/{id}/agent: the agent through which a cluster is reached, and its token."""
 
 import uuid
 
@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, StrictSerializer
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
@@ -56,7 +56,7 @@ class ClusterAgentView(Endpoint):
         answer["ETag"] = etags.of_version(head.version)
         return answer
 
-    @replayed
+    @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Makes a new token and ends the one before, with its line: plans are over, and what runs pauses."""
         body_params(request, NewAgentTokenSerializer)

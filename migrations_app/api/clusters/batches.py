@@ -1,4 +1,6 @@
-"""clusters/batch, clusters/batch-labels, clusters/batch-removal: several clusters at once, all of them or none."""
+"""Endpoints clusters/batch, clusters/batch-labels and clusters/batch-removal: change several clusters at once, all of
+them or none.
+"""
 
 import uuid
 from functools import partial
@@ -11,7 +13,7 @@ from rest_framework.response import Response
 
 from migrations_app.api.clusters.labels import LabelsWantedSerializer
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params
@@ -84,7 +86,7 @@ class ClusterBatchView(Endpoint):
         )
     }
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Registers every cluster and queues its first scan; if one of them cannot be registered, none is."""
         entries = body_params(request, NewClustersSerializer)["clusters"]
@@ -107,7 +109,7 @@ class ClusterBatchLabelsView(Endpoint):
     needs = {"POST": EndpointPermission("admin", "change_cluster")}
     operations = {"POST": Operation("clusters_label_many", body=BatchLabelsSerializer)}
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Sets the labels on every cluster; if one of them refuses a label or may not be changed, none is changed."""
         body = body_params(request, BatchLabelsSerializer)
@@ -121,7 +123,7 @@ class ClusterBatchRemovalView(Endpoint):
     needs = {"POST": EndpointPermission("admin", "delete_cluster")}
     operations = {"POST": Operation("clusters_remove_many", body=RemovalSerializer)}
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Forgets every cluster with its credentials and snapshots, or none. Nothing in the clusters is touched."""
         entries = body_params(request, RemovalSerializer)["clusters"]

@@ -1,4 +1,4 @@
-"""clusters/joining: what joining two registrations of one cluster moves, and joining them."""
+"""Endpoint clusters/joining: shows what joining two registrations of one cluster moves, and joins them."""
 
 from django.utils import timezone
 from rest_framework import serializers
@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from migrations_app.api.clusters.views import ClusterDetailSerializer, detail
 from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import StrictSerializer, Text
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
@@ -17,7 +17,7 @@ from migrations_app.queries.joining import JoinLabel, JoinObstacle, JoinPreview,
 from migrations_app.use_cases.clusters.joining import join_registrations
 
 JOIN = EndpointPermission("admin", "administer_policy")
-"""The groups of a cluster decide who may do what to it, and they move: for admins of everything."""
+"""For admins of everything: joining moves groups, and the groups of a cluster decide who may do what to it."""
 
 
 class JoinSideSerializer(StructSerializer):
@@ -76,7 +76,7 @@ class ClusterJoiningView(Endpoint):
         query = query_params(request, JoinAskSerializer)
         return Response(JoinPreviewSerializer(join_preview(query["stays"], query["ends"])).data)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Moves the history, waivers, groups and labels of one registration to the other, and forgets the first one."""
         body = body_params(request, JoinBodySerializer)

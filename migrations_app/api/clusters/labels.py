@@ -1,4 +1,4 @@
-"""clusters/{id}/labels: what is said of a cluster, and what its ARN tells."""
+"""Endpoint clusters/{id}/labels: the labels that people set, and those derived from the cluster's ARN."""
 
 import uuid
 from typing import Any
@@ -33,7 +33,7 @@ class LabelsWantedSerializer(StrictSerializer):
     labels = serializers.DictField(child=Text(max_length=LONGEST_VALUE, allow_blank=True, allow_null=True))
 
     def validate_labels(self, labels: dict[str, str | None]) -> dict[str, str]:
-        """With empty texts for nulls."""
+        """Returns the labels with empty texts for nulls."""
         if not 1 <= len(labels) <= MOST:
             raise serializers.ValidationError(f"1 to {MOST} labels are set at once.")
         return {key: value or "" for key, value in labels.items()}

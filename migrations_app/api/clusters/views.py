@@ -1,4 +1,4 @@
-"""clusters: list, register, read, change, forget."""
+"""Resource clusters: list, register, read, change, remove."""
 
 import uuid
 from functools import partial
@@ -22,7 +22,7 @@ from migrations_app.api.framework.fields import (
     StrictSerializer,
     Text,
 )
-from migrations_app.api.framework.idempotency import replayed
+from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import MIB, Endpoint, body_params, cursor_of, page_answer, query_params
@@ -111,8 +111,8 @@ class ClusterDetailSerializer(StructSerializer):
     scan_under_way = serializers.UUIDField(source="active.id", allow_null=True, default=None)
 
 
-def labels_asked() -> serializers.RegexField:
-    """A filter by labels."""
+def labels_field() -> serializers.RegexField:
+    """Returns the query field that filters by labels."""
     description = "Such as team:shop; several with commas between them must all fit."
     return serializers.RegexField(LABELS, required=False, max_length=1000, help_text=description)
 
@@ -122,7 +122,7 @@ class NarrowedSerializer(StrictSerializer):
 
     environment = serializers.CharField(required=False, max_length=40)
     group = serializers.UUIDField(required=False)
-    label = labels_asked()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
+    label = labels_field()  # type: ignore[assignment]  # the metaclass takes fields away before the name could clash
     check = serializers.CharField(
         required=False, max_length=80, help_text="Clusters at which this check fails, and is not waived."
     )
@@ -204,13 +204,17 @@ class ClustersView(Endpoint):
         filters = {name: query.get(name, "") for name in ("q", "stage", "bucket")}
         sort, descending = ORDERINGS[query.get("ordering", "name")]
         ask = FleetAsk(
-            flat=True, cursor=cursor_of(request, query), sort=sort, descending=descending, **filters | narrowed(query)
+            flat=True,
+            cursor=cursor_of(request, query),
+            sort=sort,
+            descending=descending,
+            **filters | fleet_filters(query),
         )
         page = fleet_page(ask, now=timezone.now(), limit=query["limit"])
         total = page.matching if query.get("total") == "true" else None
         return page_answer(request, Page(page.rows, page.next_cursor), shape=ClusterRowSerializer, total=total)
 
-    @replayed
+    @idempotent
     def post(self, request: Request) -> Response:
         """Registers a cluster and queues its first scan, unless its agent is still to come."""
         cluster_id = _register(request)
@@ -262,14 +266,14 @@ class ClusterView(Endpoint):
         return Response(status=204)
 
 
-def narrowed(query: dict[str, Any]) -> dict[str, Any]:
-    """The fields of FleetAsk that a `Narrowed` query fills."""
+def fleet_filters(query: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of FleetAsk that the query sets."""
     texts = {name: query.get(name, "") for name in ("environment", "check", "hop")}
     return texts | {"group": query.get("group"), "labels": tuple(filter(None, query.get("label", "").split(",")))}
 
 
 def detail(head: ClusterHead) -> Response:
-    """The cluster with its ETag."""
+    """Returns the cluster with its ETag."""
     answer = Response(ClusterDetailSerializer(head).data)
     answer["ETag"] = etags.of_version(head.version)
     return answer
@@ -311,7 +315,7 @@ def _details(request: Request, body: dict[str, Any]) -> Details:
 
 
 def _at_kubeconfig(error: InvalidInput, body: dict[str, Any]) -> InvalidInput:
-    """What is wrong inside the kubeconfig is said of that field, with the place inside it in the text."""
+    """Puts errors inside the kubeconfig at that field of the body, with the place inside the kubeconfig in the text."""
     if error.where in body:
         return error
     return type(error)(str(error), code=error.code, where="kubeconfig")

@@ -1,1 +1,1 @@
-"""What every endpoint shares: schema, problems, idempotency, ETags, throttling, permissions."""
+"""Code shared by all endpoints: schema, problems, idempotency, ETags, throttling, permissions."""

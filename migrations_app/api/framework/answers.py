@@ -1,4 +1,4 @@
-"""Answers written from a struct as it is: the fields, their types and descriptions stand in the struct alone."""
+"""Serializers for answers made from structs: fields, types and descriptions are declared in the struct alone."""
 
 import types
 import uuid
@@ -25,14 +25,14 @@ _shapes: dict[type, type["StructSerializer"]] = {}
 
 
 class StructSerializer(serializers.Serializer[Any]):
-    """The answer for a dataclass or msgspec struct. Subclasses name it, and what of it is not published; a field that
-    is declared in the subclass comes from a property, or is described in another way than its type tells.
+    """Serializes a dataclass or msgspec struct. Subclasses name the struct and the fields that are not published; a
+    field that is declared in the subclass comes from a property, or has another description than its type gives.
     """
 
     struct: ClassVar[type]
     leave_out: ClassVar[tuple[str, ...]] = ()
     options: ClassVar[Mapping[str, Any]] = {}
-    """Given to each field. With `required` False an answer may be a mapping with some of the fields."""
+    """Options of each field. With `required` False an answer may be a mapping with some of the fields."""
 
     def __init_subclass__(cls, **named: Any) -> None:  # noqa: ANN401 - Python's signature
         super().__init_subclass__(**named)
@@ -40,12 +40,12 @@ class StructSerializer(serializers.Serializer[Any]):
             _shapes[cls.struct] = cls
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """The fields of the struct, then those declared here."""
+        """Returns the fields of the struct, then those declared in the subclass."""
         declared = super().get_fields()
         return {name: field for name, field in _fields_of(type(self)).items() if name not in declared} | declared
 
     def to_representation(self, instance: Any) -> dict[str, Any]:  # noqa: ANN401 - DRF's signature
-        """The struct as plain JSON values, without going through a field for each value."""
+        """Returns the struct as plain JSON values, without calling a serializer field for each value."""
         if isinstance(instance, Mapping):
             return {name: _as_json(value) for name, value in instance.items()}
         values = {name: _as_json(getattr(instance, name)) for name in _names(type(self))}

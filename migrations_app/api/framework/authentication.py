@@ -1,4 +1,4 @@
-"""Who asks: the owner of a bearer token, or a person with a browser session."""
+"""Authenticates the caller: the owner of a bearer token, or a person with a browser session."""
 
 from typing import Any
 
@@ -15,10 +15,12 @@ OWN_SITE = ("same-origin", "none")
 
 
 class BearerToken(BaseAuthentication):
-    """A request that names any authorization is judged by it alone: cookies beside it count for nothing (T09)."""
+    """Authentication by token. A request with an Authorization header is judged by that header alone: cookies are
+    ignored (T09).
+    """
 
     def authenticate(self, request: Request) -> tuple[Any, TokenUse] | None:
-        """The token's owner and its use; None when the request names no authorization."""
+        """Returns the token's owner and the token's use; None without an Authorization header."""
         header = request.META.get("HTTP_AUTHORIZATION", "")
         if not header:
             return None
@@ -34,10 +36,10 @@ class BearerToken(BaseAuthentication):
 
 
 class Session(SessionAuthentication):
-    """The browser's session, with CSRF token and Sec-Fetch-Site on every change."""
+    """Authentication by the browser's session, with CSRF token and Sec-Fetch-Site on every change."""
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
-        """The signed-in person; None for a browser that nobody signed in."""
+        """Returns the signed-in person; None without a signed-in session."""
         result = super().authenticate(request)
         if result and must_change_password(result[0].pk):
             raise Problem("password_change_needed")

@@ -1,4 +1,4 @@
-"""Strong entity tags: what a client has read, and whether it still holds."""
+"""Strong ETags, with which a client names the version that it has read."""
 
 import hashlib
 import re
@@ -11,23 +11,23 @@ _TAG = re.compile(r'"[!#-~]*"')
 
 
 def of_bytes(body: bytes) -> str:
-    """The tag of exactly these bytes."""
+    """Returns the ETag of exactly these bytes."""
     return f'"{hashlib.sha256(body).hexdigest()[:40]}"'
 
 
 def of_version(version: int) -> str:
-    """The tag of a row that counts its changes."""
+    """Returns the ETag of a row that counts its changes."""
     return f'"v{version}"'
 
 
 def unchanged(request: Request, tag: str) -> bool:
-    """Whether the client has this one already (If-None-Match compares weakly)."""
+    """Whether the client already has this version (If-None-Match compares weakly)."""
     tags = _split_tags(request.headers.get("If-None-Match", ""))
     return "*" in tags or tag in {known_tag.removeprefix("W/") for known_tag in tags}
 
 
 def require_match(request: Request, tag: str) -> None:
-    """Raises Problem `if_match_needed` without an If-Match, `stale` with one that does not hold."""
+    """Raises Problem `if_match_needed` without an If-Match, `stale` if it names another version."""
     tags = _split_tags(request.headers.get("If-Match", ""))
     if not tags:
         raise Problem("if_match_needed")

@@ -1,6 +1,6 @@
-"""Reading bodies under limits (T29).
+"""Parsers and fields for request bodies, with limits (T29).
 
-Input as it is written, or not at all: unknown fields and values of another type are refused, never guessed.
+Input is taken exactly as written: unknown fields and values of another type are refused, never converted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from migrations_app.readiness.planned import planned_minor
 
 
 class StrictJsonParser(BaseParser):
-    """JSON by the book: no NaN, no half characters, no depth that exhausts the stack."""
+    """Parses strict JSON: no NaN, no unpaired surrogates, no depth that exhausts the stack."""
 
     media_type = "application/json"
 
@@ -26,7 +26,7 @@ class StrictJsonParser(BaseParser):
         media_type: str | None = None,  # noqa: ARG002 - DRF's signature
         parser_context: Mapping[str, Any] | None = None,  # noqa: ARG002 - DRF's signature
     ) -> Any:  # noqa: ANN401 - plain JSON
-        """Plain JSON. Raises ParseError saying where the text breaks."""
+        """Returns plain JSON. Raises ParseError with the position of the fault."""
         try:
             return msgspec.json.decode(stream.read())
         except RecursionError:
@@ -43,7 +43,7 @@ class OutputText(serializers.CharField):
 
 
 class Text(serializers.CharField):
-    """A JSON string; numbers and booleans are not turned into one."""
+    """A JSON string; numbers and booleans are refused, not converted."""
 
     default_error_messages = {"not_text": "Not a text."}
 
@@ -72,13 +72,13 @@ class KubernetesMinor(serializers.CharField):
 
 
 def ordering(names: Iterable[str], *, default: str) -> serializers.ChoiceField:
-    """The parameter that sorts a list, by the names of its orders."""
+    """Returns the parameter that sorts a list, with the names of its orders."""
     description = f"A minus turns the order round; without it `{default}`."
     return serializers.ChoiceField(required=False, choices=tuple(names), default=default, help_text=description)
 
 
 class StrictInteger(serializers.IntegerField):
-    """A JSON whole number; a text of digits is none."""
+    """A JSON whole number; a text of digits is refused."""
 
     default_error_messages = {"not_whole": "Not a whole number."}
 

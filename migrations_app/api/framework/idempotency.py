@@ -1,4 +1,4 @@
-"""Idempotency-Key on POST: a request that is sent twice is done once, and answered twice."""
+"""Idempotency-Key on POST: the same request sent twice has the effect of one, and gets the same answer."""
 
 import hashlib
 import re
@@ -24,8 +24,10 @@ _KEY = re.compile(r"[\x21-\x7e]{1,128}")
 Post = Callable[..., Response]
 
 
-def replayed(post: Post) -> Callable[..., HttpResponseBase]:
-    """Decorates a `post` method. Only successes are kept: a refused request may be corrected under the same key."""
+def idempotent(post: Post) -> Callable[..., HttpResponseBase]:
+    """Decorator for a `post` method. Only successes are stored: a refused request may be corrected under the
+    same key.
+    """
 
     @wraps(post)
     def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
@@ -42,9 +44,9 @@ def replayed(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
-def keyed(post: Post) -> Callable[..., HttpResponseBase]:
-    """As `replayed`, where a request without a key is refused (A11)."""
-    repeated = replayed(post)
+def key_required(post: Post) -> Callable[..., HttpResponseBase]:
+    """As `replayed`, but refuses a request without a key (A11)."""
+    repeated = idempotent(post)
 
     @wraps(post)
     def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
@@ -55,9 +57,9 @@ def keyed(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
-def guarded(post: Post) -> Callable[..., HttpResponseBase]:
-    """As `keyed`, where what was read has to be named as well: also by whoever sends it a second time."""
-    repeated = keyed(post)
+def key_and_etag_required(post: Post) -> Callable[..., HttpResponseBase]:
+    """As `keyed`, but also refuses a request without If-Match, including a repeated one."""
+    repeated = key_required(post)
 
     @wraps(post)
     def once(self: Any, request: Request, **names: Any) -> HttpResponseBase:  # noqa: ANN401 - any endpoint
@@ -82,7 +84,7 @@ def _answer_and_store(entry: NewRequest, work: Callable[[], Response]) -> Respon
 
 
 def _without_secret(answer: Response) -> bytes:
-    """The body as it is kept: a secret is shown once, so the second answer has it empty."""
+    """Returns the body to store, without the secret: a secret is shown once, and is empty in the second answer."""
     data = answer.data
     body = data | {SHOWN_ONCE: ""} if isinstance(data, dict) and SHOWN_ONCE in data else data
     return bytes(JSONRenderer().render(body))
@@ -97,7 +99,7 @@ def _replay(answer: StoredResponse) -> HttpResponse:
 
 
 def _digest(request: Request) -> str:
-    """Of the address and of the content, whatever the order of its fields."""
+    """Returns the digest of URL and content, independent of the order of the fields."""
     mark = hashlib.sha256(f"{request.method} {request.path}\0".encode())
     data: Any = request.data
     fields = {name: data[name] for name in data if name not in request.FILES} if hasattr(data, "keys") else data

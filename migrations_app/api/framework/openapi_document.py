@@ -1,6 +1,7 @@
-"""What the OpenAPI document says beyond what serializers and views tell, so that generators can use it.
+"""Completes the OpenAPI document with what serializers and views do not tell, so that client generators can use
+it.
 
-A hook of the schema generator: tags, summaries, servers, headers of answers, values of fields, uploads, examples.
+A hook of the schema generator adds tags, summaries, servers, headers of answers, values of fields, uploads, examples.
 """
 
 import re
@@ -22,7 +23,7 @@ LOCATED = frozenset({
     "fleet_scans_create", "grants_create", "groups_create", "people_create", "plans_create", "rollouts_roll_back",
     "service_tokens_create", "services_create", "teams_create", "tokens_create", "views_create", "waivers_create",
 })  # fmt: skip
-"""Operations whose good answer names what was made in Location."""
+"""Operations whose successful answer has the URL of the new object in Location."""
 HEADERS: Tree = {
     "API-Version": {"description": "Version of this API.", "schema": {"type": "string"}},
     "ETag": {"description": "Version of what is answered; goes into If-Match.", "schema": {"type": "string"}},
@@ -45,7 +46,7 @@ VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     **{(name, "state"): STATES for name in ("RolloutLine", "RolloutWhole", "PlanWhole")},
     **{(name, "risk"): (*RISKS, "") for name in ("RolloutLine", "RolloutWhole", "PlanWhole")},
 }
-"""Every value of a field of an answer; the empty text where nothing is known yet."""
+"""All values of fields of answers; the empty text if nothing is known yet."""
 EXAMPLES: dict[str, Tree] = {
     "NewCluster": {"name": "shop", "source": "kubeconfig", "kubeconfig": "apiVersion: v1\nkind: Config\n...\n"},
     "NewService": {
@@ -67,7 +68,7 @@ EXAMPLES: dict[str, Tree] = {
 
 
 def completed(result: Tree, generator: Any, request: Any, public: bool) -> Tree:  # noqa: ANN401, ARG001 - the library's signature
-    """The document with everything that only it says. The parameters are those of drf-spectacular's hooks."""
+    """Returns the document with the additions of this module. The parameters are those of drf-spectacular's hooks."""
     result["info"] |= {
         "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         "contact": {"name": "karpdash", "url": HOME_PAGE},
@@ -125,7 +126,7 @@ def _complete_schemas(schemas: Tree) -> None:
 
 
 def _clean(tree: Tree) -> None:
-    """Descriptions without ids of our own rules, and without lists that say each value twice."""
+    """Removes rule ids of this project from descriptions, and lists that repeat the values of a field."""
     for holder in _holders(tree):
         lines = [line for line in holder["description"].splitlines() if not _SAME_WORDS.match(line.strip())]
         text = _RULE_IDS.sub("", "\n".join(lines)).strip()

@@ -1,4 +1,4 @@
-"""The title of each operation in the OpenAPI document, by its id, and what each tag is about."""
+"""Titles of the operations in the OpenAPI document, by operation id, and descriptions of the tags."""
 
 TAGS = {
     "about": "This installation and the caller.",

@@ -1,5 +1,5 @@
-"""What the OpenAPI schema says about an operation: declared by each endpoint in `operations`, by method; the problems
-that it may answer with follow from method and address.
+"""Describes operations for the OpenAPI schema: each endpoint declares them in `operations`, by method; the problems
+that an operation may answer with follow from method and URL.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,10 +41,11 @@ KEY_NEEDED = OpenApiParameter(
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`answer` is the shape of the success, or a mapping of all successful answers; without one the status is 204.
+    """One operation. `answer` is the serializer of the success, or a mapping of all successful answers; without it the
+    status is 204.
 
     `guarded`: a POST that needs both an Idempotency-Key and an If-Match; `unmatched`: a DELETE that needs no If-Match.
-    `named`: whether what the address names may be missing; None: if the address has a parameter.
+    `named`: whether the object in the URL may be missing (404); None: if the URL has a parameter.
     """
 
     id: str
@@ -67,7 +68,7 @@ class Operation:
 
 
 def page_of(name: str, row: Any, *, counted: bool = False) -> Any:  # noqa: ANN401 - serializer classes, made at import
-    """The shape of one page of those rows; `counted` where the total is told on request."""
+    """Returns the serializer of one page of those rows; `counted` if the total is sent on request."""
     fields: dict[str, Any] = {
         "results": row(many=True),
         "next": serializers.CharField(allow_null=True, help_text="Address of the next page; null on the last one."),
@@ -131,7 +132,7 @@ _HEADERS_FOR = {
 
 
 class KarpdashSchema(AutoSchema):
-    """Describes an operation by what its endpoint declares in `operations`, with the problems it may answer with."""
+    """Describes an operation from the endpoint's `operations`, with the problems it may answer with."""
 
     view: Any
 
@@ -148,14 +149,14 @@ class KarpdashSchema(AutoSchema):
         return self._operation.id
 
     def get_tags(self) -> list[str]:
-        """The endpoint's tag; else the first part of its address."""
+        """Returns the endpoint's tag; else the first part of its URL."""
         return [self.view.tag or self.path.split("/")[3]]
 
     def get_request_serializer(self) -> Any:  # noqa: ANN401 - whatever drf-spectacular describes
         return self._operation.body
 
     def get_response_serializers(self) -> Any:  # noqa: ANN401 - as above
-        """The successful answers, and each problem."""
+        """Returns the successful answers, and each problem."""
         operation, named = self._operation, self._operation.named
         usual = () if operation.unmatched else _FOR_METHOD[self.method]
         missing = (404,) if ("{" in self.path if named is None else named) else ()
@@ -164,7 +165,7 @@ class KarpdashSchema(AutoSchema):
         return {**operation.answers, **problems}
 
     def get_override_parameters(self) -> list[Any]:
-        """The query's parameters, and the headers that the method needs."""
+        """Returns the query's parameters, and the headers that the method needs."""
         operation = self._operation
         headers = (
             [KEY_NEEDED, IF_MATCH] if operation.guarded else [] if operation.unmatched else _HEADERS_FOR[self.method]

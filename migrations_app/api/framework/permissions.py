@@ -1,4 +1,6 @@
-"""What each operation asks of who calls it, declared beside the operation; without a declaration nothing starts."""
+"""Permissions of the operations, declared beside each operation; if a declaration is missing the server does
+not start.
+"""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -21,15 +23,15 @@ METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 
 @dataclass(frozen=True, slots=True)
 class EndpointPermission:
-    """A token must have the scope; its owner, or the person signed in, must have the right, if one is named."""
+    """The scope that a token needs, and the right that its owner or the signed-in person needs, if any."""
 
     scope: str
     right: str = ""
     others: tuple[str, ...] = ()
-    """Rights that will do instead of it."""
+    """Rights that are accepted instead of `right`."""
 
     def met_by(self, user: AbstractBaseUser | AnonymousUser) -> bool:
-        """Whether the account has what is asked of it."""
+        """Whether the account has the right."""
         rights = (self.right, *self.others)
         return not self.right or any(user.has_perm(f"migrations_app.{right}") for right in rights)  # type: ignore[union-attr]  # every account of ours has permissions
 
@@ -47,11 +49,11 @@ SUBJECTS = {
     "snapshots": "snapshot",
     "waivers": "waiver",
 }
-"""What the id in an address stands for, by how the address begins."""
+"""The kind of object that the id in a URL names, by the beginning of the URL."""
 
 
 class DeclaredPermission(BasePermission):
-    """Allows what the endpoint's `needs` allow; a method that the endpoint does not serve goes on to its 405."""
+    """Allows what the endpoint's `needs` allow; a method that the endpoint does not have goes on to the 405."""
 
     def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ANN401 - DRF's signature
         method = (request.method or "").lower()
@@ -63,14 +65,16 @@ class DeclaredPermission(BasePermission):
         use = request.auth
         if isinstance(use, TokenUse) and need.scope not in use.scopes:
             raise Problem("forbidden", f"the token lacks the scope {need.scope}")
-        set_scope(_sight(request, view.kwargs.get("id")))
+        set_scope(_visibility(request, view.kwargs.get("id")))
         if not need.met_by(request.user):
             raise Problem("forbidden", f"the account lacks the right {need.right}")
         return True
 
 
-def _sight(request: Request, key: object) -> VisibilityScope:
-    """What whoever calls sees, and which cluster the address is about. Raises NotFound for what is out of sight."""
+def _visibility(request: Request, key: object) -> VisibilityScope:
+    """Returns the caller's visibility scope and the cluster that the URL names. Raises NotFound for a cluster that is
+    not visible.
+    """
     standing = permissions_of(request.user)
     match = request.resolver_match
     first = match.route.removeprefix(ROOT).partition("/")[0] if match else ""
@@ -79,11 +83,11 @@ def _sight(request: Request, key: object) -> VisibilityScope:
     return VisibilityScope(standing, subject_of(str(kind), key, standing=standing) if named else None)  # type: ignore[arg-type]  # `named` says that it is one
 
 
-def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
-    """Routes and methods that nobody declared a need for, or with a need that cannot be met (T13)."""
+def undeclared_operations(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
+    """Returns routes and methods without a declared permission, or with one that no scope can meet (T13)."""
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
-            yield from undeclared(pattern.url_patterns)
+            yield from undeclared_operations(pattern.url_patterns)
             continue
         view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
         if view is None or DeclaredPermission not in view.permission_classes:
@@ -93,8 +97,8 @@ def undeclared(patterns: Iterable[URLPattern | URLResolver]) -> Iterator[str]:
 
 
 def refuse_undeclared(patterns: Iterable[URLPattern | URLResolver]) -> None:
-    """Raises ImproperlyConfigured naming every such route, so that the server does not start."""
-    routes = sorted(undeclared(patterns))
+    """Raises ImproperlyConfigured naming these routes, so that the server does not start."""
+    routes = sorted(undeclared_operations(patterns))
     if routes:
         raise ImproperlyConfigured(f"routes without a declared permission: {', '.join(routes)}")
 

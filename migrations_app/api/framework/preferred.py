@@ -1,4 +1,4 @@
-"""The tool whose fixes come first in an answer."""
+"""Finds the tool whose fixes come first in an answer."""
 
 from typing import Any
 
@@ -18,5 +18,5 @@ class ToolQuerySerializer(StrictSerializer):
 
 
 def tool_asked(request: Request, query: dict[str, Any]) -> str:
-    """The tool that the query names, else the caller's; empty without either."""
+    """Returns the tool that the query names, else the caller's preferred tool; empty without either."""
     return query.get("tool") or tool_of(int(person(request).pk))

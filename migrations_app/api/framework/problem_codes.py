@@ -1,6 +1,7 @@
-"""The codes of the API's problems, and the exception that carries one. Codes are stable; titles and texts may change.
+"""The codes of the API's problems, and the exception with such a code. Codes are stable; titles and texts may
+change.
 
-Imports no views, so that REST framework's defaults can be made of our classes.
+Imports no views, because REST framework's defaults name classes of this package.
 """
 
 from dataclasses import dataclass
@@ -165,13 +166,13 @@ CODES: dict[str, ErrorCode] = {
 }
 
 
-def known(code: str, *, otherwise: str) -> str:
-    """The code itself where the catalogue has it, else the general one."""
+def known_code(code: str, *, otherwise: str) -> str:
+    """Returns the code itself if the catalogue has it, else the general one."""
     return code if code in CODES else otherwise
 
 
 class Problem(APIException):
-    """A refusal of our own, by its code."""
+    """A refusal with a code of this API."""
 
     def __init__(self, code: str, detail: str = "", *, retry_after: int | None = None) -> None:
         super().__init__(detail or CODES[code].meaning, code=code)

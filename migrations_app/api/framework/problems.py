@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from migrations_app import errors
-from migrations_app.api.framework.problem_codes import CODES, Problem, known
+from migrations_app.api.framework.problem_codes import CODES, Problem, known_code
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
@@ -21,7 +21,9 @@ Tree = dict[str, Any]
 
 
 def exception_answer(error: Exception, context: Tree) -> Response:
-    """The answer to any exception of an endpoint; DRF calls it. A fault of ours is logged with its request id."""
+    """Returns the answer to any exception of an endpoint; DRF calls this function. Internal errors are logged with the
+    request id.
+    """
     set_rollback()
     request = context["request"]
     body = _body(error)
@@ -50,7 +52,7 @@ def _body(error: Exception) -> Tree:
 
 
 def _code_and_detail(error: Exception) -> tuple[str, str]:
-    """Code and detail."""
+    """Returns code and detail."""
     if isinstance(error, Problem):
         return error.code, str(error.detail)
     if isinstance(error, errors.KarpdashError):
@@ -70,7 +72,7 @@ def _product_code(error: errors.KarpdashError) -> str:
         return "not_answered"  # its own codes speak of that other server, not of this request
     for kind, general in _PRODUCT_CODES:
         if isinstance(error, kind):
-            return known(error.code, otherwise=general)
+            return known_code(error.code, otherwise=general)
     return "failed"
 
 
@@ -131,5 +133,5 @@ def _pointed(detail: Any, path: tuple[str, ...]) -> Iterator[Tree]:  # noqa: ANN
 
 
 def _escaped(step: str) -> str:
-    """A step of a JSON pointer (RFC 6901)."""
+    """Returns a step of a JSON pointer (RFC 6901)."""
     return step.replace("~", "~0").replace("/", "~1")

@@ -1,6 +1,7 @@
-"""schema, docs and problems: the API about itself. The schema lists each address once, without a final slash.
+"""Endpoints schema, docs and problems, which describe the API. The schema lists each URL once, without a final
+slash.
 
-Importing this module also tells the schema generator the two ways of signing in.
+Importing this module also registers the two ways of signing in with the schema generator.
 """
 
 import json
@@ -80,14 +81,16 @@ class SchemaView(Endpoint):
         return answer
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:  # noqa: ARG002 - DRF's signature
-        """Forced: a client that accepts none of the two gets the first."""
+        """Always picks a renderer: a client that accepts neither of the two gets the first."""
         renderer_and_type: tuple[BaseRenderer, str] = super().perform_content_negotiation(request, force=True)
         return renderer_and_type
 
 
 @cache
 def _document(form: str, cookie: str) -> bytes:
-    """The file as it is published; where cookies are for HTTPS alone, that of a session has another name than there."""
+    """Returns the published file, with the name of the session cookie of this installation: it differs where cookies
+    need HTTPS.
+    """
     text = Path(settings.OPENAPI).read_text(encoding="utf-8")
     text = text.replace(f"{_COOKIE_LINE}sessionid\n", f"{_COOKIE_LINE}{cookie}\n")
     return text.encode() if form == "yaml" else json.dumps(_LOADER(text).get_single_data(), ensure_ascii=False).encode()
@@ -103,7 +106,7 @@ class DocsView(Endpoint, SpectacularSwaggerSplitView):
     throttle_classes = []
 
     def permission_denied(self, request: Request, message: str | None = None, code: str | None = None) -> NoReturn:
-        """A person who is not signed in is sent to the sign-in."""
+        """Redirects a person who is not signed in to the sign-in."""
         raise Problem("forbidden", message or code or "") if request.user.is_authenticated else _SignInFirstError
 
     def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override]  # a redirect is an answer too
@@ -113,11 +116,11 @@ class DocsView(Endpoint, SpectacularSwaggerSplitView):
 
 
 class _SignInFirstError(Exception):
-    """A person came who is not signed in."""
+    """The person has to sign in first."""
 
 
 class NoSuchPageView(Endpoint):
-    """Every address that is none of ours, for every method."""
+    """Answers 404 to every other URL under /api/v1/, for every method."""
 
     needs = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), READ)
 
@@ -129,7 +132,7 @@ class NoSuchPageView(Endpoint):
 
 
 def listed_once(endpoints: list[tuple[str, str, str, Any]]) -> list[tuple[str, str, str, Any]]:
-    """Leaves the twins with a final slash, the catch-all and the pages about itself out of the schema."""
+    """Leaves routes with a final slash, the catch-all and the pages of this module out of the schema."""
     return [row for row in endpoints if not row[0].endswith("/") and "rest" not in row[0].partition("{")[2]]
 
 

@@ -1,4 +1,4 @@
-"""How many requests a caller may make: one noisy client cannot use up what the others need (T29)."""
+"""Limits the number of requests of each caller, so that one caller cannot use up what the others need (T29)."""
 
 from typing import Any
 
@@ -15,10 +15,11 @@ _OWN_COUNTS = LocMemCache("api-requests", {"OPTIONS": {"MAX_ENTRIES": 10_000}})
 
 
 class CallerThrottle(SimpleRateThrottle):
-    """Answers 429 once a caller made all requests of a window; `API_BURST` in the settings changes their number.
+    """Answers 429 once a caller has used up the requests of a window; `API_BURST` in the settings is their
+    number.
 
-    The counts lie in Django's cache, so that all web processes share one budget. While that cache does not answer, each
-    web process counts by itself: the API works without the broker (R05), and the bound still holds.
+    The counts are in Django's cache, so that all web processes share one budget. While that cache does not answer, each
+    web process counts alone: the API works without the broker (R05), and there still is a limit.
     """
 
     rate = f"{REQUESTS}/{WINDOW_SECONDS}s"
@@ -42,11 +43,11 @@ class CallerThrottle(SimpleRateThrottle):
         return is_allowed
 
     def wait(self) -> float:
-        """Seconds until the next request is allowed, at least one."""
+        """Returns the seconds until the next request is allowed, at least one."""
         return max(1.0, super().wait() or 0.0)
 
     def headers(self) -> dict[str, str]:
-        """How much is left, in the words of the RateLimit header fields."""
+        """Returns the remaining requests as RateLimit header fields."""
         reset = self.duration - (self.now - self.history[0]) if self.history else 0
         return {
             "RateLimit-Limit": str(self.num_requests),

@@ -1,4 +1,4 @@
-"""The frame of every endpoint: limits before the body is read, headers on every answer, strict parameters."""
+"""Base class of the endpoints: limits before the body is read, headers on every answer, strict parameters."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -31,10 +31,10 @@ MIB = 1024 * 1024
 
 
 class JsonOnly(BaseContentNegotiation):
-    """There is one form of answer, whatever the Accept header hopes for."""
+    """Content negotiation that always answers with the one renderer, whatever the Accept header says."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
-        """The parser for the body's own type; None makes it a 415."""
+        """Returns the parser for the body's own type; None makes it a 415."""
         content_type = (request.content_type or "").partition(";")[0].strip().lower()
         return next((parser for parser in parsers if parser.media_type == content_type), None)
 
@@ -51,7 +51,7 @@ class JsonOnly(BaseContentNegotiation):
 class Endpoint(APIView):
     """Base of the API's views. `needs` declares scope and right per method, `operations` what the schema says.
 
-    `tag` is needed where it is not the first part of the address; `upload_limit` is for forms with files.
+    `tag` is needed if it is not the first part of the URL; `upload_limit` is for forms with files.
     """
 
     needs: ClassVar[Mapping[str, EndpointPermission]] = {}
@@ -68,12 +68,12 @@ class Endpoint(APIView):
     content_negotiation_class: type[BaseContentNegotiation] = JsonOnly
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:  # noqa: ANN401 - DRF's signature
-        # Who it is turns out inside, in `initial`; what was set there ends with the request.
+        # `initial` sets the caller and its scope; both are reset when this block ends.
         with acting_as(SYSTEM), visibility_scope(NOTHING):
             return super().dispatch(request, *args, **kwargs)
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Request:  # noqa: ANN401 - DRF's signature
-        # Made where the request came in, so that the log has it from the first line on.
+        # The id comes from the middleware, which logs it from the first line on.
         request.request_id = getattr(request, "request_id", "") or uuid.uuid4().hex
         return super().initialize_request(request, *args, **kwargs)
 
@@ -102,7 +102,7 @@ class Endpoint(APIView):
 
 
 def actor_of(request: Request) -> Actor:
-    """Who asks, as the audit log names them."""
+    """Returns the caller as an actor for the audit log."""
     name, address = request.user.get_username() or "nobody", str(request.META.get("REMOTE_ADDR", ""))
     if isinstance(request.auth, TokenUse):
         return Actor(name=name, method="token", id=request.user.pk, address=address, token_id=str(request.auth.id))
@@ -110,14 +110,14 @@ def actor_of(request: Request) -> Actor:
 
 
 def person(request: Request) -> User:
-    """Who asks; `Declared` has let nobody else through."""
+    """Returns the caller's account; `DeclaredPermission` has refused callers without an account."""
     if not isinstance(request.user, User):
         raise Problem("not_signed_in")
     return request.user
 
 
 def query_params(request: Request, shape: type[StrictSerializer]) -> dict[str, Any]:
-    """The query's parameters, checked; unknown and repeated ones are a 400. Raises ValidationError."""
+    """Returns the checked parameters of the query; unknown and repeated ones are a 400. Raises ValidationError."""
     repeated = {name: ["Given more than once."] for name, values in request.query_params.lists() if len(values) > 1}
     if repeated:
         raise ValidationError(repeated, code="repeated")
@@ -125,7 +125,7 @@ def query_params(request: Request, shape: type[StrictSerializer]) -> dict[str, A
 
 
 def body_params(request: Request, shape: type[StrictSerializer], *, partial: bool = False) -> dict[str, Any]:
-    """The body's fields, checked; unknown ones are a 400. Raises ValidationError."""
+    """Returns the checked fields of the body; unknown ones are a 400. Raises ValidationError."""
     data = request.data
     return _validated(shape(data=data.dict() if hasattr(data, "dict") else data, partial=partial))
 
@@ -137,9 +137,10 @@ def _validated(form: StrictSerializer) -> dict[str, Any]:
 
 
 def page_answer(request: Request, page: Page[Any], *, shape: type[Any], total: int | None = None) -> Response:
-    """One page: rows, the address of the next page in the body and as a Link header, and the total if it is known.
+    """Returns one page: rows, the URL of the next page in the body and as a Link header, and the total if it is
+    known.
 
-    The parameter `fields` leaves only those of each row. Raises Problem `bad_input` for a field that no row has.
+    The parameter `fields` keeps only these fields of each row. Raises Problem `bad_input` for a field that no row has.
     """
     following = _next(request, page.next_cursor) if page.next_cursor else None
     rows = _sparse(shape(page.rows, many=True).data, request.query_params.get("fields", ""), shape=shape)
@@ -154,14 +155,16 @@ def _sparse(rows: list[dict[str, Any]], fields: str, *, shape: type[Any]) -> lis
     names = [name for name in fields.split(",") if name]
     if not names:
         return rows
-    known = shape().fields
-    if strange := [name for name in names if name not in known]:
+    field_names = shape().fields
+    if strange := [name for name in names if name not in field_names]:
         raise Problem("bad_input", f"there is no field {strange[0][:60]!r}")
     return [{name: row[name] for name in names} for row in rows]
 
 
 def cursor_of(request: Request, query: Mapping[str, Any]) -> str:
-    """The inner cursor; empty at the start. Raises Problem `bad_cursor` for one that this list did not give out."""
+    """Returns the inner cursor; empty at the start. Raises Problem `bad_cursor` for a cursor that this list did not
+    give out.
+    """
     text = query.get("cursor")
     if not text:
         return ""
@@ -178,5 +181,5 @@ def _next(request: Request, inner: str) -> str:
 
 
 def _signer(request: Request) -> signing.Signer:
-    # Signed, so that no client can make us compare rows with keys of its own making.
+    # Signed, so that no client can make karpdash compare rows with forged keys.
     return signing.Signer(salt=f"karpdash.cursor:{request.path}")

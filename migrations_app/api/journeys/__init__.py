@@ -1,1 +1,1 @@
-"""journeys over REST: their shapes and their endpoints."""
+"""REST of journeys: serializers and endpoints."""

@@ -1,4 +1,4 @@
-"""The shapes of journeys, as the API answers and takes them."""
+"""Serializers of journeys, for answers and requests."""
 
 from typing import Any
 
@@ -219,7 +219,7 @@ class StepAcceptSerializer(StepNameSerializer):
 
 
 def journey_answer(detail: JourneyDetail, *, status: int = 200) -> Response:
-    """The journey with its ETag."""
+    """Returns the journey with its ETag."""
     names = [str(name) for name in JourneyLineSerializer().fields]
     values = {name: getattr(detail.row, name) for name in names}
     values |= {"risk": detail.risk, "needed": detail.needed, "agreed": detail.approvals}

@@ -1,4 +1,4 @@
-"""journeys: plan the next hop of a cluster, follow it, start and stop it, and do what its current step asks for."""
+"""Resource journeys: plan the next hop of a cluster, follow it, start and stop it, and act on its current step."""
 
 import uuid
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.fields import StrictSerializer
-from migrations_app.api.framework.idempotency import guarded, keyed
+from migrations_app.api.framework.idempotency import key_and_etag_required, key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_of
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.problem_codes import Problem
@@ -34,7 +34,7 @@ from migrations_app.api.journeys.shapes import (
     WayBackSerializer,
     journey_answer,
 )
-from migrations_app.api.plans import PLAN, ApprovingSerializer, asking
+from migrations_app.api.plans import PLAN, ApprovingSerializer, caller_of
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.journeys.journeys import JourneyAsk, journey_detail, journey_page, journey_row
 from migrations_app.queries.journeys.way_back import way_back_of
@@ -47,7 +47,7 @@ from migrations_app.use_cases.journeys.taking_back import take_back
 
 
 def _acting(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a serializer class
-    """The operation of an endpoint that changes a journey."""
+    """Returns the operation of an endpoint that changes a journey."""
     return {"POST": Operation(name, body=body, answer=JourneyWholeSerializer, status=202, guarded=True)}
 
 
@@ -79,12 +79,12 @@ class JourneysView(Endpoint):
         page = journey_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         return page_answer(request, page, shape=JourneyLineSerializer)
 
-    @keyed
+    @key_required
     def post(self, request: Request) -> Response:
         """Stores a draft; workers scan the cluster, list the steps and plan what can be planned. Nothing is changed."""
         body = body_params(request, NewJourneySerializer)
         cluster = body.pop("cluster")
-        journey_id = draft_journey(cluster, JourneyRequest(**body), person=asking(request), by=actor())
+        journey_id = draft_journey(cluster, JourneyRequest(**body), person=caller_of(request), by=actor())
         transaction.on_commit(partial(wake_journey, journey_id))
         answer = journey_answer(journey_detail(journey_id), status=202)
         answer["Location"] = reverse("api-journey", kwargs={"id": journey_id}, request=request)
@@ -109,7 +109,7 @@ class JourneyAskView(Endpoint):
     needs = {"POST": PLAN}
     operations = _acting("journeys_ask", NothingSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks for the approval of the previewed journey; approved at once where the policy asks nobody."""
         body_params(request, NothingSerializer)
@@ -134,7 +134,7 @@ class JourneyStartView(Endpoint):
     needs = {"POST": ACT}
     operations = _acting("journeys_start", JourneyStartSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Begins an approved journey, once; it holds the cluster from then on."""
         body = body_params(request, JourneyStartSerializer)
@@ -147,7 +147,7 @@ class JourneyPauseView(Endpoint):
     needs = {"POST": STOP}
     operations = _acting("journeys_pause", JourneyPauseSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Pauses it, and asks its rollout to pause after the request under way; holds Karpenter's own disruption, too,
         if that is asked for."""
@@ -162,7 +162,7 @@ class JourneyHoldView(Endpoint):
     needs = {"POST": ACT}
     operations = _acting("journeys_disruption", JourneyHoldSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Holds Karpenter's own disruption while the journey is paused, or restores the budgets from before."""
         body = body_params(request, JourneyHoldSerializer)
@@ -175,7 +175,7 @@ class JourneyResumeView(Endpoint):
     needs = {"POST": ACT}
     operations = _acting("journeys_resume", NothingSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Goes on with a paused journey and its rollout, under every guard of a start."""
         body_params(request, NothingSerializer)
@@ -188,7 +188,7 @@ class JourneyAbortView(Endpoint):
     needs = {"POST": STOP}
     operations = _acting("journeys_abort", JourneyReasonSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Ends it where it is, and its rollout after the request under way; what was done stays."""
         body = body_params(request, JourneyReasonSerializer)
@@ -201,7 +201,7 @@ class JourneyTickView(Endpoint):
     needs = {"POST": ACT}
     operations = _acting("journeys_tick", StepTickSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Says that a step is done which only a person can tell; refused to tokens with `person_needed`."""
         body = body_params(request, StepTickSerializer)
@@ -214,7 +214,7 @@ class JourneySkipView(Endpoint):
     needs = {"POST": ACT}
     operations = _acting("journeys_skip", StepSkipSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Skips a step with a reason; one that protects the cluster is refused."""
         body = body_params(request, StepSkipSerializer)
@@ -227,7 +227,7 @@ class JourneyRetryView(Endpoint):
     needs = {"POST": ACT}
     operations = _acting("journeys_retry", StepNameSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Does a failed step again, or plans one anew whose plan nobody accepted; resumes the journey."""
         body = body_params(request, StepNameSerializer)
@@ -240,7 +240,7 @@ class JourneyAcceptView(Endpoint):
     needs = {"POST": ACT}
     operations = _acting("journeys_accept", StepAcceptSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Accepts a plan that differs from what was shown, or was not shown; people approve it by itself then."""
         body = body_params(request, StepAcceptSerializer)
@@ -270,7 +270,7 @@ class JourneyTakeBackView(Endpoint):
     needs = {"POST": ACT}
     operations = _acting("journeys_take_back", StepSkipSerializer)
 
-    @guarded
+    @key_and_etag_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Undoes the steps down to that one, the last one first; each rollback is planned and approved by itself."""
         body = body_params(request, StepSkipSerializer)
@@ -278,9 +278,11 @@ class JourneyTakeBackView(Endpoint):
 
 
 def _apply_change(request: Request, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:
-    """Makes the change at the version that the client has read, wakes a worker, and answers with the journey."""
+    """Makes the change at the version that the client has read, enqueues work for a worker, and answers with the
+    journey.
+    """
     version = journey_row(journey_id).version
     etags.require_match(request, etags.of_version(version))
-    change(journey_id, asking(request), by=actor(), version=version)
+    change(journey_id, caller_of(request), by=actor(), version=version)
     transaction.on_commit(partial(wake_journey, journey_id))
     return journey_answer(journey_detail(journey_id), status=202)

@@ -1,1 +1,1 @@
-"""Pull requests over REST: repositories, previews, opening and their state."""
+"""REST of pull requests: repositories, previews, opening and state."""

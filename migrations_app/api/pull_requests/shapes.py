@@ -1,4 +1,4 @@
-"""The shapes of pull requests, as the API answers and takes them."""
+"""Serializers of pull requests, for answers and requests."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ class NewPullRequestSerializer(StrictSerializer):
     branch = Text(required=False, allow_blank=True, max_length=200, default="", help_text="Empty: the default one.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Exactly one of the two, and `check` and `hop` as previews take them."""
+        """Requires exactly one of the two, and `check` and `hop` as previews take them."""
         to = attrs.pop("convert_to", "")
         if bool(to) == bool(attrs.get("check")) or (to and attrs["hop"]):
             raise serializers.ValidationError({"check": ["Either a check with its hop, or convert_to."]})
@@ -84,7 +84,7 @@ class OpeningSerializer(StrictSerializer):
 
 
 def proposal_body(proposal: Proposal | None) -> dict[str, Any] | None:
-    """What the request holds, as the API answers it."""
+    """Returns the content of the pull request for the answer."""
     if proposal is None:
         return None
     files = [{"path": file.path, "diff": file.diff} for file in proposal.files]

@@ -1,4 +1,6 @@
-"""repositories and pull requests: preview a change of files, open it, follow its state. karpdash never merges one."""
+"""Resources repositories and pull requests: preview a change of files, open it, follow its state. karpdash never
+merges.
+"""
 
 import uuid
 from collections.abc import Iterator
@@ -10,12 +12,12 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer
-from migrations_app.api.framework.idempotency import keyed
+from migrations_app.api.framework.idempotency import key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import PLAN, asking
+from migrations_app.api.plans import PLAN, caller_of
 from migrations_app.api.pull_requests.shapes import (
     CodeRepositorySerializer,
     NewPullRequestSerializer,
@@ -79,13 +81,13 @@ class ClusterPullRequestsView(Endpoint):
         page = request_page(id, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=PullRequestSerializer)
 
-    @keyed
+    @key_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Reads the repository and stores what a request would hold; nothing is written there. A request of the same
         change that is open already is answered instead."""
         preview = PreviewRequest(cluster=id, **body_params(request, NewPullRequestSerializer))
         with _refused_by_host():
-            request_id = preview_request(preview, asking(request), now=timezone.now())
+            request_id = preview_request(preview, caller_of(request), now=timezone.now())
         answer = _request_answer(request_id, status=201)
         answer["Location"] = reverse("api-pull-request", kwargs={"id": request_id}, request=request)
         return answer
@@ -116,12 +118,12 @@ class PullRequestOpenView(Endpoint):
         ),
     }
 
-    @keyed
+    @key_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Approves what was previewed, by its digest, and opens it. Refused to tokens with `person_needed`."""
         body = body_params(request, OpeningSerializer)
         with _refused_by_host():
-            open_request(id, asking(request), digest=body["digest"], now=timezone.now())
+            open_request(id, caller_of(request), digest=body["digest"], now=timezone.now())
         return _request_answer(id)
 
 
@@ -138,7 +140,7 @@ class PullRequestRefreshView(Endpoint):
         ),
     }
 
-    @keyed
+    @key_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks the host whether it is open, merged or closed. Only a scan says that the check passes."""
         body_params(request, NothingSerializer)
@@ -149,8 +151,9 @@ class PullRequestRefreshView(Endpoint):
 
 @contextmanager
 def _refused_by_host() -> Iterator[None]:
-    """A credential that the host refuses, or a repository that it does not show, is no outage: asking again is of no
-    use."""
+    """Turns a refused credential, or a repository that the host does not show, into a problem that is not an outage:
+    sending the request again does not help.
+    """
     try:
         yield
     except (Forbidden, NotServed, Unauthorized) as refused:
@@ -160,7 +163,7 @@ def _refused_by_host() -> Iterator[None]:
 def _request_answer(request_id: uuid.UUID, *, status: int = 200) -> Response:
     row = request_row(request_id)
     proposal: Proposal | None = None
-    # What was previewed is sealed: without the key the rest still says what came of it.
+    # The preview is sealed: without the key the answer still has the state of the request.
     with suppress(InvalidSetting):
         proposal = proposal_of(request_of(request_id))
     return Response(PullRequestSerializer(row).data | {"proposal": proposal_body(proposal)}, status=status)

@@ -1,1 +1,1 @@
-"""Rehearsals of plans over REST."""
+"""REST of the rehearsals of plans: serializers and endpoints."""

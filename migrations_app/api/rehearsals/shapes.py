@@ -1,4 +1,4 @@
-"""The shapes of rehearsals, as the API answers and takes them."""
+"""Serializers of rehearsals, for answers and requests."""
 
 from typing import Any
 
@@ -144,7 +144,7 @@ class NewRehearsalSerializer(StrictSerializer):
 
 
 def failures_of(choices: list[dict[str, str]]) -> list[Failure]:
-    """The failures as the rehearsal takes them; a zone only where it counts."""
+    """Returns the failures as the rehearsal takes them, with a zone only for failures that have one."""
     return [
         Failure(choice["scenario"], choice["zone"] if choice["scenario"] == "full_zone" else "")  # type: ignore[arg-type]  # one of the choices
         for choice in choices
@@ -152,7 +152,7 @@ def failures_of(choices: list[dict[str, str]]) -> list[Failure]:
 
 
 def rehearsal_body(row: RehearsalRow) -> dict[str, Any]:
-    """A rehearsal as the API answers it."""
+    """Returns a rehearsal for the answer."""
     names = set(RehearsalSerializer().fields) - {"result"}
     values = {name: getattr(row, name) for name in names}
     return dict(RehearsalSerializer(values | {"result": read_document(row.raw) if row.raw else None}).data)

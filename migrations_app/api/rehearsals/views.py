@@ -1,4 +1,4 @@
-"""rehearsals: play a plan on a twin of its cluster before it is approved, and read what came of it."""
+"""Resource rehearsals: play a plan on a twin of its cluster before it is approved, and read the result."""
 
 import uuid
 from functools import partial
@@ -8,11 +8,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.api.framework.idempotency import keyed
+from migrations_app.api.framework.idempotency import key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
-from migrations_app.api.plans import PLAN, asking
+from migrations_app.api.plans import PLAN, caller_of
 from migrations_app.api.rehearsals.shapes import (
     NewRehearsalSerializer,
     RehearsalListSerializer,
@@ -47,12 +47,12 @@ class PlanRehearsalsView(Endpoint):
         query = query_params(request, RehearsalQuerySerializer)
         return Response({"results": [rehearsal_body(row) for row in rehearsals_of(id, limit=query["limit"])]})
 
-    @keyed
+    @key_required
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Enqueues a rehearsal, or answers with the one under way. The cluster is read, never changed."""
         body = body_params(request, NewRehearsalSerializer)
         rehearsal_id = request_rehearsal(
-            id, asking(request), failures=failures_of(body["failures"]), seed=body["seed"], by=actor()
+            id, caller_of(request), failures=failures_of(body["failures"]), seed=body["seed"], by=actor()
         )
         transaction.on_commit(partial(wake_rehearsal, rehearsal_id))
         row = next(rehearsal for rehearsal in rehearsals_of(id, limit=MOST_LISTED) if rehearsal.id == rehearsal_id)

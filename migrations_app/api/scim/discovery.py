@@ -1,4 +1,6 @@
-"""What this server can do, as RFC 7643 has it told: ServiceProviderConfig, ResourceTypes and Schemas."""
+"""SCIM discovery endpoints of RFC 7643, which tell what this server supports: ServiceProviderConfig, ResourceTypes and
+Schemas.
+"""
 
 from typing import Any, ClassVar
 
@@ -88,7 +90,7 @@ _NAMES = {USER: ("User", "A person.", USER_ATTRIBUTES), GROUP: ("Group", "A team
 
 
 class _Discovery(ScimEndpoint):
-    """Documents by their id. Subclasses say which."""
+    """Serves documents by their id. Subclasses name the documents."""
 
     kind: ClassVar[str] = ""
 
@@ -97,13 +99,13 @@ class _Discovery(ScimEndpoint):
         return {}
 
     def get(self, request: Request, id: str = "") -> Response:  # noqa: A002 - the name in the address
-        """All of them, or the one of that id."""
+        """All documents, or the one of that id."""
         if "filter" in request.query_params:
             raise ScimError("there is no filter here", status=403)
         documents = self.documents()
         for key, document in documents.items():
-            place = request.build_absolute_uri(f"/scim/v2/{self.kind}s/{key}")
-            document["meta"] = {"resourceType": self.kind, "location": place}
+            url = request.build_absolute_uri(f"/scim/v2/{self.kind}s/{key}")
+            document["meta"] = {"resourceType": self.kind, "location": url}
         if not id:
             return Response(list_body(list(documents.values()), len(documents), query=ListQuery([], 1, len(documents))))
         if id not in documents:
@@ -138,12 +140,12 @@ class ScimResourceTypesView(_Discovery):
 
 
 class ScimConfigView(ScimEndpoint):
-    """What is supported."""
+    """What this server supports."""
 
     def get(self, request: Request) -> Response:
         """The configuration."""
         no = {"supported": False}
-        place = request.build_absolute_uri("/scim/v2/ServiceProviderConfig")
+        url = request.build_absolute_uri("/scim/v2/ServiceProviderConfig")
         return Response(
             {
                 "schemas": [f"{CORE}:ServiceProviderConfig"],
@@ -154,16 +156,16 @@ class ScimConfigView(ScimEndpoint):
                 "sort": no,
                 "etag": no,
                 "authenticationSchemes": [_SCHEME],
-                "meta": {"resourceType": "ServiceProviderConfig", "location": place},
+                "meta": {"resourceType": "ServiceProviderConfig", "location": url},
             }
         )
 
 
 class ScimNothingView(ScimEndpoint):
-    """Any other address: refused without a token, else 404, and 501 for a search by POST, which none needs here."""
+    """Any other URL: refused without a token, else 404, and 501 for a search by POST, which is not supported."""
 
     def get(self, request: Request, rest: str) -> Response:  # noqa: ARG002 - DRF's signature
-        """Nothing is there."""
+        """Answers 404."""
         if rest.endswith((".search", "Bulk", "Me")):
             raise ScimError("that is not supported", status=501)
         raise ScimError("there is nothing here", status=404)

@@ -1,4 +1,4 @@
-"""The frame of every SCIM endpoint: the token of a directory, limits, and errors as RFC 7644 writes them."""
+"""Base class of the SCIM endpoints: the token of a directory, limits, and errors in the format of RFC 7644."""
 
 import logging
 from typing import Any
@@ -43,10 +43,10 @@ class ScimError(exceptions.APIException):
 
 
 class DirectoryToken(BaseAuthentication):
-    """The token of a directory. No session and no token of a person or a program opens anything here."""
+    """Authentication by the token of a directory. Sessions and all other tokens are refused."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, DirectoryUse]:
-        """Nobody, and the use of the token. Raises AuthenticationFailed."""
+        """Returns an anonymous user and the use of the token. Raises AuthenticationFailed."""
         scheme, _, secret = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         use = directory_of(secret.strip()) if scheme.lower() == "bearer" else None
         if use is None:
@@ -106,14 +106,14 @@ class ScimEndpoint(APIView):
 
 
 def body_of(request: Request) -> Tree:
-    """The body, an object. Raises ScimError `invalidSyntax`."""
+    """Returns the body, a JSON object. Raises ScimError `invalidSyntax`."""
     if not isinstance(request.data, dict) or not request.data:
         raise ScimError("an object is needed", kind="invalidSyntax")
     return dict(request.data)
 
 
 def exception_answer(error: Exception, context: Tree) -> Response:
-    """The answer to any exception of a SCIM endpoint; DRF calls it."""
+    """Returns the answer to any exception of a SCIM endpoint; DRF calls this function."""
     set_rollback()
     status, kind, detail = _problem_of(error)
     headers = {"Retry-After": "5"} if status == 503 else {}
@@ -129,7 +129,7 @@ def exception_answer(error: Exception, context: Tree) -> Response:
 
 
 def _problem_of(error: Exception) -> tuple[int, str, str]:
-    """Status, scimType and detail. A fault of ours is told as one, without its text."""
+    """Returns status, scimType and detail. Of an internal error the text is not sent."""
     if isinstance(error, ScimError):
         return error.status_code, error.kind, str(error.detail)
     if isinstance(error, errors.InvalidInput):

@@ -1,4 +1,6 @@
-"""What a body says of a team: of POST and PUT whole, of PATCH by operations, in the spellings of Okta and Entra ID."""
+"""Parses the bodies of SCIM groups (teams): whole for POST and PUT, operations for PATCH, in the variants of Okta and
+Entra ID.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,8 +14,8 @@ from migrations_app.use_cases.accounts.directory_teams import TeamAsTold
 FIXED = tuple(name for name in READ_ONLY if name != "groups")
 
 
-def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
-    """The team of a POST or PUT. Raises ScimError."""
+def team_of_body(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
+    """Returns the team of a POST or PUT. Raises ScimError."""
     team = TeamAsTold(external_id="", members=frozenset()) if as_put else TeamAsTold()
     for name, value in body.items():
         team = _with_value(team, plain_name(name), value=value, verb="replace")
@@ -22,8 +24,8 @@ def whole_team(body: Mapping[str, Any], *, as_put: bool) -> TeamAsTold:
     return team
 
 
-def patched_team(body: Mapping[str, Any]) -> TeamAsTold:
-    """The team of a PATCH: its operations, one after the other. Raises ScimError."""
+def team_of_patch(body: Mapping[str, Any]) -> TeamAsTold:
+    """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
     team = TeamAsTold()
     for verb, path, value in operations(body):
         if path:
@@ -44,7 +46,7 @@ def _with_operation(team: TeamAsTold, path: str, *, value: Any, verb: str) -> Te
         if verb != "remove":
             raise ScimError("members are added and removed, not changed", kind="invalidPath")
         return _without_members(
-            team, frozenset(key for _name, key in read_filter(_keyed(bracket), known=("members.value",)))
+            team, frozenset(key for _name, key in read_filter(_keyed(bracket), filterable=("members.value",)))
         )
     if verb == "remove" and name == "displayname":
         raise ScimError("displayName is needed", kind="invalidValue")
@@ -54,7 +56,7 @@ def _with_operation(team: TeamAsTold, path: str, *, value: Any, verb: str) -> Te
 
 
 def _keyed(bracket: str) -> str:
-    """The filter of `members[value eq "7"]` with the whole name of its attribute."""
+    """Returns the filter in brackets, as in `members[value eq "7"]`, with the full name of its attribute."""
     return f"members.{bracket.strip()}"
 
 

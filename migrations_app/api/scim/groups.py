@@ -1,34 +1,34 @@
-"""Groups: teams."""
+"""SCIM endpoints of groups, which are teams."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from migrations_app.api.scim.discovery import GROUP
 from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
-from migrations_app.api.scim.group_body import patched_team, whole_team
-from migrations_app.api.scim.lists import leaves_out, list_body, list_query, sparse
+from migrations_app.api.scim.group_body import team_of_body, team_of_patch
+from migrations_app.api.scim.lists import excludes, list_body, list_query, sparse
 from migrations_app.queries.accounts.directory import TEAM_FIELDS, DirectoryTeam, directory_team, find_teams
 from migrations_app.use_cases.accounts import directory_teams as teams
 
 
 class ScimGroupsView(ScimEndpoint):
-    """All of them."""
+    """All groups."""
 
     def get(self, request: Request) -> Response:
-        """Those that fit the filter."""
-        query = list_query(request, known=TEAM_FIELDS)
-        with_members = not leaves_out(request, "members")
+        """The groups that match the filter."""
+        query = list_query(request, filterable=TEAM_FIELDS)
+        with_members = not excludes(request, "members")
         rows, total = find_teams(query.pairs, start=query.start, count=query.count, with_members=with_members)
         return Response(list_body([sparse(request, _group_body(request, row)) for row in rows], total, query=query))
 
     def post(self, request: Request) -> Response:
         """Creates a team with its members."""
-        team_id = teams.add_directory_team(whole_team(body_of(request), as_put=False))
+        team_id = teams.add_directory_team(team_of_body(body_of(request), as_put=False))
         return _answer(request, team_id, status=201)
 
 
 class ScimGroupView(ScimEndpoint):
-    """One of them."""
+    """One group."""
 
     def get(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
         """The team with its members."""
@@ -37,13 +37,13 @@ class ScimGroupView(ScimEndpoint):
     def put(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
         """Replaces name and members."""
         directory_team(id)
-        teams.change_directory_team(id, whole_team(body_of(request), as_put=True))
+        teams.change_directory_team(id, team_of_body(body_of(request), as_put=True))
         return _answer(request, id)
 
     def patch(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
         """Adds and removes members, or renames the team."""
         directory_team(id)
-        teams.change_directory_team(id, patched_team(body_of(request)))
+        teams.change_directory_team(id, team_of_patch(body_of(request)))
         return _answer(request, id)
 
     def delete(self, request: Request, id: int) -> Response:  # noqa: A002, ARG002 - the name in the address, DRF's signature
@@ -59,7 +59,7 @@ def _answer(request: Request, team_id: int, *, status: int = 200) -> Response:
 
 def _group_body(request: Request, row: DirectoryTeam) -> Tree:
     moments = {"created": row.created, "lastModified": row.changed}
-    place = request.build_absolute_uri(f"/scim/v2/Groups/{row.id}")
+    url = request.build_absolute_uri(f"/scim/v2/Groups/{row.id}")
     body: Tree = {
         "schemas": [GROUP],
         "id": str(row.id),
@@ -69,12 +69,12 @@ def _group_body(request: Request, row: DirectoryTeam) -> Tree:
         "meta": {
             "resourceType": "Group",
             **{name: at.isoformat() for name, at in moments.items() if at},
-            "location": place,
+            "location": url,
         },
     }
     return {name: value for name, value in body.items() if value not in ("", [])}
 
 
 def _member(request: Request, key: int) -> Tree:
-    place = request.build_absolute_uri(f"/scim/v2/Users/{key}")
-    return {"value": str(key), "type": "User", "$ref": place}
+    url = request.build_absolute_uri(f"/scim/v2/Users/{key}")
+    return {"value": str(key), "type": "User", "$ref": url}

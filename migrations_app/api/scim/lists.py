@@ -1,4 +1,4 @@
-"""Lists of resources: filter, page by startIndex and count, and the attributes that are wanted."""
+"""Lists of SCIM resources: filter, paging by startIndex and count, and selected attributes."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,43 +17,43 @@ ALWAYS = ("schemas", "id")
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """What a list request asks for. `start` begins at one."""
+    """The parameters of a list request. `start` begins at one."""
 
     pairs: list[tuple[str, Any]]
     start: int
     count: int
 
 
-def list_query(request: Request, *, known: Collection[str]) -> ListQuery:
-    """The parameters of a list. Raises ScimError."""
+def list_query(request: Request, *, filterable: Collection[str]) -> ListQuery:
+    """Returns the parameters of a list. Raises ScimError."""
     text = request.query_params.get("filter", "")
     start = max(1, _number(request, "startIndex", default=1))
     count = min(MOST_LISTED, max(0, _number(request, "count", default=COUNT)))
-    return ListQuery(read_filter(text, known=known) if text.strip() else [], start, count)
+    return ListQuery(read_filter(text, filterable=filterable) if text.strip() else [], start, count)
 
 
 def list_body(rows: list[Tree], total: int, *, query: ListQuery) -> Tree:
-    """One page of resources."""
+    """Returns one page of resources."""
     numbers = {"totalResults": total, "startIndex": query.start, "itemsPerPage": len(rows)}
     return {"schemas": [LIST], **numbers, "Resources": rows}
 
 
 def sparse(request: Request, row: Mapping[str, Any]) -> Tree:
-    """The resource with the attributes that `attributes` or `excludedAttributes` leave."""
+    """Returns the resource with the attributes that `attributes` or `excludedAttributes` select."""
     only, but = (_names(request, name) for name in ("attributes", "excludedAttributes"))
     if only:
         return {name: value for name, value in row.items() if name in ALWAYS or name.lower() in only}
     return {name: value for name, value in row.items() if name in ALWAYS or name.lower() not in but}
 
 
-def leaves_out(request: Request, name: str) -> bool:
-    """Whether the attribute is not wanted, so that it need not be read."""
+def excludes(request: Request, name: str) -> bool:
+    """Whether the request excludes the attribute, so that it need not be read."""
     only = _names(request, "attributes")
     return name in _names(request, "excludedAttributes") or bool(only and name not in only)
 
 
 def _names(request: Request, parameter: str) -> set[str]:
-    """Names of attributes, without their sub-attributes, in small letters."""
+    """Returns names of attributes, without their sub-attributes, in lower case."""
     text = request.query_params.get(parameter, "")
     return {plain_name(name.strip()).partition(".")[0] for name in text.split(",") if name.strip()}
 

@@ -1,4 +1,4 @@
-"""Filters and paths of RFC 7644, as far as directories send them: `attribute eq "value"`, joined by `and`."""
+"""Parses filters and paths of RFC 7644, in the forms that directories send: `attribute eq "value"`, joined by `and`."""
 
 import json
 import re
@@ -19,31 +19,33 @@ _PATH = re.compile(r"""([A-Za-z$][A-Za-z0-9:._$-]*)(?:\[(.*)\](?:\.([A-Za-z]+))?
 _VALUE_OF = re.compile(r"""([A-Za-z]+)\[[^\]]*\](\.[A-Za-z]+)?""")
 
 
-def read_filter(text: str, *, known: Collection[str]) -> list[tuple[str, Any]]:
-    """Pairs of attribute, in small letters, and value. Raises ScimError `invalidFilter` for anything else."""
+def read_filter(text: str, *, filterable: Collection[str]) -> list[tuple[str, Any]]:
+    """Returns pairs of attribute, in lower case, and value. Raises ScimError `invalidFilter` for anything else."""
     pairs: list[tuple[str, Any]] = []
-    place = 0
-    while place < len(text) or not pairs:
-        term = _TERM.match(text, place) if len(text) <= LONGEST_FILTER else None
+    position = 0
+    while position < len(text) or not pairs:
+        term = _TERM.match(text, position) if len(text) <= LONGEST_FILTER else None
         if term is None:
             raise ScimError('filters are `attribute eq "value"`, joined by `and`', kind="invalidFilter")
         name, value = plain_name(_VALUE_OF.sub(r"\1\2", term[1])), _literal(term[2])
-        if name not in known:
+        if name not in filterable:
             raise ScimError(f"there is no filter for {term[1][:60]}", kind="invalidFilter")
         pairs.append((name, _typed(name, value)))
         if len(pairs) > MOST_TERMS:
             raise ScimError(f"a filter has at most {MOST_TERMS} parts", kind="invalidFilter")
-        place = term.end()
-        if place < len(text):
-            conjunction = _AND.match(text, place)
+        position = term.end()
+        if position < len(text):
+            conjunction = _AND.match(text, position)
             if conjunction is None:
                 raise ScimError("only `and` joins parts of a filter", kind="invalidFilter")
-            place = conjunction.end()
+            position = conjunction.end()
     return pairs
 
 
 def read_path(text: str) -> tuple[str, str, str]:
-    """Attribute in small letters, filter in brackets and sub-attribute. Raises ScimError `invalidPath`."""
+    """Returns the attribute in lower case, the filter in brackets and the sub-attribute. Raises ScimError
+    `invalidPath`.
+    """
     match = _PATH.fullmatch(text.strip()) if len(text) <= LONGEST_FILTER else None
     if match is None:
         raise ScimError("is no path of an attribute", kind="invalidPath")
@@ -51,7 +53,7 @@ def read_path(text: str) -> tuple[str, str, str]:
 
 
 def plain_name(text: str) -> str:
-    """The attribute in small letters, without the name of a core schema before it."""
+    """Returns the attribute in lower case, without the URN of a core schema before it."""
     name = text.lower()
     return next((name.removeprefix(schema) for schema in CORE if name.startswith(schema)), name)
 
@@ -68,7 +70,7 @@ def _literal(text: str) -> Any:  # noqa: ANN401 - a JSON value
 
 
 def _typed(name: str, value: Any) -> Any:  # noqa: ANN401 - a JSON value
-    """The value as the attribute wants it; an id that is no number finds nothing."""
+    """Returns the value in the attribute's type; an id that is no number matches nothing."""
     if name == "active":
         return str(value).lower() == "true"
     if name in ("id", "members", "members.value"):
@@ -77,6 +79,6 @@ def _typed(name: str, value: Any) -> Any:  # noqa: ANN401 - a JSON value
 
 
 def identifier(value: object) -> int:
-    """The id in a text; -1, which nothing has, where it is none of ours."""
+    """Returns the id in a text; -1, which no row has, if the text is not an id."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else -1

@@ -1,4 +1,4 @@
-"""Addresses below /scim/v2/. Every view is one of `ScimEndpoint`, so none opens without the token of a directory."""
+"""Routes below /scim/v2/. Every view is a `ScimEndpoint`, so none opens without the token of a directory."""
 
 from django.urls import URLPattern, path, re_path
 

@@ -1,6 +1,7 @@
-"""What a body says of a person: of POST and PUT whole, of PATCH by operations, in the spellings of Okta and Entra ID.
+"""Parses the bodies of SCIM users (people): whole for POST and PUT, operations for PATCH, in the variants of Okta and
+Entra ID.
 
-Attributes that karpdash does not keep, such as a title or a department, are passed over, as RFC 7644 (3.3) allows.
+Attributes that karpdash does not store, such as a title or a department, are ignored, as RFC 7644 (3.3) allows.
 """
 
 import re
@@ -21,14 +22,14 @@ _TEXTS = {
     "name.familyname": "family",
 }
 _OTHER_KIND = re.compile(r'\btype\s+eq\s+"(?!work")', re.I)
-"""Of e-mail addresses, as in `emails[type eq "home"]`: the one that is kept is that for work."""
+"""Paths of e-mail addresses that are not stored, as in `emails[type eq "home"]`: only the one for work is."""
 READ_ONLY = ("id", "meta", "groups", "schemas")
 WHOLE = PersonAsTold(external_id="", given="", family="", display="", email="")
-"""What a PUT leaves out is empty afterwards, save the name and whether the account is open."""
+"""Attributes that are emptied if a PUT leaves them out: all but the name and whether the account is open."""
 
 
-def whole_person(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
-    """The person of a POST or PUT. Raises ScimError."""
+def person_of_body(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
+    """Returns the person of a POST or PUT. Raises ScimError."""
     fields: Tree = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
     for name, value in body.items():
         fields |= _attribute(plain_name(name), value)
@@ -37,8 +38,8 @@ def whole_person(body: Mapping[str, Any], *, replace: bool) -> PersonAsTold:
     return PersonAsTold(**fields)
 
 
-def patched_person(body: Mapping[str, Any]) -> PersonAsTold:
-    """The person of a PATCH: what its operations say, one after the other. Raises ScimError."""
+def person_of_patch(body: Mapping[str, Any]) -> PersonAsTold:
+    """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
     fields: Tree = {}
     for verb, path, value in operations(body):
         if not path:
@@ -51,7 +52,7 @@ def patched_person(body: Mapping[str, Any]) -> PersonAsTold:
 
 
 def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Verb in small letters, path and value of each operation. Raises ScimError."""
+    """Returns verb in lower case, path and value of each operation. Raises ScimError."""
     content = {name.lower(): value for name, value in body.items()}
     rows = content.get("operations")
     schemas = content.get("schemas")
@@ -71,16 +72,16 @@ def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
         yield verb, path, operation.get("value")
 
 
-def alone(value: Any) -> Any:  # noqa: ANN401 - a JSON value
-    """The value itself where a client wraps it as `[{"value": ...}]`, as Entra ID did."""
+def unwrapped(value: Any) -> Any:  # noqa: ANN401 - a JSON value
+    """Returns the value itself if a client wraps it as `[{"value": ...}]`, as Entra ID did."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "value" in value[0]:
         return value[0]["value"]
     return value
 
 
-def truth(value: Any) -> bool:  # noqa: ANN401 - a JSON value
-    """Whether a boolean is true; Entra ID writes it as the text `"False"`. Raises ScimError."""
-    single = alone(value)
+def boolean_of(value: Any) -> bool:  # noqa: ANN401 - a JSON value
+    """Returns the value of a boolean; Entra ID writes it as the text `"False"`. Raises ScimError."""
+    single = unwrapped(value)
     if isinstance(single, bool):
         return single
     if isinstance(single, str) and single.lower() in ("true", "false"):
@@ -89,8 +90,8 @@ def truth(value: Any) -> bool:  # noqa: ANN401 - a JSON value
 
 
 def text_of(name: str, value: Any) -> str:  # noqa: ANN401 - a JSON value
-    """The text of an attribute; null is an empty one. Raises ScimError."""
-    single = alone(value)
+    """Returns the text of an attribute; null becomes an empty text. Raises ScimError."""
+    single = unwrapped(value)
     if single is None:
         return ""
     if not isinstance(single, str):
@@ -99,7 +100,7 @@ def text_of(name: str, value: Any) -> str:  # noqa: ANN401 - a JSON value
 
 
 def _values(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
-    """The attributes of an operation without a path; their names may be paths of their own."""
+    """Returns the attributes of an operation without a path; their names may be paths themselves."""
     if not isinstance(value, dict):
         raise ScimError("without a path the value is an object", kind="invalidValue")
     attributes: Tree = {}
@@ -129,7 +130,7 @@ def _attribute(name: str, value: Any) -> Tree:  # noqa: ANN401 - a JSON value
             raise ScimError("userName is needed", kind="invalidValue")
         return {_TEXTS[name]: text}
     if name == "active":
-        return {"active": truth(value)}
+        return {"active": boolean_of(value)}
     if name == "emails":
         return {"email": _email(value)}
     if name == "name":
@@ -149,7 +150,7 @@ def _name(value: Any) -> Tree:  # noqa: ANN401 - a JSON value
 
 
 def _email(value: Any) -> str:  # noqa: ANN401 - a JSON value
-    """The primary address, else the one for work, else the first; empty without any."""
+    """Returns the primary address, else the one for work, else the first; empty without any."""
     rows = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
     if value is not None and not isinstance(value, list | dict):
         raise ScimError("emails is a list", kind="invalidValue")

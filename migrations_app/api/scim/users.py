@@ -1,4 +1,4 @@
-"""Users: the accounts of people."""
+"""SCIM endpoints of users, which are accounts of people."""
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -6,47 +6,47 @@ from rest_framework.response import Response
 from migrations_app.api.scim.discovery import USER
 from migrations_app.api.scim.frame import ScimEndpoint, Tree, body_of
 from migrations_app.api.scim.lists import list_body, list_query, sparse
-from migrations_app.api.scim.user_body import patched_person, whole_person
+from migrations_app.api.scim.user_body import person_of_body, person_of_patch
 from migrations_app.queries.accounts.directory import PEOPLE_FIELDS, DirectoryPerson, directory_person, find_people
 from migrations_app.use_cases.accounts import directory_people as people
 
 
 class ScimUsersView(ScimEndpoint):
-    """All of them."""
+    """All users."""
 
     def get(self, request: Request) -> Response:
-        """Those that fit the filter."""
-        query = list_query(request, known=PEOPLE_FIELDS)
+        """The users that match the filter."""
+        query = list_query(request, filterable=PEOPLE_FIELDS)
         rows, total = find_people(query.pairs, start=query.start, count=query.count)
         return Response(list_body([sparse(request, _user_body(request, row)) for row in rows], total, query=query))
 
     def post(self, request: Request) -> Response:
         """Creates an account without a password."""
-        person_id = people.add_person(whole_person(body_of(request), replace=False))
+        person_id = people.add_person(person_of_body(body_of(request), replace=False))
         return _answer(request, person_id, status=201)
 
 
 class ScimUserView(ScimEndpoint):
-    """One of them."""
+    """One user."""
 
     def get(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
         """The person."""
         return _answer(request, id)
 
     def put(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
-        """Replaces what the directory told before."""
+        """Replaces what the directory sent before."""
         directory_person(id)
-        people.change_person(id, whole_person(body_of(request), replace=True))
+        people.change_person(id, person_of_body(body_of(request), replace=True))
         return _answer(request, id)
 
     def patch(self, request: Request, id: int) -> Response:  # noqa: A002 - the name in the address
-        """Changes what the operations name; `active` closes and opens."""
+        """Changes what the operations name; `active` closes and opens the account."""
         directory_person(id)
-        people.change_person(id, patched_person(body_of(request)))
+        people.change_person(id, person_of_patch(body_of(request)))
         return _answer(request, id)
 
     def delete(self, request: Request, id: int) -> Response:  # noqa: A002, ARG002 - the name in the address, DRF's signature
-        """Closes the account, without its teams and roles; it is no more to be seen here."""
+        """Closes the account and removes its teams and roles; SCIM no longer shows it."""
         people.remove_person(id)
         return Response(status=204)
 

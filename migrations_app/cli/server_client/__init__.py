@@ -1,6 +1,8 @@
-"""`karpdash --server URL`: clusters, scans, findings, plans, rollouts, journeys and campaigns of a server.
+"""`karpdash --server URL`: clusters, scans, findings, plans, rollouts, journeys and campaigns of a karpdash
+server.
 
-The token is read from a file or from the environment, never from an argument: arguments are seen by every process.
+The token is read from a file or from the environment, never from an argument: every process of the machine can read
+arguments.
 """
 
 import argparse
@@ -20,13 +22,15 @@ LONGEST_TOKEN = 400
 
 
 def run(argv: list[str]) -> int:
-    """The exit code of the same command without `--server`. 3: the server did not answer, or refused the token."""
+    """Returns the exit code of the same command without `--server`. 3: the server did not answer, or refused
+    the token.
+    """
     options = make_parser().parse_args(argv)
     return int(options.do(_connected(options), options))
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The options and the commands that a server answers."""
+    """Returns the options, and the commands that a server answers."""
     parser = argparse.ArgumentParser(
         prog="karpdash --server URL",
         description="Ask a karpdash server instead of a cluster. Outputs and exit codes are those of the command "
@@ -50,7 +54,7 @@ def _connected(options: argparse.Namespace) -> "KarpdashServer":
 
 
 def _token(file: Path | None) -> str:
-    """Raises InvalidInput where there is none, or something that is no token."""
+    """Returns the token. Raises InvalidInput if there is none, or the text cannot be a token."""
     where = str(file) if file else TOKEN
     try:
         text = file.read_bytes()[: LONGEST_TOKEN + 1].decode() if file else os.environ.get(TOKEN, "")

@@ -1,4 +1,6 @@
-"""Campaigns of a server, to read: the list, and one with its waves and clusters. Steering is for the page and REST."""
+"""Commands that read campaigns of a server: the list, and one with its waves and clusters. Changes are made on the page
+or over REST.
+"""
 
 import argparse
 import uuid
@@ -15,7 +17,7 @@ MEMBER_HEAD = ("WAVE", "CLUSTER", "STATE", "FROM", "TO", "STEPS", "WHY")
 
 
 def add_commands(commands: Commands) -> None:
-    """`campaign list` and `campaign show`."""
+    """Adds `campaign list` and `campaign show`."""
     parser = commands.add_parser("campaign", help="upgrades of many clusters in waves")
     verbs = parser.add_subparsers(required=True, metavar="list|show")
     listing = verbs.add_parser("list", help="show campaigns, newest first")

@@ -1,4 +1,4 @@
-"""The registered clusters of a server."""
+"""The command that lists the registered clusters of a server."""
 
 import argparse
 import uuid
@@ -16,7 +16,7 @@ Commands = Any
 
 
 def add_commands(commands: Commands) -> None:
-    """`cluster list`."""
+    """Adds `cluster list`."""
     parser = commands.add_parser("cluster", help="the registered clusters")
     verbs = parser.add_subparsers(required=True, metavar="list")
     listing = verbs.add_parser("list", help="show every cluster that the token may see")
@@ -25,7 +25,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def cluster_id(server: "KarpdashServer", name: str) -> str:
-    """The id of the cluster with that name or id. Raises NotFound, and InvalidInput if two are named so."""
+    """Returns the id of the cluster with that name or id. Raises NotFound, and InvalidInput if two have that name."""
     try:
         return str(uuid.UUID(name))
     except ValueError:

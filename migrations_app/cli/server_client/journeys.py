@@ -1,6 +1,7 @@
-"""Journeys of a server: the list, one with its steps; pause, resume and end it, and hold Karpenter's own disruption.
+"""Commands for journeys of a server: list, show with steps, pause, resume, abort, and hold Karpenter's own
+disruption.
 
-Planning, confirming and approving are for the page.
+Planning, confirming and approving are done on the page.
 """
 
 import argparse
@@ -21,11 +22,11 @@ CHANGES: dict[str, tuple[str, str, dict[str, str]]] = {
     "hold": ("hold Karpenter's own disruption while it is paused", "disruption", {"asked_for": "held"}),
     "release": ("restore the budgets that are held", "disruption", {"asked_for": "released"}),
 }
-"""By verb: what it does, the operation, and its body."""
+"""By verb: its help text, the operation, and the body of the request."""
 
 
 def add_commands(commands: Commands) -> None:
-    """`journey` and its verbs."""
+    """Adds `journey` and its verbs."""
     parser = commands.add_parser("journey", help="upgrades of one cluster step by step")
     verbs = parser.add_subparsers(required=True, metavar="list|show|pause|" + "|".join(CHANGES))
     listing = verbs.add_parser("list", help="show journeys, newest first")

@@ -1,4 +1,4 @@
-"""Scans, findings and plans of a server, in the outputs of `karpdash scan` and `karpdash plan`."""
+"""Commands for scans, findings and plans of a server, with the outputs of `karpdash scan` and `karpdash plan`."""
 
 import argparse
 import time
@@ -21,7 +21,7 @@ HEAD = ("CLUSTER", "HOP", "CHECK", "STATUS", "SEVERITY", "SUMMARY")
 
 
 def add_commands(commands: Commands) -> None:
-    """`scan`, `findings` and `plan`."""
+    """Adds `scan`, `findings` and `plan`."""
     scan = commands.add_parser("scan", help="let the server scan a cluster, and tell by the exit code")
     _add_cluster(scan)
     scan.add_argument("--stored", action="store_true", help="judge by the newest snapshot, without a new scan")
@@ -97,7 +97,9 @@ def _newest(server: "KarpdashServer", cluster: str) -> str:
 
 
 def _new_snapshot(server: "KarpdashServer", cluster: str, *, seconds: float) -> str:
-    """The snapshot of a new scan. Raises ServerFailed if the scan failed, TimedOut if it has not ended in time."""
+    """Returns the snapshot of a new scan. Raises ServerFailed if the scan failed, TimedOut if it has not ended
+    in time.
+    """
     ends = time.monotonic() + seconds
     scan = server.post(f"clusters/{cluster}/scans", {})
     while scan.get("state") not in ("done", "failed"):

@@ -1,4 +1,6 @@
-"""Plans and rollouts of a server: draft, ask for approval, start, follow, pause, resume, abort, skip, take back."""
+"""Commands for plans and rollouts of a server: draft, ask for approval, start, follow, pause, resume, abort, skip, roll
+back.
+"""
 
 import argparse
 import json
@@ -25,7 +27,7 @@ CHANGES = {
 
 
 def add_commands(commands: Commands) -> None:
-    """`rollout` and its verbs."""
+    """Adds `rollout` and its verbs."""
     parser = commands.add_parser("rollout", help="plan, start, follow and stop rollouts")
     verbs = parser.add_subparsers(required=True, metavar="list|show|plan|ask|start|skip_node|" + "|".join(CHANGES))
     _add_list(verbs.add_parser("list", help="show rollouts, newest first"))
@@ -99,7 +101,7 @@ def _show(server: "KarpdashServer", options: argparse.Namespace) -> int:
 
 
 def _plan(server: "KarpdashServer", options: argparse.Namespace) -> int:
-    """The plan as the worker of the server made it. Raises InvalidInput where it could not be made."""
+    """Prints the plan that the server's worker made. Raises InvalidInput if it could not be made."""
     body = {
         "cluster": cluster_id(server, options.cluster), "action": options.action, "parameters": options.parameters,
         "ticket": options.ticket, "note": options.note,

@@ -1,1 +1,1 @@
-"""Where agents of clusters dial in, and the page of an agent."""
+"""The endpoints that agents of clusters connect to, and the page of an agent."""

@@ -1,4 +1,6 @@
-"""Where agents dial in. The token of the agent is the only way in: no session, no cookie, no right of a person."""
+"""The endpoints that agents connect to. They accept only the agent's token: no session, no cookie, no right of a
+person.
+"""
 
 from collections.abc import Callable
 
@@ -17,11 +19,11 @@ STATUSES: tuple[tuple[type[KarpdashError], int], ...] = ((InvalidInput, 400), (C
 
 
 def _receiver(name: str) -> Dial:
-    """The view for messages of that name."""
+    """Returns the view for messages of that name."""
     serve = MESSAGES[name]
 
     def receive(request: HttpRequest) -> HttpResponse:
-        """401 for a token that is unknown or revoked; refusals have the code of the error."""
+        """Answers 401 for a token that is unknown or revoked; other refusals have the code of the error."""
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_MESSAGE:
             return _refused(413, "agent_message", words="the message is larger than any of an agent")
         scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
@@ -37,7 +39,7 @@ def _receiver(name: str) -> Dial:
             return _refused(status, error.code, words=error.message, message=message)
 
     receive.__name__ = name
-    # A browser sends no agent's token by itself, so there is nothing that another site could make it do.
+    # No CSRF token is needed: a browser never sends an agent's token by itself, so another site cannot misuse it.
     return csrf_exempt(open_page(require_POST(receive)))
 
 

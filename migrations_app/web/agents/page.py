@@ -1,4 +1,4 @@
-"""What is done on the page of an agent: a new token, or the end of the one that holds."""
+"""The page of a cluster's agent: creates a new token or revokes the current one."""
 
 import uuid
 
@@ -17,7 +17,7 @@ from migrations_app.web.cluster.connection import agent_page, user_name
 @require_right("change_cluster")
 @require_http_methods(["GET", "HEAD", "POST"])
 def agent(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The page of the agent. A POST makes a new token, shown in its answer only, or revokes the one that holds."""
+    """The page of the agent. A POST creates a new token, shown in this response only, or revokes the current one."""
     if request.POST.get("do") == "revoke":
         try:
             revoke_agent_token(cluster_id)

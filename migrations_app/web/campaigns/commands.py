@@ -1,4 +1,4 @@
-"""Forms of campaigns. Every form sends the version, and where needed the digest, that the user saw."""
+"""Form views that change a campaign. Every form sends the version, and where needed the digest, that the user saw."""
 
 import uuid
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def refused_on_board(act: CampaignAct) -> CampaignAct:
     @wraps(act)
     def guarded(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         try:
-            # Rendered outside of the action, so that its transaction is rolled back first.
+            # Rendered outside of the use case, so that its transaction is rolled back first.
             return submit_once(act)(request, campaign_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
         except (PermissionDenied, Conflict, InvalidInput) as refused:
             return page_of_campaign(request, campaign_id, refused=refused, status=refusal_status(refused))
@@ -61,7 +61,7 @@ def _create(request: HttpRequest) -> HttpResponse:
 @require_POST
 @refused_on_board
 def ask(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """Asks for approval of the preview."""
+    """Requests approval of the preview."""
     return _apply_change(request, campaign_id, change=approvals.ask_campaign)
 
 
@@ -86,7 +86,7 @@ def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_board
 def take_back(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """Takes back the user's own approval."""
+    """Withdraws the user's own approval."""
     approvals.take_back(campaign_id, person_of(request), reason=_text(request, "reason"), by=actor())
     return redirect("campaign", campaign_id)
 
@@ -141,7 +141,7 @@ def abort(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_board
 def open_wave(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """A person agrees that the next wave begins."""
+    """Records that a person lets the next wave begin."""
     wave = _number(request.POST.get("wave", "")) - 1
     return _apply_change(
         request, campaign_id, change=partial(settling.open_wave, wave=wave, note=_text(request, "note"))
@@ -152,7 +152,7 @@ def open_wave(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_board
 def leave_out(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """Takes a cluster out, with a reason."""
+    """Leaves a cluster out of the campaign, with a reason."""
     reason = _text(request, "reason")
     return _of_member(request, campaign_id, change=partial(settling.leave_out, reason=reason))
 
@@ -161,7 +161,7 @@ def leave_out(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_board
 def try_again(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """A stopped cluster goes on, and with it the campaign where the form says so."""
+    """Queues a stopped cluster again, and resumes the campaign if the form says so."""
     resume = request.POST.get("resume") == "1"
     return _of_member(request, campaign_id, change=partial(settling.try_again, resume=resume))
 
@@ -175,7 +175,7 @@ def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable
 
 
 def _apply_change(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
-    """Makes the change at the version that the user saw, and wakes a worker after the commit."""
+    """Makes the change at the version that the user saw, and enqueues work for a worker after the commit."""
     change(campaign_id, person_of(request), by=actor(), version=_number(request.POST.get("version", "")))
     transaction.on_commit(partial(wake_campaign, campaign_id))
     return redirect("campaign", campaign_id)

@@ -1,4 +1,6 @@
-"""The list of campaigns, the form of a new one, the board of one with its live part, the calendar and the receipt."""
+"""The pages of campaigns: the list, the form for a new one, the board with its live part, the calendar and the
+receipt.
+"""
 
 import hashlib
 import uuid
@@ -61,7 +63,7 @@ def new(request: HttpRequest) -> HttpResponse:
 
 
 def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, status: int = 200) -> HttpResponse:
-    """The form; with `refused`, what was said and why it is refused."""
+    """The form for a new campaign; with `refused`, the submitted values and why they were refused."""
     plain = Recipe(selection=Selection())
     context = {
         "section": "rollouts",
@@ -93,14 +95,14 @@ def campaign(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 def page_of_campaign(
     request: HttpRequest, campaign_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
-    """The page. With `refused`, the refusal is shown above the current state (R33)."""
+    """The page of a campaign. With `refused`, the refusal is shown above the current state (R33)."""
     board = _board(request, campaign_id)
     person = over_every(person_of(request), board.clusters)
     forms = presenter.campaign_forms(board, person)
     context = _live(request, board, forms=forms) | {
         "section": "rollouts",
-        "next_wave": presenter.waits_for_person(board),
-        "typed": presenter.name_asked(board),
+        "next_wave": presenter.wave_to_open(board),
+        "typed": presenter.must_type_name(board),
         "held": presenter.approval_count(board),
         "signs_in_again": presenter.signs_in_again(board, person),
         "covered": covered_by_approval(campaign_id) if board.row.state in SHOWN_IN else None,
@@ -148,7 +150,7 @@ def receipt(_request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_right()
 @require_safe
 def calendar(request: HttpRequest) -> HttpResponse:
-    """When campaigns that did not end may begin something, for the next two weeks."""
+    """The change windows of the next two weeks of all campaigns that have not ended."""
     now = timezone.now()
     lines = [(row, window_days(recipe.windows, now=now)) for row, recipe in windows_of_campaigns()]
     days = window_days((), now=now)
@@ -170,7 +172,7 @@ def _live(request: HttpRequest, board: CampaignBoard, *, forms: presenter.Forms)
         "board": board,
         "row": board.row,
         "may": forms,
-        "again": presenter.again(board),
+        "again": presenter.retryable_members(board),
         "chart": burn_up_chart(board.curve, now=board.row.finished_at or now),
         "cursor": request.GET.get("cursor", ""),
         "page": board,

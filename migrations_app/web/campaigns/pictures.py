@@ -1,4 +1,4 @@
-"""Server-drawn pictures of campaigns: the burn-up with its projected end, and the calendar of change windows."""
+"""Draws SVG pictures of campaigns: the burn-up with its projected end, and the calendar of change windows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from migrations_app.campaigns.burn_up import BurnUp
 WIDTH, HEIGHT, TOP = 1000, 300, 6
 TICKS = 5
 AHEAD = 0.25
-"""How much of the width is kept for the time ahead, where no end is projected."""
+"""The share of the width that is reserved for the future if no end is projected."""
 CALENDAR_DAYS = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurnUpChart:
-    """Paths in the units of the drawing, and the labels of both axes with their place in percent."""
+    """SVG paths in the units of the drawing, and the labels of both axes with their position in percent."""
 
     done: str
     ahead: str
@@ -36,7 +36,7 @@ class WindowDay:
 
 
 def burn_up_chart(burn_up: BurnUp, *, now: datetime) -> BurnUpChart | None:
-    """The drawing; None before the start."""
+    """Returns the drawing; None before the campaign started."""
     if not burn_up.points or not burn_up.total:
         return None
     began = burn_up.points[0].at
@@ -73,7 +73,7 @@ def burn_up_chart(burn_up: BurnUp, *, now: datetime) -> BurnUpChart | None:
 
 
 def window_days(windows: Sequence[Mapping[str, Any]], *, now: datetime) -> tuple[WindowDay, ...]:
-    """The next days with the times at which something may begin; without windows every day is open."""
+    """Returns the next days with the times at which a step may begin; without change windows every day is open."""
     first = datetime.combine(now.date(), time(), tzinfo=UTC)
     days = [first + timedelta(days=number) for number in range(CALENDAR_DAYS)]
     if not windows:

@@ -1,4 +1,4 @@
-"""What the page of a campaign offers: which forms there are, and why one of them is disabled."""
+"""Decides which forms the page of a campaign shows, and why a form is disabled."""
 
 from collections.abc import Callable
 
@@ -14,13 +14,13 @@ from migrations_app.queries.rollouts.policies import risk_of
 from migrations_app.use_cases.rollouts.approvals import TYPED
 
 POLLED = ("draft", "running", "paused")
-"""States in which the page looks for news by itself."""
+"""States in which the page polls for updates."""
 Forms = dict[str, str | None]
 """Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
 
 
 def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
-    """The forms of the campaign. `person` has the permissions that hold over every cluster of it."""
+    """Returns the forms of the campaign. `person` has the permissions that hold over all clusters of the campaign."""
     state = board.row.state
     rules: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
         "ask": (("previewed",), may_prepare),
@@ -37,31 +37,33 @@ def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
     )
     mine = any(approval.by == person.name and approval.counts for approval in board.approvals)
     refusals["take_back"] = "" if mine and state in ("awaiting_approval", "approved", "running", "paused") else None
-    refusals["open"] = _reason(may_resolve(person)) if waits_for_person(board) else None
+    refusals["open"] = _reason(may_resolve(person)) if wave_to_open(board) else None
     settles = state in ("running", "paused")
     refusals["settle"] = _reason(may_start(person)) if settles else None
     return refusals
 
 
 def approval_count(board: CampaignBoard) -> int:
-    """How many approvals count now."""
+    """Returns the number of approvals that count now."""
     return sum(approval.counts for approval in board.approvals)
 
 
-def waits_for_person(board: CampaignBoard) -> WaveRow | None:
-    """The wave that a person may open now; None if there is none."""
+def wave_to_open(board: CampaignBoard) -> WaveRow | None:
+    """Returns the wave that a person may open now; None if there is none."""
     if board.row.state != "running" or board.row.wait_code not in ("person", "stops"):
         return None
     return next((wave for wave in board.waves if wave.opened_at is None and wave.agreed_at is None), None)
 
 
-def name_asked(board: CampaignBoard) -> bool:
-    """Whether an approver types the name of the campaign."""
+def must_type_name(board: CampaignBoard) -> bool:
+    """Whether an approver has to type the name of the campaign."""
     return board.row.risk in TYPED
 
 
-def again(board: CampaignBoard) -> dict[str, frozenset[int]]:
-    """Which stopped clusters can be tried again from here, by how; the others are decided on at their journeys."""
+def retryable_members(board: CampaignBoard) -> dict[str, frozenset[int]]:
+    """Returns the stopped clusters that can be queued again from this page, by the way to do so; the other stopped
+    clusters are handled on the pages of their journeys.
+    """
     failed = with_failed_step(board.stopped)
     return {
         "queued": frozenset(
@@ -84,7 +86,7 @@ def _approving(board: CampaignBoard, person: Person) -> Refusal | None:
 
 
 def signs_in_again(board: CampaignBoard, person: Person) -> bool:
-    """Whether an approver only has to sign in again."""
+    """Whether an approver only has to sign in again before approving."""
     refusal = _approving(board, person)
     return refusal is not None and refusal.code == "sign_in_again"
 

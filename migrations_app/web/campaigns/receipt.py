@@ -8,16 +8,16 @@ from migrations_app.web.rollouts.receipt import escaped
 
 
 def campaign_receipt(board: CampaignBoard, members: tuple[MemberRow, ...]) -> str:
-    """What was done on which cluster, by whom and when; untrusted text is escaped."""
+    """Returns what was done on each cluster, by whom and when; untrusted text is escaped."""
     facts = "\n".join(f"| {word} | {escaped(value)} |" for word, value in _facts(board))
     waves = "\n".join(
-        f"| {one.number} | {one.total} | {_utc(one.opened_at)} | {escaped(one.agreed_by)} | {one.stops} |"
-        for one in board.waves
+        f"| {wave.number} | {wave.total} | {_utc(wave.opened_at)} | {escaped(wave.agreed_by)} | {wave.stops} |"
+        for wave in board.waves
     )
     lines = "\n".join(
-        f"| {one.wave} | {escaped(one.name)} | {escaped(one.release)} | {escaped(one.lands)} | {one.state} "
-        f"| {escaped(one.cause or one.cause_code.replace('_', ' '))} | {_utc(one.ended_at)} |"
-        for one in members
+        f"| {member.wave} | {escaped(member.name)} | {escaped(member.release)} | {escaped(member.lands)} "
+        f"| {member.state} | {escaped(member.cause or member.cause_code.replace('_', ' '))} | {_utc(member.ended_at)} |"
+        for member in members
     )
     head = f"# {escaped(board.row.name)}: {board.row.state.replace('_', ' ')}"
     hidden = f"\n{board.hidden} more clusters are not shown to this account.\n" if board.hidden else ""

@@ -1,4 +1,4 @@
-"""The form of a new campaign: words of people read as a recipe."""
+"""Parses the form of a new campaign into a request."""
 
 from django.http import QueryDict
 
@@ -7,7 +7,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import UPGRADE_CRDS
 from migrations_app.texts import text as _
 from migrations_app.use_cases.campaigns.requests import CampaignRequest
-from migrations_app.web.rollouts.policies import read
+from migrations_app.web.rollouts.policies import parse_windows
 
 LONGEST_LIST = 50
 CHOSEN = ((UPGRADE_CRDS, "source"), ("convert_and_apply", "node_role"))
@@ -15,7 +15,7 @@ CHOSEN = ((UPGRADE_CRDS, "source"), ("convert_and_apply", "node_role"))
 
 
 def request_of(form: QueryDict) -> CampaignRequest:
-    """The request in the form. Raises InvalidInput that names the field."""
+    """Returns the request in the form. Raises InvalidInput that names the field."""
     return CampaignRequest(
         name=form.get("name", ""),
         selection=Selection(
@@ -39,7 +39,7 @@ def request_of(form: QueryDict) -> CampaignRequest:
             person=form.get("person", "first"),  # type: ignore[arg-type]  # checked where it is drafted
             most_stops=_number(form, "most_stops"),
         ),
-        windows=read(form.get("windows", "")),
+        windows=parse_windows(form.get("windows", "")),
         stop_all=bool(form.get("stop_all")),
         weighed=form.get("weighed", "").strip(),
         accepts=bool(form.get("accepts")),
@@ -51,12 +51,12 @@ def request_of(form: QueryDict) -> CampaignRequest:
 
 
 def _parameters(form: QueryDict) -> dict[str, dict[str, str]]:
-    """What the author chose for actions; an empty field chooses nothing."""
+    """Returns the action parameters that the author chose; an empty field chooses nothing."""
     return {action: {name: text} for action, name in CHOSEN if (text := form.get(name, "").strip())}
 
 
 def sizes_text(waves: tuple[int, ...]) -> str:
-    """The sizes as they are written in the form: `1, 5, rest`."""
+    """Returns the wave sizes as the form shows them: `1, 5, rest`."""
     return ", ".join("rest" if size == REST else str(size) for size in waves)
 
 

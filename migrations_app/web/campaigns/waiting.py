@@ -1,4 +1,4 @@
-"""The page of all that waits for a person in a campaign, and its one form."""
+"""The page of everything in a campaign that waits for a person, with one form for all decisions."""
 
 import uuid
 from functools import partial
@@ -24,13 +24,13 @@ from migrations_app.web.rollouts.commands import LONGEST, STOP
 from migrations_app.web.rollouts.page import refusal_status
 
 ACCEPTED = "accepted-"
-"""Before the id of a rollout: the field with its steps that are accepted one by one."""
+"""Prefix of a form field, before the id of a rollout: the steps that are accepted one by one."""
 
 
 @require_right()
 @require_safe
 def waiting(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """What waits for people: plans to approve, plans that differ, steps to confirm."""
+    """Lists what waits for people: plans to approve, plans that differ, steps to confirm."""
     return _page(request, campaign_id)
 
 
@@ -93,7 +93,7 @@ def _page(
 
 
 def _may(person: Person) -> dict[str, bool]:
-    """Which of the two forms can do anything for this account; each plan and step is asked again when it is sent."""
+    """Returns which of the two forms this account may use at all; the use case checks each plan and step again."""
     return {
         "plans": "approve" in person.rights,
         "others": may_resolve(person) is None or may_start(person) is None,

@@ -29,7 +29,7 @@ from migrations_app.use_cases.clusters.identity import accept
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
 from migrations_app.web.forms import AccessForm, EksForm, IdentityForm, KubeconfigForm
-from migrations_app.web.redirects import leads_to
+from migrations_app.web.redirects import redirect_to
 
 REFUSALS = (InvalidInput, Conflict, ReadError)
 _FIELDS = {"region": "eks_region"}
@@ -37,7 +37,9 @@ _FIELDS = {"region": "eks_region"}
 
 @dataclass(frozen=True, slots=True)
 class AccessAttempt:
-    """The result of a test. `refused` says why the input could not be used; `note` is an additional remark."""
+    """The result of a connection test. `refused` says why the input could not be used; `note` is an additional
+    remark.
+    """
 
     result: ConnectionTest | None = None
     refused: str = ""
@@ -74,13 +76,13 @@ def new_draft(request: HttpRequest, start: EksForm) -> AccessDraft | None:
         return None
 
 
-def explain(form: forms.Form, refused: KarpdashError) -> None:
-    """Adds the error to the field of the second step that it concerns."""
-    known = {"name", "environment", "target", "role_arn"}
+def add_field_error(form: forms.Form, refused: KarpdashError) -> None:
+    """Adds the error to the field of the second step that it is about."""
+    field_names = {"name", "environment", "target", "role_arn"}
     if refused.code == "name_taken":
         form.add_error("name", refused.message)
     else:
-        form.add_error(refused.where if refused.where in known else None, refused.message)
+        form.add_error(refused.where if refused.where in field_names else None, refused.message)
 
 
 @require_right("change_cluster")
@@ -161,7 +163,7 @@ def _save(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
                 version=values["version"],
             )
         except REFUSALS as refused:
-            explain(form, refused)
+            add_field_error(form, refused)
         else:
             messages.success(request, _("Role tested and saved; the next scan reads the AWS account with it."))
             return redirect("cluster-connection", context["head"].id)
@@ -205,7 +207,7 @@ def _replace_kubeconfig(request: HttpRequest, context: dict[str, Any]) -> HttpRe
         form.add_error(refused.where if named else "kubeconfig", refused.message if named else str(refused))
         return _page(request, context, file=form)
     messages.success(request, _("New kubeconfig tested and saved; earlier plans are no longer valid."))
-    return leads_to(request, reverse("cluster-connection", args=[context["head"].id]))
+    return redirect_to(request, reverse("cluster-connection", args=[context["head"].id]))
 
 
 def _accept_identity(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
@@ -255,13 +257,13 @@ AGENT_REFUSALS = {
 
 
 def agent_page(request: HttpRequest, cluster_id: uuid.UUID, *, secret: AgentSecret | None = None) -> HttpResponse:
-    """The page of the agent, with the token if it was made just now."""
+    """The page of the agent, with the token if it was created by this request."""
     context = about(request, cluster_id, tab="cluster")
     agent = agent_detail(cluster_id, now=timezone.now())
-    here = request.build_absolute_uri("/").rstrip("/")
+    server_url = request.build_absolute_uri("/").rstrip("/")
     context |= {"agent": agent, "made": secret, "state_word": AGENT_STATES[agent.state]}
     context |= {"broken_word": AGENT_BROKEN.get(agent.state, "")}
     context |= {"refused_word": AGENT_REFUSALS.get(agent.refused_code, "")}
-    installation = AgentInstallation(server=here)
+    installation = AgentInstallation(server=server_url)
     context |= {"manifest": agent_manifest(installation), "commands": install_commands(installation)}
     return render(request, "cluster/agent.html", context)

@@ -118,10 +118,10 @@ def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
     order = [look.id for look in OUTCOMES]
     ids: set[str] = set()
     converted_cards = []
-    left = MOST_LINES
+    lines_left = MOST_LINES
     for item in sorted(items, key=lambda entry: order.index(outcome(entry).id)):
-        card = _card(item, _free_id(item, ids), with_lines=left > 0)
-        left -= len(card.lines)
+        card = _card(item, _free_id(item, ids), with_lines=lines_left > 0)
+        lines_left -= len(card.lines)
         converted_cards.append(card)
     return tuple(converted_cards)
 
@@ -166,18 +166,18 @@ def _plain(text: str) -> ChangedText:
 
 
 def _compared(old: str, new: str) -> tuple[ChangedText, ChangedText]:
-    """Both lines split into common start, change and common end; not split if they have little in common."""
-    words, others = _WORDS.findall(old), _WORDS.findall(new)
-    start = _common_words(words, others)
-    end = _common_words(words[start:][::-1], others[start:][::-1])
-    shared = len("".join([*words[:start], *words[len(words) - end :]]).strip())
+    """Splits both lines into common start, changed middle and common end; lines with little in common are not split."""
+    old_words, new_words = _WORDS.findall(old), _WORDS.findall(new)
+    start = _common_words(old_words, new_words)
+    end = _common_words(old_words[start:][::-1], new_words[start:][::-1])
+    shared = len("".join([*old_words[:start], *old_words[len(old_words) - end :]]).strip())
     if shared < ALIKE * max(len(old.strip()), len(new.strip())):
         return _plain(old), _plain(new)
-    return _cut(words, start, end=end), _cut(others, start, end=end)
+    return _cut(old_words, start, end=end), _cut(new_words, start, end=end)
 
 
 def _common_words(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many words both start with."""
+    """Returns with how many equal words both lines start."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
@@ -187,7 +187,7 @@ def _cut(words: Sequence[str], start: int, *, end: int) -> ChangedText:
 
 
 def _free_id(item: Item, ids: set[str]) -> str:
-    """`provisioner-default`, followed by a number if that id is already taken."""
+    """Returns an id such as `provisioner-default`, with a number behind it if that id is already taken."""
     slug = _NOT_IN_IDS.sub("-", f"{item.kind}-{item.name}").strip("-").lower()[:80] or "object"
     name, number = slug, 1
     while name in ids:

@@ -34,7 +34,7 @@ ROLE = RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", _("A role name has letters, di
 
 
 class ConversionForm(forms.Form):
-    """The options of a conversion. Missing and invalid ones have their value in `initial`."""
+    """The options of a conversion. Missing and invalid options take their default from `initial`."""
 
     to = forms.ChoiceField(choices=TARGETS, label=_("Target"), widget=forms.RadioSelect)
     defaults = forms.ChoiceField(choices=DEFAULTS, label=_("Defaults"), widget=forms.RadioSelect)
@@ -124,8 +124,8 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     form = ConversionForm(start | request.GET.dict(), initial=start)
     options = form.options(live=True)
     sheet = sheet_of(head.snapshot.id)
-    known = known_of(report, nodes_of(head.snapshot.id), profiles=sheet.profiles if sheet else ())
-    conversion = convert_cluster(cluster_id, options, known=known)
+    cluster_facts = known_of(report, nodes_of(head.snapshot.id), profiles=sheet.profiles if sheet else ())
+    conversion = convert_cluster(cluster_id, options, known=cluster_facts)
     if conversion and request.GET.get("download"):
         return _download(conversion.items, request.GET["download"], name=head.name)
     if conversion:
@@ -138,7 +138,7 @@ def convert(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def paste(request: HttpRequest) -> HttpResponse:
-    """The same for pasted or uploaded manifests, which are not stored."""
+    """As `convert`, for pasted or uploaded manifests, which are not stored."""
     start = {"to": "", "defaults": "keep"}
     if request.method != "POST":
         return render(request, "convert/page.html", {"section": "convert", "form": PasteForm(initial=start)})
@@ -157,32 +157,32 @@ def paste(request: HttpRequest) -> HttpResponse:
 
 def _card_context(items: Iterable[Item]) -> dict[str, Any]:
     item_cards = cards(tuple(items))
-    new = changed(items)
-    bodies = [body for item in new for body in item.objects]
+    changed_items = changed(items)
+    bodies = [body for item in changed_items for body in item.objects]
     return {
         "cards": item_cards,
         "tally": tally(item_cards),
-        "downloads": DOWNLOADS if new else (),
+        "downloads": DOWNLOADS if changed_items else (),
         "placeholders": sum(any(True for _ in placeholder_paths(body)) for body in bodies),
     }
 
 
 def _without_object(report: ConversionReport) -> list[dict[str, Any]]:
-    """Findings that belong to no object: unreadable texts, or nothing to convert."""
-    known = {id(loss) for converted in report.converted for loss in converted.item.losses}
-    findings = (finding for finding in report.findings if id(finding.loss) not in known)
+    """Returns the findings that belong to no object: unreadable texts, or nothing to convert."""
+    with_object = {id(loss) for converted in report.converted for loss in converted.item.losses}
+    findings = (finding for finding in report.findings if id(finding.loss) not in with_object)
     return [{"finding": finding, "look": SEVERITIES[finding.loss.severity]} for finding in findings]
 
 
 def _download(items: Iterable[Item], form: str, *, name: str, stream: str = "") -> HttpResponse:
-    """The results as a file. `whole` is the YAML if it is not made from these items."""
+    """Returns the results as a file. `whole` is the YAML to send if it is not made from these items."""
     file_name = next((file for key, _, file in DOWNLOADS if key == form), DOWNLOADS[0][2])
-    new = changed(items)
-    bodies = [body for item in new for body in item.objects]
+    changed_items = changed(items)
+    bodies = [body for item in changed_items for body in item.objects]
     if form == "terraform":
         text = rendered.terraform(bodies)
     elif form == "kustomize":
-        text = rendered.kustomize((item.source, item.objects) for item in new)
+        text = rendered.kustomize((item.source, item.objects) for item in changed_items)
     else:
         text = stream or writer.stream(map(writer.text_of, bodies))
     safe = f"{_NOT_IN_FILES.sub('-', name)[:80]}-{file_name}"

@@ -1,4 +1,4 @@
-"""Changes to one cluster: scan it, edit it, remove it, label it."""
+"""Form views that change one cluster: scan it, edit it, remove it, label it."""
 
 import uuid
 
@@ -24,10 +24,10 @@ from migrations_app.web.forms import ChangeForm, RemoveForm
 @require_right("add_scan")
 @require_POST
 def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Enqueues a scan unless one is already active; with a `check` in the form, of what that check reads."""
+    """Enqueues a scan unless one is already active; with a `check` in the form, only of what that check reads."""
     check = request.POST.get("check", "")
     try:
-        # A page may be older than this release, which does not ask that check any more: then all is read.
+        # An open page may be older than this release and name a removed check: then everything is read.
         if not start_scan(cluster_id, by=request.user.get_username(), only_check=check if is_asked(check) else ""):
             messages.info(request, _("A scan of this cluster was already under way."))
     except Conflict as refused:
@@ -40,9 +40,14 @@ def scan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def change(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """Changes name, environment, target and interval. A concurrent change is not overwritten."""
     head = cluster_head(cluster_id, now=timezone.now())
-    was = {"name": head.name, "environment": head.environment, "target": head.target, "version": head.version}
-    was["interval"] = head.interval_seconds and head.interval_seconds // 60
-    form = ChangeForm(request.POST or None, initial=was)
+    current_values = {
+        "name": head.name,
+        "environment": head.environment,
+        "target": head.target,
+        "version": head.version,
+    }
+    current_values["interval"] = head.interval_seconds and head.interval_seconds // 60
+    form = ChangeForm(request.POST or None, initial=current_values)
     if request.method == "POST" and form.is_valid() and _change(request, cluster_id, form=form):
         return redirect("cluster", cluster_id)
     context = {"section": "fleet", "head": head, "form": form}
@@ -98,13 +103,13 @@ def labels(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         messages.success(request, _("The labels are saved."))
         return redirect("cluster", cluster_id)
     cluster_labels = labels_of(cluster_id)
-    known = {label.key for label in cluster_labels}
+    label_keys = {label.key for label in cluster_labels}
     context = {
         "section": "fleet",
         "head": head,
         "rows": [label for label in cluster_labels if not label.derived],
         "derived": [label for label in cluster_labels if label.derived],
-        "blank": [key for key in USUAL if key not in known],
+        "blank": [key for key in USUAL if key not in label_keys],
         "said": request.POST,
         "problem": problem,
     }

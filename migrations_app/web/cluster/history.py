@@ -22,7 +22,7 @@ WIDE, HIGH = 600, 60
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """A snapshot and the previous one of the same cluster; `same` if their contents are equal."""
+    """A snapshot and the previous snapshot of the same cluster; `same` if their contents are equal."""
 
     row: SnapshotRow
     before: uuid.UUID | None
@@ -67,8 +67,8 @@ def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     except ValueError:
         return redirect("cluster-history", cluster_id)
     now = timezone.now()
-    seen = [cluster_head(cluster_id, now=now, at=snapshot_id).snapshot for snapshot_id in chosen]
-    before, after = sorted((row for row in seen if row), key=lambda row: row.scanned_at)
+    snapshots = [cluster_head(cluster_id, now=now, at=snapshot_id).snapshot for snapshot_id in chosen]
+    before, after = sorted((row for row in snapshots if row), key=lambda row: row.scanned_at)
     context = about(request, cluster_id, tab="cluster-history")
     if before.replaced != after.replaced:
         messages.error(request, _("These two show different clusters: another one was accepted between them."))
@@ -78,27 +78,27 @@ def changes(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 
 def _lines(rows: Sequence[SnapshotRow]) -> tuple[HistoryLine, ...]:
-    pairs = tuple(_line(new, old) for new, old in pairwise(rows))
+    pairs = tuple(_line(newer, older) for newer, older in pairwise(rows))
     return (*pairs, HistoryLine(rows[-1], None, False)) if rows else ()
 
 
-def _line(new: SnapshotRow, old: SnapshotRow) -> HistoryLine:
-    if new.replaced != old.replaced:
-        return HistoryLine(new, None, False)
-    return HistoryLine(new, old.id, new.digest == old.digest)
+def _line(newer: SnapshotRow, older: SnapshotRow) -> HistoryLine:
+    if newer.replaced != older.replaced:
+        return HistoryLine(newer, None, False)
+    return HistoryLine(newer, older.id, newer.digest == older.digest)
 
 
 def spark(trend: Sequence[tuple[datetime, int | None]]) -> Spark | None:
-    """The sparkline of legacy objects; None if fewer than two scans counted them, or there never were any."""
-    known = [(moment, count) for moment, count in trend if count is not None]
-    highest = max((count for _, count in known), default=0)
-    if len(known) < 2 or not highest:
+    """Returns the sparkline of legacy objects; None if fewer than two scans counted them, or all counts are 0."""
+    counted = [(moment, count) for moment, count in trend if count is not None]
+    highest = max((count for _, count in counted), default=0)
+    if len(counted) < 2 or not highest:
         return None
-    start, end = known[0][0], known[-1][0]
+    start, end = counted[0][0], counted[-1][0]
     length = (end - start).total_seconds() or 1.0
     points = [
-        ((m - start).total_seconds() / length * WIDE, HIGH - 2 - count / highest * (HIGH - 6)) for m, count in known
+        ((m - start).total_seconds() / length * WIDE, HIGH - 2 - count / highest * (HIGH - 6)) for m, count in counted
     ]
     line = "M" + " L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     area = f"{line} L{points[-1][0]:.1f} {HIGH} L0 {HIGH} Z"
-    return Spark(line, area, known[0][1], known[-1][1], highest, len(known), start, end)
+    return Spark(line, area, counted[0][1], counted[-1][1], highest, len(counted), start, end)

@@ -1,4 +1,6 @@
-"""The upgrades of a cluster's path as its pages show them: what is done, what is to be done now, what comes later."""
+"""Values for the pages of a cluster: each upgrade of its path with its findings and whether it is done, current or
+later.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,8 +16,8 @@ Place = Literal["done", "now", "later"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One upgrade. `findings` leave out what the upgrades before it ask for; `reasons` say what is left of a done
-    one.
+    """One upgrade. `findings` leave out those that an earlier upgrade asks for; `reasons` say what is left to do after
+    an upgrade that is done.
     """
 
     hop: str = ""
@@ -29,12 +31,12 @@ class Hop:
 
     @property
     def landed(self) -> bool:
-        """Whether the cluster runs its release and no check was asked about it."""
+        """Whether the cluster runs the release of this upgrade and no check was evaluated for it."""
         return self.step is None and not self.findings
 
     @property
-    def tone_of(self) -> str:
-        """The verdict that colours the page; empty for a later upgrade, which nothing is wrong with."""
+    def tone(self) -> str:
+        """The verdict that colours the page; empty for a later upgrade, which is never shown as wrong."""
         return "" if self.place == "later" else self.verdict
 
     @property
@@ -67,7 +69,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RailStop:
-    """A release on the rail; `url` is empty where nothing can be shown of it."""
+    """A release on the rail, the row of releases above the page; `url` is empty if there is no page for it."""
 
     release: str
     place: Place
@@ -75,13 +77,13 @@ class RailStop:
     url: str = ""
     chosen: bool = False
     ahead: int = 0
-    """How many blockers of a later upgrade can be fixed before it is next."""
+    """The number of blockers of a later upgrade that can be fixed now."""
     running: bool = False
-    """The running release, where nothing is left of the way to it."""
+    """Whether it is the running release, and the upgrade to it is complete."""
 
 
 def hops_of(report: Report, *, chosen: str) -> tuple[Hop, ...]:
-    """The upgrades in order of the path; exactly one is chosen if there are any."""
+    """Returns the upgrades in the order of the path; exactly one is chosen if there are any."""
     steps = {step.hop: step for step in report.target.path}
     names = [line.hop for line in report.hops]
     chosen_hop = (
@@ -120,7 +122,7 @@ def _findings_at(findings: Iterable[Finding], hop: str, *, later: bool) -> Itera
 
 
 def rail_of(report: Report, hops: Sequence[Hop], *, base: str) -> tuple[RailStop, ...]:
-    """The running release and those still to be installed; `base` is the address up to the hop."""
+    """Returns the running release and the releases still to be installed; `base` is the URL up to the hop."""
     done = next((hop for hop in hops if hop.step is None), None)
     running = report.cluster.karpenter_version or " or ".join(report.cluster.karpenter_range)
     if not running and not hops:

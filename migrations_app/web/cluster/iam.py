@@ -128,7 +128,9 @@ class RolePatch:
 
 
 def look_of(cell: IamCell) -> Look:
-    """Red if the controller cannot work, amber if a part is affected, neutral if it depends on a setting."""
+    """Returns the look of a cell: red if the controller cannot work, amber if a part is affected, neutral if it depends
+    on a setting.
+    """
     if cell.verdict in ("not_needed", "allowed"):
         return NOT_NEEDED if cell.verdict == "not_needed" else ALLOWED
     if cell.verdict == "unknown":
@@ -141,7 +143,7 @@ def look_of(cell: IamCell) -> Look:
 
 
 def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | None:
-    """The requested column, else that of the next hop, else the last; None without columns."""
+    """Returns the requested column, else that of the next hop, else the last; None without columns."""
     requested = (column for column in sheet.columns if column.release == release)
     following = (column for column in sheet.columns if column.hop and column.hop == next_hop)
     return next(requested, None) or next(following, None) or (sheet.columns[-1] if sheet.columns else None)
@@ -152,14 +154,14 @@ def tiles(sheet: IamSheet, chosen: IamColumn) -> tuple[ReleaseTile, ...]:
 
 
 def legend(sheet: IamSheet) -> tuple[tuple[str, str], ...]:
-    """The refusals that occur, each with its meaning."""
+    """Returns the refusals that occur in the sheet, each with its meaning."""
     present = {cell.verdict for row in sheet.rows for cell in row.cells}
     words = VERDICT_WORDS | {"unknown": UNKNOWN.word}
     return tuple((words[verdict], note) for verdict, note in VERDICT_NOTES.items() if verdict in present)
 
 
 def groups(sheet: IamSheet) -> tuple[ActionGroup, ...]:
-    """The required actions, refused ones first, without empty groups."""
+    """Returns the required actions in groups, refused actions first, without empty groups."""
     lines = [_line(row, sheet.columns) for row in sheet.rows]
     action_groups = (
         ActionGroup(look, tuple(line for line in lines if line.look.id == look.id), folded)
@@ -169,7 +171,7 @@ def groups(sheet: IamSheet) -> tuple[ActionGroup, ...]:
 
 
 def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[RolePatch, ...]:
-    """The patches of the chosen release, one for each role."""
+    """Returns the patches of the chosen release, one for each role."""
     roles = [role for role in sheet.roles if role.counts]
     return tuple(
         RolePatch(
@@ -184,7 +186,7 @@ def parts(sheet: IamSheet, chosen: IamColumn) -> tuple[RolePatch, ...]:
 
 
 def download(sheet: IamSheet, chosen: IamColumn, *, form: str, number: str) -> DocumentText | None:
-    """One document of the page by its download key; None if it does not exist."""
+    """Returns one document of the page by its download key; None if it does not exist."""
     documents = (text for part in parts(sheet, chosen) for tab in part.forms for text in tab.sheets)
     return next((text for text in documents if text.download == form and str(text.number) == number), None)
 
@@ -209,7 +211,7 @@ def _line(row: IamRow, columns: Sequence[IamColumn]) -> MatrixRow:
 
 
 def _worst(cells: Iterable[IamCell]) -> Look:
-    """The look of the whole row; its id is the row's group."""
+    """Returns the look of the worst cell for the whole row; its id is the row's group."""
     open_cells = [cell for cell in cells if cell.required and cell.verdict != "allowed"]
     always = [cell for cell in open_cells if cell.required == "always"]
     refused = [look_of(cell) for cell in always if cell.verdict != "unknown"]
@@ -221,7 +223,9 @@ def _worst(cells: Iterable[IamCell]) -> Look:
 
 
 def _details(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetail]:
-    """One entry for neighbouring releases with equal details; none for releases that do not need the action."""
+    """Returns one entry for neighbouring releases with equal details; releases that do not need the action have
+    none.
+    """
     pairs = [(cell, label) for cell, label in zip(cells, labels, strict=True) if cell.verdict != "not_needed"]
     for cell, alike in groupby(pairs, key=lambda pair: pair[0]):
         yield CellDetail(", ".join(label for _, label in alike), look_of(cell), cell)
@@ -285,7 +289,7 @@ def _modules(patch: IamPatch, number: int) -> tuple[DocumentText, ...]:
 def _panels(
     sheet: IamSheet, column: IamColumn, *, patch: IamPatch, role: IamRole | None
 ) -> tuple[PolicyComparison, ...]:
-    """The policies that the role needs while both releases may run; without the role, what each release needs."""
+    """Returns the policies that the role needs while both releases may run; without a role, what each release needs."""
     if not patch.documents:
         return ()
     if sheet.seen and role is not None:

@@ -1,4 +1,4 @@
-"""Joining two registrations of one cluster: which one ends, what moves, and the name that is typed."""
+"""The page that joins two registrations of one cluster: which one ends, what moves, and the name to type."""
 
 import uuid
 
@@ -20,7 +20,7 @@ from migrations_app.web.forms import JoinForm
 @require_right("administer_policy")
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, stays: uuid.UUID) -> HttpResponse:
-    """What joining the registration `other` of the query with this one moves; a POST does it."""
+    """Shows what joining the registration `other` of the query into this one moves; a POST joins them."""
     head = cluster_head(stays, now=timezone.now())
     other_id = _other_registration(request, head)
     if other_id is None:
@@ -37,12 +37,14 @@ def join(request: HttpRequest, stays: uuid.UUID) -> HttpResponse:
 
 
 def _other_registration(request: HttpRequest, head: ClusterHead) -> uuid.UUID | None:
-    """The registration that the query names; without one the only other there is, None if there are more or none."""
+    """Returns the registration that the query names; without a name the only other one, and None if there are none or
+    several.
+    """
     named = uuids_in(request.GET.getlist("other"))
     if named:
         return named[0]
-    known = head.identity.registrations
-    return known[0].id if len(known) == 1 else None
+    registrations = head.identity.registrations
+    return registrations[0].id if len(registrations) == 1 else None
 
 
 def _join(request: HttpRequest, preview: JoinPreview, *, form: JoinForm) -> bool:

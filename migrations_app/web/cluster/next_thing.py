@@ -1,4 +1,4 @@
-"""The one next thing to do for an upgrade: what it is, why, and the commands for it."""
+"""Finds the next task of an upgrade: what to do, why, and the commands for it."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,11 @@ from migrations_app.web.cluster.sections import SharedRemedies, in_work_order
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextThing:
-    """`headline` answers whether the upgrade can be done; `title` is the next thing, empty where there is none.
+    """The next task. `headline` answers whether the upgrade can be done; `title` is the task, empty if there is
+    none.
 
-    `check` is the id that asks for it, empty for the upgrade itself (`upgrades`). `group` holds its remedies; `of`
-    counts the blockers that it is the first of.
+    `check` is the id of the check to fix, empty if the task is the upgrade itself (`upgrades`). `group` holds the
+    remedies of the check; `of` is the number of open blockers, of which this is the first.
     """
 
     headline: str
@@ -30,12 +31,12 @@ class NextThing:
 
     @property
     def recheckable(self) -> str:
-        """The check that can be asked again alone; empty where a person has to look, or the upgrade itself is next."""
+        """The check that can be run again alone; empty if a person has to look, or the upgrade itself is next."""
         return self.check if self.group is not None and self.group.status in ("fail", "unknown") else ""
 
 
 def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
-    """The next thing for that upgrade; None where there is no upgrade to speak of."""
+    """Returns the next task of that upgrade; None if the cluster has no upgrade."""
     if not hop.hop:
         return None
     if hop.place == "later":
@@ -54,7 +55,7 @@ def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
 
 
 def commands_of(step: NextThing | None, hop: Hop, *, report: Report) -> SharedRemedies | None:
-    """The commands of the next thing, by tool; for the upgrade itself those that install its CRDs."""
+    """Returns the commands of the next task, by tool; for the upgrade itself those that install its CRDs."""
     if step is None:
         return None
     if step.group is not None:
@@ -82,7 +83,7 @@ def _fix(group: FindingGroup, headline: str, *, of: int) -> NextThing:
 
 
 def _unchecked(blockers: list[FindingGroup], hop: Hop, *, report: Report) -> NextThing:
-    """Of several open questions the one that `next_step` takes first: that which most of them wait for."""
+    """Returns the unknown blocker that `next_step` takes first: the one that most others depend on."""
     verdict: Verdict = "needs_facts"
     step = next_step(verdict, hop.findings, release=hop.release, cluster=report.cluster.name)
     first = next((group for group in blockers if group.first.id == step.check), blockers[0])

@@ -1,4 +1,4 @@
-"""The nodes of a cluster as pictures: a map by zone and owner, and the ownership of class, pool, claim and node."""
+"""Values for two pictures of a cluster's nodes: a map by zone and owner, and a tree of class, pool, claim and node."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.report import OWNERS, OwnedNode
 
 MOST_SQUARES = 60
-"""Squares of one cell or pool; the others are a number."""
+"""Maximum number of squares in one cell or pool; the rest is shown as a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapCell:
-    """The nodes of one owner in one zone; `rest` counts those without a square."""
+    """The nodes of one owner in one zone; `rest` is the number of nodes without a square."""
 
     owner: str
     nodes: tuple[OwnedNode, ...]
@@ -40,7 +40,7 @@ class NodeMap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolBranch:
-    """A Provisioner or NodePool with its nodes; `claims` counts those that have a claim."""
+    """A Provisioner or NodePool with its nodes; `claims` is the number of nodes that have a claim."""
 
     name: str
     owner: str
@@ -55,7 +55,7 @@ class PoolBranch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassBranch:
-    """A node class or node template with its pools; the name is empty where it is not known."""
+    """A node class or node template with its pools; the name is empty if it is not known."""
 
     name: str
     legacy: bool
@@ -63,7 +63,7 @@ class ClassBranch:
 
 
 def node_map(nodes: Sequence[OwnedNode]) -> NodeMap:
-    """The map; nodes without a zone are a row of their own at the end."""
+    """Returns the map; nodes without a zone are in a last row of their own."""
     owners = tuple(owner for owner in OWNERS if any(node.owner == owner for node in nodes))
     zones = sorted({node.zone for node in nodes}, key=lambda zone: (not zone, zone))
     by_place: dict[tuple[str, str], list[OwnedNode]] = {}
@@ -77,7 +77,7 @@ def node_map(nodes: Sequence[OwnedNode]) -> NodeMap:
 
 
 def ownership_tree(nodes: Iterable[OwnedNode]) -> tuple[ClassBranch, ...]:
-    """The nodes of Karpenter by class and pool, legacy ones first."""
+    """Returns the nodes of Karpenter by class and pool, legacy ones first."""
     owned = sorted((node for node in nodes if node.owner.startswith("karpenter_")), key=_branch)
     branches = []
     for (legacy, name), of_class in groupby(owned, key=lambda node: _branch(node)[:2]):

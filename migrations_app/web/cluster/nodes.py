@@ -17,7 +17,7 @@ THINNEST = 6
 
 @dataclass(frozen=True, slots=True)
 class OwnerSegment:
-    """One owner in the bar; `x` and `width` are thousandths of it."""
+    """One owner in the bar; `x` and `width` are in thousandths of the bar."""
 
     owner: str
     count: int
@@ -26,7 +26,7 @@ class OwnerSegment:
     width: int
 
 
-class NodeAsk(NamedTuple):
+class NodeFilters(NamedTuple):
     q: str
     owner: str
     odd: bool
@@ -44,7 +44,7 @@ class NodePage(NamedTuple):
 
 
 def segments(counts: NodeCounts) -> tuple[OwnerSegment, ...]:
-    """The owners that have nodes; their widths add up to the bar."""
+    """Returns the owners that have nodes; their widths add up to the width of the bar."""
     present = [(owner, counts.by_owner.get(owner, 0)) for owner in OWNERS if counts.by_owner.get(owner, 0)]
     total = sum(count for _, count in present)
     widths = _widths([count for _, count in present], total)
@@ -68,11 +68,11 @@ def _percent(count: int, total: int) -> str:
     return "<1" if exact < 1 else ">99" if 99 < exact < 100 else str(round(exact))
 
 
-def node_filters(query: QueryDict) -> NodeAsk:
+def node_filters(query: QueryDict) -> NodeFilters:
     """Parses the query string into filters. Unknown values are ignored."""
     owner = query.get("owner", "")
     page = query.get("page", "")
-    return NodeAsk(
+    return NodeFilters(
         q=query.get("q", "").strip().lower()[:200],
         owner=owner if owner in OWNERS else "",
         odd=query.get("odd") == "1",
@@ -80,9 +80,9 @@ def node_filters(query: QueryDict) -> NodeAsk:
     )
 
 
-def page_of(nodes: Sequence[OwnedNode], ask: NodeAsk) -> NodePage:
-    """One page of the matching nodes; a page beyond the end gives the last one."""
-    owned_nodes = sorted((node for node in nodes if _fits(node, ask)), key=lambda node: natural(node.name))
+def page_of(nodes: Sequence[OwnedNode], ask: NodeFilters) -> NodePage:
+    """Returns one page of the matching nodes; a page number beyond the end gives the last page."""
+    owned_nodes = sorted((node for node in nodes if _matches(node, ask)), key=lambda node: natural(node.name))
     last_page = max(1, -(-len(owned_nodes) // PAGE))
     number = min(max(1, ask.page), last_page)
     rows = tuple(owned_nodes[(number - 1) * PAGE : number * PAGE])
@@ -90,7 +90,7 @@ def page_of(nodes: Sequence[OwnedNode], ask: NodeAsk) -> NodePage:
     return NodePage(rows, len(owned_nodes), first, (number - 1) * PAGE + len(rows), number, number - 1, number + 1)
 
 
-def _fits(node: OwnedNode, ask: NodeAsk) -> bool:
+def _matches(node: OwnedNode, ask: NodeFilters) -> bool:
     if ask.owner and node.owner != ask.owner:
         return False
     if ask.odd and not node.anomalies and node.can_drift is not False:

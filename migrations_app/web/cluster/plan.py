@@ -1,4 +1,4 @@
-"""The plan page of a hop: ordered stages with commands, rollback and point of no return; also as Markdown."""
+"""The runbook page of a hop: ordered stages with commands, rollback and point of no return; also as Markdown."""
 
 import re
 import uuid
@@ -37,7 +37,7 @@ _LOOKS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRow:
-    """One stage on the page. `part` is its heading, empty if it is that of the previous stage."""
+    """One stage on the page. `part` is its heading, empty if it is the heading of the previous stage."""
 
     number: int
     stage: Stage
@@ -49,7 +49,7 @@ class StageRow:
 
     @property
     def word(self) -> str:
-        """What its badge says."""
+        """The text of its badge."""
         several = len(self.stage.checks) > 1 and self.look.id in ("blocker", "note") and not self.stage.commands
         return f"{self.look.word}s" if several else self.look.word
 
@@ -57,7 +57,7 @@ class StageRow:
 @require_right()
 @require_safe
 def plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The plan of one hop; with `download`, that hop or the whole path as Markdown."""
+    """The runbook of one hop; with `download`, that hop or the whole path as Markdown."""
     context = about(request, cluster_id, tab="cluster-plan")
     report = context["report"]
     full_runbook = runbook(report) if report else None
@@ -80,10 +80,10 @@ def _chosen_hop(full_runbook: Runbook, hop: str) -> RunbookHop | None:
 def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
     rows: list[StageRow] = []
     for number, (stage, back) in enumerate(zip(runbook_hop.stages, runbook_hop.ways_back(), strict=True), 1):
-        new = not rows or rows[-1].stage.part != stage.part
+        begins_part = not rows or rows[-1].stage.part != stage.part
         groups = in_order(runbook_hop.open_in(stage), cluster=cluster)
         commands = SharedRemedies(f"stage-{number}", stage.does, stage.commands)
-        part = PARTS[stage.part] if new else ""
+        part = PARTS[stage.part] if begins_part else ""
         rows.append(
             StageRow(
                 number=number,

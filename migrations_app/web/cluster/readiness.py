@@ -70,7 +70,9 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 
 def _check_alone(head: ClusterHead, next_step: NextThing | None, *, kubernetes: str) -> str:
-    """The check of the next thing, where it can be asked again alone: not on a page of the past or of a plan."""
+    """Returns the check of the next task if it can be run again alone: not for an old snapshot or a planned Kubernetes
+    version.
+    """
     return next_step.recheckable if next_step is not None and head.is_latest and not kubernetes else ""
 
 
@@ -116,7 +118,7 @@ def progress(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 
 def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str, Any]:
-    """The template context common to all tabs. `report` is None for a cluster that was never scanned."""
+    """Returns the template context common to all tabs. `report` is None for a cluster that was never scanned."""
     head = cluster_head(cluster_id, now=timezone.now(), at=_snapshot_asked(request))
     kubernetes, refused = _kubernetes_asked(request)
     report = report_of(head.snapshot.id, kubernetes=kubernetes) if head.snapshot else None
@@ -141,13 +143,13 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
 
 
 def _addresses(cluster_id: uuid.UUID) -> dict[str, str]:
-    """What each of some hundred checks links to, so that it is looked up once."""
+    """Returns the URLs that some hundred checks on the page link to, so that each is looked up once."""
     waive = reverse("cluster-waive", args=[cluster_id])
     return {"catalogue_url": reverse("catalogue"), "fleet_url": reverse("fleet"), "waive_url": waive}
 
 
 def _path(request: HttpRequest, head: ClusterHead, *, report: Report | None, base: str) -> dict[str, Any]:
-    """The rail of the path, the hop that is shown, and its next thing; `base` is where the stops of the rail lead."""
+    """Returns the rail of the path, the chosen hop, and its next task; `base` is the URL up to the hop."""
     hops = hops_of(report, chosen=request.GET.get("hop", "") or _next_hop(head)) if report else ()
     hop = next((hop for hop in hops if hop.chosen), _no_hop(head))
     if report is None:
@@ -162,7 +164,7 @@ def _legacy(head: ClusterHead, *, report: Report | None) -> tuple[tuple[str, int
 
 
 def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -> tuple[Offer, ...]:
-    """Every action with its button, for this user and this snapshot."""
+    """Returns every action with its button, for this user and this snapshot."""
     may_prepare = any(request.user.has_perm(f"migrations_app.{right}") for right in OPERATE)
     refusal = reason_disabled(
         may_prepare=may_prepare, source=head.source, looks_only=looks_only(), is_latest=head.is_latest
@@ -173,7 +175,7 @@ def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -
 
 
 def _kubernetes_asked(request: HttpRequest) -> tuple[str, str]:
-    """The Kubernetes minor in the address, and why what stands there is none; both may be empty."""
+    """Returns the Kubernetes minor in the URL, and why the text in the URL is none; both may be empty."""
     text = request.GET.get("kubernetes", "").strip()
     try:
         return (planned_minor(text), "") if text else ("", "")
@@ -193,7 +195,7 @@ def _next_hop(head: ClusterHead) -> str:
 
 
 def _rail_base(head: ClusterHead, *, tab: str, kubernetes: str) -> str:
-    """The address that the stops of the rail lead to, up to the hop."""
+    """Returns the URL that the stops of the rail link to, up to the hop."""
     page = reverse("cluster-plan" if tab == "cluster-plan" else "cluster", args=[head.id])
     at = "" if head.is_latest or head.snapshot is None else f"at={head.snapshot.id}&"
     planned = f"kubernetes={kubernetes}&" if kubernetes else ""
@@ -201,8 +203,9 @@ def _rail_base(head: ClusterHead, *, tab: str, kubernetes: str) -> str:
 
 
 def _offered_requests(request: HttpRequest, head: ClusterHead, *, hop: Hop) -> dict[str, Any]:
-    """The context of the offers: `git_checks` for those who may open one on the newest snapshot. Where no fix could be
-    a request, nothing is asked for."""
+    """Returns the template context of pull request offers: `git_checks` for users who may open one on the newest
+    snapshot. Nothing is looked up if no fix can be a pull request.
+    """
     failing = (finding for finding in hop.findings if finding.status == "fail")
     checks = frozenset(finding.id for finding in failing if is_delivered_by_git(finding) and change_of(finding))
     may = head.is_latest and request.user.has_perm("migrations_app.operate_rollout")

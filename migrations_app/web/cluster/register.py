@@ -24,19 +24,20 @@ from migrations_app.web.access import require_right
 from migrations_app.web.cluster import connection
 from migrations_app.web.cluster.connection import AccessAttempt, access_attempt, agent_page, user_name
 from migrations_app.web.forms import EksForm, RegisterForm
-from migrations_app.web.redirects import in_place_of_the_page, leads_to
+from migrations_app.web.redirects import redirect_to, replace_page
 
 FIELDS = ("name", "environment", "target", "context")
 DEFAULT_WAY = "eks"
-"""What the page shows first: the way that is advised for EKS, where a kubeconfig that starts a program is refused."""
+"""The source that is chosen first: the one recommended for EKS, as a kubeconfig that starts a program is refused."""
 
 
 @require_right("add_cluster")
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The form. A POST makes an external id, tests the connection or registers the cluster, depending on the button.
+    """The form. A POST creates an external id, tests the connection or registers the cluster, depending on the
+    button.
 
-    Enter in a field presses the form's first button, that of the external id, whatever way was chosen.
+    Enter in a field presses the form's first button, the one that creates an external id, whatever source was chosen.
     """
     if request.method == "POST" and request.POST.get("do") == "draft" and request.POST.get("way") == "eks":
         return _draft(request)
@@ -46,9 +47,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["way"] == "agent" and (secret := _with_agent(request, form)):
             page = agent_page(request, secret.cluster, secret=secret)
-            return in_place_of_the_page(request, page, address=reverse("cluster-agent", args=[secret.cluster]))
+            return replace_page(request, page, address=reverse("cluster-agent", args=[secret.cluster]))
         if form.cleaned_data["way"] != "agent" and (cluster := _register(request, form)):
-            return leads_to(request, reverse("cluster", args=[cluster]))
+            return redirect_to(request, reverse("cluster", args=[cluster]))
     return _form_page(request, form)
 
 
@@ -117,11 +118,11 @@ def _try(form: RegisterForm) -> AccessAttempt:
 
 
 def _with_agent(request: HttpRequest, form: RegisterForm) -> AgentSecret | None:
-    """Registers a cluster that an agent is to be installed in; None if it was refused, with the error in the form."""
+    """Registers a cluster in which an agent is to be installed; None if it was refused, with the error in the form."""
     try:
         return register_agent(_details(request, form))
     except connection.REFUSALS as refused:
-        explain(form, refused)
+        add_field_error(form, refused)
         return None
 
 
@@ -138,7 +139,7 @@ def _register(request: HttpRequest, form: RegisterForm) -> uuid.UUID | None:
     try:
         cluster = _store(form, details)
     except connection.REFUSALS as refused:
-        explain(form, refused)
+        add_field_error(form, refused)
         return None
     start_scan(cluster, by=user_name(request), waits=True)
     messages.success(request, _("{name} is registered; its first scan is on the way.").format(name=details.name))
@@ -154,10 +155,10 @@ def _store(form: RegisterForm, details: Details) -> uuid.UUID:
     return clusters.register_kubeconfig(form.secret(), details, context=values["context"])
 
 
-def explain(form: RegisterForm, refused: KarpdashError) -> None:
-    """Adds the error to the field that it concerns."""
+def add_field_error(form: RegisterForm, refused: KarpdashError) -> None:
+    """Adds the error to the field that it is about."""
     if form.cleaned_data["way"] in ("eks", "agent"):
-        connection.explain(form, refused)
+        connection.add_field_error(form, refused)
         return
     source = {"paste": "kubeconfig", "file": "kubeconfig_file", "bundle": "bundle"}[form.cleaned_data["way"]]
     if isinstance(refused, Conflict):
@@ -169,10 +170,10 @@ def explain(form: RegisterForm, refused: KarpdashError) -> None:
 
 
 def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False, only_check: str = "") -> bool:
-    """Enqueues a scan and wakes a worker after the commit. False if one was already active.
+    """Enqueues a scan after the commit. Returns False if one was already active.
 
-    With `only_check` only what that check reads is read, while it is open. Raises Conflict while the disk is full,
-    unless the scan `waits` for space.
+    With `only_check` the scan reads only what that check reads, while the check is open. Raises Conflict while the disk
+    is full, unless the scan `waits` for space.
     """
     scan = request_scan(cluster_id, by=by, waits=waits, only_check=only_check)
     transaction.on_commit(partial(wake, scan.scan_id))

@@ -1,4 +1,4 @@
-"""The checklist of one upgrade in sections, each in the order of the work."""
+"""Groups the checklist of one upgrade into sections, each in the order of the work."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ FOLDED = ("infos", *SETTLED)
 
 @dataclass(frozen=True, slots=True)
 class SharedRemedies:
-    """Remedies for several checks, in the form that the partial for one check's remedies expects."""
+    """Remedies for several checks, with the attributes that the template for one check's remedies reads."""
 
     id: str
     title: str
@@ -57,7 +57,9 @@ def remedies_of(group: FindingGroup) -> SharedRemedies:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of the checklist. `rows` are the findings by common cause; `numbered` if it is work in order."""
+    """A section of the checklist. `rows` are the findings by common cause; `numbered` if its order is the order of the
+    work.
+    """
 
     id: str
     look: Look
@@ -75,33 +77,33 @@ class Section:
 
 
 def section_of(finding: Finding) -> str:
-    """The id of the section that a finding belongs to."""
+    """Returns the id of the section that a finding belongs to."""
     if finding.status == "fail":
         return {"blocker": "blockers", "warning": "warnings", "info": "infos"}[finding.severity]
     return {"pass": "passed", "not_applicable": "na"}.get(finding.status, finding.status)
 
 
 def in_work_order(findings: Iterable[Finding], *, release: str) -> tuple[Finding, ...]:
-    """The findings in the order in which the runbook of the upgrade to that release takes them."""
+    """Returns the findings in the order in which the runbook of the upgrade to that release handles them."""
     rows = tuple(findings)
     parts = parts_of(rows, release=release)
     return tuple(sorted(rows, key=lambda finding: (PART_ORDER.index(parts[finding.id]), by_work(finding))))
 
 
 def by_urgency(findings: Iterable[Finding], *, cluster: str = "", release: str = "") -> tuple[Section, ...]:
-    """Sections by urgency, blockers first, unknown second; within a section in the order of work."""
+    """Returns the sections by urgency, blockers first, unknown second; within a section in the order of the work."""
     ordered = in_work_order(findings, release=release)
     cut = ((look, tuple(f for f in ordered if section_of(f) == look.id)) for look in SECTIONS)
-    return tuple(Section(look.id, look, rows, _folds(look.id, rows), cluster) for look, rows in cut if rows)
+    return tuple(Section(look.id, look, rows, _is_folded(look.id, rows), cluster) for look, rows in cut if rows)
 
 
-def _folds(section: str, rows: tuple[Finding, ...]) -> bool:
+def _is_folded(section: str, rows: tuple[Finding, ...]) -> bool:
     """Whether the section is folded: it needs no action now, or only infos are to be confirmed by hand."""
     return section in FOLDED or (section == "manual" and all(finding.severity == "info" for finding in rows))
 
 
 def by_phase(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
-    """One section for each phase, blockers first; passed and not applicable findings are folded at the end."""
+    """Returns one section for each phase, blockers first; passed and not applicable findings are folded at the end."""
     rows = tuple(findings)
     live = sorted((f for f in rows if section_of(f) not in SETTLED), key=order)
     cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)

@@ -25,7 +25,7 @@ USUAL = timedelta(days=90)
 
 
 class WaiveForm(forms.Form):
-    """Which check is accepted at which hop, why, by whom and until when."""
+    """Which check is waived at which hop, why, by whom and until when."""
 
     check = forms.CharField(max_length=80, label=_("Check"))
     hop = forms.ChoiceField(
@@ -95,7 +95,7 @@ def revoke(request: HttpRequest, waiver_id: uuid.UUID) -> HttpResponse:
 
 
 def _offer_groups(form: WaiveForm, cluster_id: uuid.UUID) -> None:
-    """Offers the cluster's groups in the form."""
+    """Adds the cluster's groups as choices of the form."""
     choices = [(str(key), name) for key, name in groups_of_cluster(cluster_id)]
     if isinstance(field := form.fields["group"], forms.ChoiceField):
         field.choices = [("", _("This cluster alone")), *choices]
@@ -112,7 +112,7 @@ def _list_page(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
 
 
 def usual_waiver(request: HttpRequest) -> dict[str, Any]:
-    """What the form begins with."""
+    """Returns the initial values of the form."""
     return {
         "check": request.GET.get("check", ""),
         "hop": request.GET.get("hop", ""),

@@ -1,1 +1,1 @@
-"""Feeds that are read without a sign-in, by the secret in their address: badges, calendars, news."""
+"""Feeds that are read without a sign-in, by the secret in their URL: badges, calendars, news."""

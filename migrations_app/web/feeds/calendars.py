@@ -1,4 +1,4 @@
-"""Entries of a calendar as iCalendar (RFC 5545). The package icalendar escapes the texts and folds the lines."""
+"""Writes calendar entries as iCalendar (RFC 5545). The package icalendar escapes the texts and folds the lines."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ READ_AGAIN = timedelta(hours=1)
 
 
 def as_ical(entries: Iterable[CalendarEntry], *, name: str, now: datetime, address: Callable[[str], str]) -> bytes:
-    """The calendar file, all times in UTC. `address` makes the whole address of a path."""
+    """Returns the calendar file, all times in UTC. `address` makes the full URL of a path."""
     calendar = Calendar()
     calendar.add("prodid", f"-//karpdash//{__version__}//EN")
     calendar.add("version", "2.0")
@@ -47,5 +47,5 @@ def _event(entry: CalendarEntry, *, now: datetime, address: Callable[[str], str]
 
 
 def _plain(text: str) -> str:
-    """The text without control characters and without what looks like a secret."""
+    """Returns the text without control characters and without anything that looks like a secret."""
     return "".join(sign if sign.isprintable() else " " for sign in replace(text))

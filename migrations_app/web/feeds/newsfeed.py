@@ -1,6 +1,6 @@
-"""News as RSS 2.0 and Atom, by Django's feed generator.
+"""Writes news as RSS 2.0 and Atom, with Django's feed generator.
 
-The feed does not name its own address, for that holds the secret and readers show it.
+The feed does not contain its own URL, because feed readers show that URL and it contains the secret.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ FORMS: dict[str, type[Atom1Feed] | type[Rss201rev2Feed]] = {"atom": Atom1Feed, "
 
 
 def as_feed(events: Iterable[Event], *, form: str, name: str, address: Callable[[str], str]) -> str:
-    """The feed as XML. `address` makes the whole address of a path, and leaves a whole address as it is."""
+    """Returns the feed as XML. `address` makes the full URL of a path, and leaves a full URL unchanged."""
     home = address("/")
     feed = FORMS[form](title=name, link=home, description="What happens to clusters, plans and waivers.", language="en")
     for event in events:

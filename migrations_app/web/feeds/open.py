@@ -1,4 +1,4 @@
-"""The addresses of feeds. Whoever has the secret reads; nobody signs in, and nothing can be changed."""
+"""The public URLs of feeds. The secret in the URL gives read access without a sign-in; nothing can be changed."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -25,8 +25,8 @@ NEWS = 100
 """Maximum number of items in a feed of news."""
 COLOURS = {"green": "#1a7f52", "yellow": "#8a6100", "red": "#b3261e", "blue": "#1f6391", "grey": "#5a6862"}
 """White text on each of them has a contrast of at least 4.5 to 1."""
-LETTER = 7
-"""Pixels of a letter of 11 pixels height, with room to spare."""
+LETTER_WIDTH = 7
+"""Pixels for a letter of 11 pixels height, with some margin."""
 
 
 def _badge(opened: OpenedFeed, *, now: datetime, **_: object) -> tuple[str | bytes, str]:
@@ -39,7 +39,7 @@ def _badge(opened: OpenedFeed, *, now: datetime, **_: object) -> tuple[str | byt
 
 
 def _sizes(badge: Badge) -> dict[str, object]:
-    left, right = (LETTER * len(text) + 10 for text in (badge.label, badge.message))
+    left, right = (LETTER_WIDTH * len(text) + 10 for text in (badge.label, badge.message))
     return {
         "left": left,
         "right": right,
@@ -68,7 +68,7 @@ def _name(opened: OpenedFeed, *, now: datetime) -> str:
 
 
 class Render(Protocol):
-    """Writes a feed: its body and media type. `address` makes the whole address of a path."""
+    """Writes a feed: its body and media type. `address` makes the full URL of a path."""
 
     def __call__(
         self, opened: OpenedFeed, /, *, address: Callable[[str], str], now: datetime
@@ -81,13 +81,15 @@ FILES: dict[str, tuple[str, Render]] = {
     "news.atom": ("news", partial(_news, form="atom")),
     "news.rss": ("news", partial(_news, form="rss")),
 }
-"""The kind of link that opens each file, and what writes it."""
+"""By file name: the kind of link that opens the file, and the function that writes it."""
 FILES_OF = {kind: tuple(name for name, row in FILES.items() if row[0] == kind) for kind, _ in FILES.values()}
 
 
 @require_safe
 def _feed(request: HttpRequest, *, secret: str, name: str) -> HttpResponse:
-    """The feed. 404 for a secret that is unknown, revoked, of another kind, or whose owner no longer sees the thing."""
+    """Returns the feed. 404 for a secret that is unknown, revoked, of another kind, or whose owner no longer sees the
+    object.
+    """
     if name not in FILES:
         raise Http404
     kind, render = FILES[name]
@@ -98,7 +100,7 @@ def _feed(request: HttpRequest, *, secret: str, name: str) -> HttpResponse:
     except NotFound:
         raise Http404 from None
     answer = HttpResponse(body, content_type=media)
-    # Kept by nobody: a badge that was green yesterday must not be shown today, and a revoked link shows nothing.
+    # No cache may store it: an old badge must not be shown, and a revoked link shows nothing.
     answer["Cache-Control"] = "no-cache, no-store, must-revalidate, max-age=0"
     answer["X-Robots-Tag"] = "noindex, nofollow"
     answer["Referrer-Policy"] = "no-referrer"

@@ -1,4 +1,4 @@
-"""What the fleet page answers first: which clusters can be upgraded today, and what keeps the others from it."""
+"""Values for the top of the fleet page: which clusters can be upgraded today, and what blocks the others."""
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ ORDER: tuple[str, ...] = (
     "done",
     "no_karpenter",
 )
-"""The status groups in the order of the page: what can be done today first."""
+"""The statuses in the order of the page: clusters that can be upgraded today come first."""
 STATUS_TABS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("ready", _("Ready now"), ("ready", "ready_with_warnings")),
     ("progress", _("In progress"), ("in_progress",)),
@@ -38,20 +38,20 @@ STATUS_TABS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("target", _("On target"), ("done",)),
     ("none", _("No Karpenter"), ("no_karpenter",)),
 )
-"""Value in the address, word, and the statuses of each tab."""
+"""Query value, title and statuses of each tab."""
 WORDS_SHOWN = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasePath:
-    """`start` runs; `lands` are the releases still to be installed, in order."""
+    """`start` is the running release; `lands` are the releases still to be installed, in order."""
 
     start: str
     lands: tuple[str, ...]
 
     @property
     def next(self) -> str:
-        """The release to upgrade to next; empty where nothing is left."""
+        """The release to upgrade to next; empty if none is left."""
         return self.lands[0] if self.lands else ""
 
     @property
@@ -73,8 +73,8 @@ class StatusTab:
 
 @dataclass(frozen=True, slots=True)
 class FleetAnswer:
-    """`upgradable` counts the clusters that have Karpenter; `shared` the causes of several clusters, and `covered` the
-    clusters that they block.
+    """`upgradable` is the number of clusters that have Karpenter; `shared` that of causes that block several clusters,
+    and `covered` that of the clusters that these causes block.
     """
 
     upgradable: int
@@ -89,7 +89,7 @@ class FleetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class OnV1:
-    """Of the clusters that have Karpenter, or may have it, those on v1 and those of which it is not known."""
+    """Of the clusters that have or may have Karpenter, how many are on v1 and of how many this is unknown."""
 
     on: int
     of: int
@@ -105,8 +105,8 @@ class RowAction:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A row of the fleet. `blockers` are the first two in words, `more` counts the others; `done` is the share of the
-    way to v1, None where nothing was counted; `rollout` the one in progress or waiting for an approval.
+    """A row of the fleet page. `blockers` are the first two, `more` the number of the others; `done` is the share of
+    the conversion to v1, None if nothing was counted; `rollout` is in progress or waits for an approval.
     """
 
     row: FleetRow
@@ -120,17 +120,17 @@ class ShownRow:
 
     @property
     def counts(self) -> bool:
-        """Whether there is anything to count below the blockers."""
+        """Whether the row has a line of counts below the blockers."""
         return bool(self.more or self.row.warnings or self.row.unknowns)
 
 
 def statuses_of(tab: str) -> tuple[str, ...]:
-    """The statuses of a tab; empty for an unknown one."""
+    """Returns the statuses of a tab; empty for an unknown tab."""
     return next((statuses for value, _, statuses in STATUS_TABS if value == tab), ())
 
 
 def tabs_of(counts: Mapping[str, int], *, chosen: Sequence[str]) -> tuple[StatusTab, ...]:
-    """The tabs that hold clusters, and the chosen one."""
+    """Returns the tabs that hold clusters, and the chosen tab."""
     status_tabs = (
         StatusTab(value, word, sum(counts[name] for name in statuses), set(chosen) == set(statuses))
         for value, word, statuses in STATUS_TABS
@@ -138,8 +138,8 @@ def tabs_of(counts: Mapping[str, int], *, chosen: Sequence[str]) -> tuple[Status
     return tuple(tab for tab in status_tabs if tab.count or tab.chosen)
 
 
-def answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
-    """The line above the list, from the clusters of each status and the causes that block some of them."""
+def fleet_answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
+    """Returns the numbers above the list, from the clusters of each status and the causes that block some of them."""
     of = {value: sum(counts[name] for name in statuses) for value, _, statuses in STATUS_TABS}
     shared = [cause for cause in causes if len(cause.clusters) > 1]
     covered = {cluster.id for cause in shared for cluster in cause.clusters}
@@ -156,7 +156,7 @@ def answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
 
 
 def on_v1(stages: Mapping[str, int]) -> OnV1:
-    """From the clusters of each stage."""
+    """Returns how many clusters are on v1, from the number of clusters in each stage."""
     return OnV1(on=stages["v1"], of=sum(stages.values()) - stages["no_karpenter"], unknown=stages["unknown"])
 
 
@@ -167,14 +167,14 @@ def shown_row(
     done: Mapping[uuid.UUID, DonePercent],
     rollouts: Mapping[uuid.UUID, ActiveRollout],
 ) -> ShownRow:
-    """The row with its path, the first two of its blockers in words, how far it is, and the one thing to do."""
+    """Returns the row with its path, its first two blockers, its progress, and its button."""
     words = tuple({open_blocker.summary: open_blocker for open_blocker in blockers.get(row.id, ())}.values())
     first = words[:WORDS_SHOWN]
     rollout = rollouts.get(row.id)
     return ShownRow(
         row=row,
         url=_address("cluster", row.id),
-        path=path_of(row),
+        path=release_path(row),
         blockers=first,
         more=len(words) - len(first),
         action=_watch(rollout) if rollout and rollout.state in IN_PROGRESS else _action(row),
@@ -189,7 +189,9 @@ def _watch(rollout: ActiveRollout) -> RowAction:
 
 @lru_cache(maxsize=4096)
 def _address(name: str, key: uuid.UUID) -> str:
-    """The address of a page of that cluster or rollout, which never changes: a list asks for some hundred."""
+    """Returns the URL of a page of that cluster or rollout. Cached: the URL never changes, and a list needs some
+    hundred.
+    """
     return reverse(name, args=[key])
 
 
@@ -210,8 +212,8 @@ def _action(row: FleetRow) -> RowAction | None:
     return None
 
 
-def words_of(cause: Cause) -> str:
-    """What is wrong, with the objects of all clusters counted; for one cluster its own words."""
+def cause_text(cause: Cause) -> str:
+    """Returns the cause as a sentence with the objects of all clusters counted; for one cluster its own summary."""
     check = _by_id().get(cause.check)
     if len(cause.clusters) == 1 or check is None or not cause.evidence:
         return cause.clusters[0].summary
@@ -223,8 +225,10 @@ def _by_id() -> Mapping[str, Check]:
     return {check.id: check for check in all_checks()}
 
 
-def path_of(row: FleetRow) -> ReleasePath | None:
-    """The path by today's tables; None where the release is not known or the scan judged another next upgrade."""
+def release_path(row: FleetRow) -> ReleasePath | None:
+    """Returns the path by the current tables; None if the release is not known or the scan judged another next
+    upgrade.
+    """
     minor = kubernetes_minor(row.kubernetes_version) or ""
     hops_and_releases = _path(row.karpenter_version, kubernetes=minor, target=row.target)
     if hops_and_releases is None:
@@ -237,7 +241,7 @@ def path_of(row: FleetRow) -> ReleasePath | None:
 
 @lru_cache(maxsize=1024)
 def _path(release: str, *, kubernetes: str, target: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The hops and their releases; a fleet has few different ones."""
+    """Returns the hops and their releases. Cached: a fleet has few different ones."""
     try:
         way = path(release, target=target or None, kubernetes=kubernetes or None)
     except InvalidInput:

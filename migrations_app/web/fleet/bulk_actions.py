@@ -23,7 +23,7 @@ from migrations_app.web.fleet.page import csv_answer, fleet_filters
 
 NAMED = 5
 MOST_SCANS = 100
-"""Scans that one request asks for; beyond that the scan of the whole fleet is meant."""
+"""Maximum number of scans of one request; for more there is the scan of the whole fleet."""
 
 
 @require_right("change_cluster")
@@ -58,15 +58,15 @@ def label_chosen(request: HttpRequest) -> HttpResponse:
 @require_POST
 def group_chosen(request: HttpRequest) -> HttpResponse:
     """Adds the chosen clusters to a group, or removes them from it."""
-    out = request.POST.get("act") == "out"
+    removes = request.POST.get("act") == "out"
     group_id = uuid_in(request.POST.get("group", ""))
     try:
         row = group_of(group_id or uuid.UUID(int=0))
-        number = (groups.take_out if out else groups.put_in)(row.id, chosen_clusters(request))
+        number = (groups.take_out if removes else groups.put_in)(row.id, chosen_clusters(request))
     except NotFound:
         messages.error(request, _("Choose a group. Nothing was changed."))
     else:
-        if out:
+        if removes:
             sentence = ngettext(
                 "{number} cluster removed from {group}.", "{number} clusters removed from {group}.", number
             )
@@ -146,6 +146,6 @@ def chosen_clusters(request: HttpRequest) -> tuple[uuid.UUID, ...]:
 
 
 def back_to_fleet(request: HttpRequest) -> HttpResponse:
-    """To the page that sent the form, with its filters."""
+    """Redirects to the fleet page that sent the form, with its filters."""
     query = fleet_query(request)
     return HttpResponseRedirect(reverse("fleet") + (f"?{query}" if query else ""))

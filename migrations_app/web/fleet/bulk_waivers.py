@@ -1,4 +1,4 @@
-"""A waiver of one check on each of the chosen clusters: a form, then one waiver a cluster."""
+"""The form that waives one check on each of the chosen clusters, by one waiver for each cluster."""
 
 import uuid
 from collections import Counter
@@ -24,13 +24,13 @@ from migrations_app.web.cluster.waivers import WaiveForm, usual_waiver
 from migrations_app.web.fleet.bulk_actions import back_to_fleet, chosen_clusters, fleet_query
 
 MOST = 100
-"""Clusters of one form; beyond that a waiver of a group is meant."""
+"""Maximum number of clusters in one form; for more there is the waiver of a group."""
 
 
 @require_right("change_cluster")
 @require_POST
 def waive_chosen(request: HttpRequest) -> HttpResponse:
-    """Asks which failing check is waived on the chosen clusters, why and until when; then creates the waivers."""
+    """Asks which failing check is waived on the chosen clusters, why and until when; a POST creates the waivers."""
     chosen = chosen_clusters(request)
     if len(chosen) > MOST:
         sentence = _("At most {most} clusters are waived at once: waive the check for a group. Nothing was waived.")
@@ -70,7 +70,9 @@ def _words(failing_check: FailingCheck, among: int) -> str:
 def _waive(
     request: HttpRequest, *, form: WaiveForm, failing: Sequence[FailingCheck], chosen: Sequence[uuid.UUID]
 ) -> bool:
-    """Creates the waivers where the check fails and tells what came of it; False if the form has to be corrected."""
+    """Creates the waivers where the check fails and adds a message with the result; False if the form has to be
+    corrected.
+    """
     values, refused, done = form.cleaned_data, Counter[str](), 0
     fails = next(check.clusters for check in failing if check.check == values["check"])
     for cluster in fails:

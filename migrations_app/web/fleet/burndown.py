@@ -1,4 +1,4 @@
-"""The page of progress: both halves of the way in numbers, as a chart rendered by the server, as a table, as CSV."""
+"""The progress page: both conversions as numbers, as a chart drawn by the server, as a table and as CSV."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
 from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
-from migrations_app.web.fleet.page import labels_asked
+from migrations_app.web.fleet.page import labels_in_query
 from migrations_app.web.fleet.progress_chart import WORDS, ProgressChart, ProgressDay, chart, days_of
 
 MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
@@ -42,11 +42,11 @@ MEASURE_WORDS: Mapping[str, tuple[str, str]] = {
 UNKNOWN = DonePercent(percent=None, bound="unknown")
 LAST_HEADINGS = ("clusters", "scanned", "fell because")
 FALLS_TOLD = 6
-"""Falls that the picture tells in words, the newest ones; it marks every one."""
+"""How many falls, the newest ones, the picture explains in words; it marks all of them."""
 FOOT = 456
-"""Where the keys of the picture stand, its last line but those of the falls."""
+"""Vertical position of the last line of the picture's legend; the lines about falls are below it."""
 FALL_LINE = 150
-"""Characters of such a line, which the width of the picture holds."""
+"""Maximum number of characters of a line about a fall, by the width of the picture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +103,9 @@ def of_fleet(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_safe
 def line(request: HttpRequest) -> HttpResponse:
-    """How far these clusters are and when they are through, in one line, which the fleet's page loads into itself.
+    """The progress and the projected end of these clusters in one line, which the fleet page loads separately.
 
-    It is no part of that page, which would wait for the days of every cluster.
+    Computing it reads the days of every cluster, and the fleet page does not wait for that.
     """
     summary = told_of(burndown(_filters_of(request), now=timezone.now()))
     context = {"told": summary, "way": summary.way.done, "end": summary.way.end, "query": request.GET.urlencode()}
@@ -124,7 +124,7 @@ def picture(request: HttpRequest) -> HttpResponse:
 
 
 def _fall_lines(chart: ProgressChart | None) -> dict[str, Any]:
-    """The lines of the picture that say why the progress fell, and how much higher they make it."""
+    """Returns the lines of the picture that say why the progress fell, and by how much they make the picture higher."""
     falls = chart.falls if chart else ()
     lines = [shorten(f"{fall.number}: {fall.word}", FALL_LINE, placeholder=" …") for fall in falls[:FALLS_TOLD]]
     more = len(falls) - len(lines)
@@ -140,7 +140,7 @@ def _fall_lines(chart: ProgressChart | None) -> dict[str, Any]:
 @require_right()
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
-    """The table as CSV: one line a day, the oldest first; an unknown number is empty."""
+    """The table as CSV: one line for each day, the oldest first; an unknown number is empty."""
     now, ask = timezone.now(), _filters_of(request)
     answer = HttpResponse(as_csv(days_of(burndown(ask, now=now))), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="progress-{now:%Y-%m-%d}.csv"'
@@ -148,11 +148,11 @@ def export(request: HttpRequest) -> HttpResponse:
 
 
 def as_csv(days: Sequence[ProgressDay]) -> str:
-    """The days as CSV. `bound` says whether the percents are exact, or at most because something was never read;
-    `fell because` is empty on days on which no percent is lower than the day before.
+    """Returns the days as CSV. `bound` says whether the percents are exact, or an upper bound because something was
+    never read; `fell because` is empty on days on which no percent is lower than the day before.
     """
-    out = io.StringIO()
-    writer = csv.writer(out)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
     lefts = (f"{measure.name} {word}" for measure in MEASURES for word in ("left", "total"))
     writer.writerow(("day", "percent", "bound", *(f"percent {half}" for half in HALVES), *lefts, *LAST_HEADINGS))
     for day in days:
@@ -161,7 +161,7 @@ def as_csv(days: Sequence[ProgressDay]) -> str:
         counts = [_cell(number) for measure in MEASURES for number in _counts(day.points.get(measure.name))]
         clusters = max(point.clusters for point in day.points.values())
         writer.writerow((day.day, _cell(way.percent), way.bound, *halves, *counts, clusters, day.scanned, day.causes))
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def _counts(point: Point | None) -> tuple[int | None, int | None]:
@@ -174,11 +174,11 @@ def _cell(number: int | None) -> int | str:
 
 def _filters_of(request: HttpRequest) -> BurndownAsk:
     cluster, group = uuid_in(request.GET.get("cluster", "")), uuid_in(request.GET.get("group", ""))
-    return BurndownAsk(cluster=cluster, group=group, labels=labels_asked(request.GET))
+    return BurndownAsk(cluster=cluster, group=group, labels=labels_in_query(request.GET))
 
 
 def _chart_context(ask: BurndownAsk, progress: Burndown, *, now: datetime) -> dict[str, Any]:
-    """What the page and the picture show of the curves."""
+    """Returns the template context of the curves, for the page and the picture."""
     days, ends = days_of(progress), ends_of(progress)
     first = days[0].day if days else now.date()
     rollouts = rollouts_between(ask, first=max(first, now.date() - timedelta(days=DAYS)))
@@ -211,9 +211,11 @@ def _group(progress: Burndown, *, key: object, name: str) -> GroupProgress:
 
 
 def _hover(days: Sequence[ProgressDay]) -> list[str]:
-    """What the chart says of each day that it draws."""
-    known = [day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())]
-    return [_day_words(day) for day in known]
+    """Returns the text that the chart shows for each day that it draws."""
+    days_with_share = [
+        day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())
+    ]
+    return [_day_words(day) for day in days_with_share]
 
 
 def _day_words(day: ProgressDay) -> str:

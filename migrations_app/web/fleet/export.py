@@ -25,13 +25,13 @@ HEADINGS = (
 
 
 def as_csv(rows: Iterable[ShownRow]) -> str:
-    """One line a cluster; an unknown number is empty."""
-    out = io.StringIO()
-    writer = csv.writer(out)
+    """Returns one line for each cluster; an unknown number is empty."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
     writer.writerow(HEADINGS)
     for entry in rows:
         writer.writerow([harmless(text) for text in _cells(entry)])
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def _cells(entry: ShownRow) -> tuple[object, ...]:

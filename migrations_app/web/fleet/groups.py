@@ -16,7 +16,7 @@ from migrations_app.use_cases.clusters import groups as arrange
 from migrations_app.web.access import require_right, uuids_in
 
 RIGHT = "administer_policy"
-"""Membership in a group decides over rights on the cluster."""
+"""Membership in a group decides who may do what to a cluster."""
 
 
 class GroupForm(forms.Form):
@@ -97,10 +97,10 @@ def change(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
 def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     """Adds or removes clusters."""
     chosen = uuids_in(request.POST.getlist("cluster"))
-    out = request.POST.get("act") == "out"
+    removes = request.POST.get("act") == "out"
     try:
-        number = (arrange.take_out if out else arrange.put_in)(group_id, chosen)
-        if out:
+        number = (arrange.take_out if removes else arrange.put_in)(group_id, chosen)
+        if removes:
             sentence = ngettext("{number} cluster removed.", "{number} clusters removed.", number)
         else:
             sentence = ngettext("{number} cluster put in.", "{number} clusters put in.", number)

@@ -41,18 +41,18 @@ from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.answer import (
     ORDER,
     ShownRow,
-    answer,
+    cause_text,
+    fleet_answer,
     on_v1,
     shown_row,
     statuses_of,
     tabs_of,
-    words_of,
 )
 from migrations_app.web.fleet.export import as_csv
 
 MOST_LABELS = 8
 EXPORTED = 500
-"""Rows that an export reads at a time."""
+"""Number of rows that an export reads at a time."""
 BY_LABEL = "label:"
 _LABEL = re.compile(r"[a-z0-9][a-z0-9._/-]{0,62}:[^,]{0,120}", re.ASCII)
 COLUMNS = (
@@ -92,7 +92,7 @@ class ClusterSection:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An active filter, with the values of `label` and `check` in the link that removes it."""
+    """An active filter; `label` and `check` are the values that remain in the link that removes it."""
 
     word: str
     label: str
@@ -114,7 +114,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "ask": ask,
         "page_size": PAGE,
         "cause_count": len(cause_list),
-        "answer": answer(page.totals.buckets, cause_list),
+        "answer": fleet_answer(page.totals.buckets, cause_list),
         "fleet_scan": open_fleet_scan(),
         "saved": view_page(int(request.user.pk or 0)).rows,
         "to_try": any(row.source == "twin" for row in page.rows),
@@ -128,7 +128,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
 
 
 def _progress_query(ask: FleetAsk) -> str | None:
-    """The query of the progress of the same clusters; None where its page cannot tell them apart."""
+    """Returns the query of the progress page for the same clusters; None if that page has no such filter."""
     labels = [*ask.labels, *([f"{ENVIRONMENT}:{ask.environment}"] if ask.environment else [])]
     expressible = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
     if ask.q or ask.check or ask.environment == SAMPLES or not expressible:
@@ -140,11 +140,13 @@ def _progress_query(ask: FleetAsk) -> str | None:
 def _failing(
     ask: FleetAsk, cause_list: Sequence[Cause], *, held: Held, now: datetime
 ) -> tuple[tuple[str, str, int], ...]:
-    """The checks that block, each with its words and the clusters that the filter leaves; one check can be chosen."""
+    """Returns the checks that block, each with its title and the number of filtered clusters; one check can be
+    chosen.
+    """
     if (ask.check and ask.hop != BLOCKS) or "blocked" not in ((ask.bucket,) if ask.bucket else ask.buckets or BUCKETS):
         return ()
     candidates = causes(replace(ask, check="", hop=""), held=held, now=now) if ask.check else cause_list
-    check_words = {cause.check: (words_of(cause), len(cause.clusters)) for cause in candidates}
+    check_words = {cause.check: (cause_text(cause), len(cause.clusters)) for cause in candidates}
     chosen = {ask.check: (ask.check, 0)} if ask.check else {}
     return tuple((check, *about) for check, about in (chosen | check_words).items())
 
@@ -158,7 +160,7 @@ def _shown_rows(
 
 
 def _list(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
-    """Template context of the list, its tabs, and the line of progress above it."""
+    """Returns the template context of the list, its tabs, and the line of progress above it."""
     counts = page.totals.buckets
     return {
         "status_tabs": tabs_of(counts, chosen=(ask.bucket,) if ask.bucket else ask.buckets),
@@ -174,13 +176,13 @@ def _list(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict
 
 @require_right()
 def shared_causes(request: HttpRequest) -> HttpResponse:
-    """The causes that block clusters, those of most clusters first: what to fix once."""
+    """The causes that block clusters, those of most clusters first, so that each is fixed once."""
     ask, now = fleet_filters(request.GET), timezone.now()
     cause_list = causes(ask, held=held_everywhere(now), now=now)
     context = {
         "section": "fleet",
         "at": "causes",
-        "causes": tuple((cause, words_of(cause)) for cause in cause_list),
+        "causes": tuple((cause, cause_text(cause)) for cause in cause_list),
         "cause_count": len(cause_list),
         "blocked": len({cluster.id for cause in cause_list for cluster in cause.clusters}),
     }
@@ -189,12 +191,12 @@ def shared_causes(request: HttpRequest) -> HttpResponse:
 
 @require_right()
 def export(request: HttpRequest) -> HttpResponse:
-    """The clusters that the filters leave, as CSV in the order of the page."""
+    """The filtered clusters as CSV in the order of the page."""
     return csv_answer(fleet_filters(request.GET))
 
 
 def csv_answer(ask: FleetAsk, *, only: frozenset[uuid.UUID] | None = None) -> HttpResponse:
-    """The clusters that match, as CSV; with `only` no others than these."""
+    """Returns the matching clusters as CSV; with `only`, no clusters but these."""
     now = timezone.now()
     rows: list[FleetRow] = []
     page = fleet_page(replace(ask, cursor=""), now=now, limit=EXPORTED)
@@ -221,7 +223,7 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
         stage=_one_of(query.get("stage", ""), STAGES),
         environment=query.get("environment", "")[:40],
         group=uuid_in(query.get("group", "")),
-        labels=labels_asked(query),
+        labels=labels_in_query(query),
         check=_check(cause or query.get("check", "")),
         hop=BLOCKS if _check(cause) else _one_of(query.get("hop", ""), (NEXT, *HOPS)),
         by=_arranged_by(query.get("view", "")),
@@ -233,7 +235,7 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
 
 
 def ignored(query: QueryDict, ask: FleetAsk) -> tuple[str, ...]:
-    """The filters of an address that say nothing, so that nobody takes the whole fleet for the part that they name."""
+    """Returns the filters of the URL that have no effect, so that the page can say that they do not narrow the list."""
     read = {
         "bucket": ask.bucket,
         "tab": ask.buckets,
@@ -249,7 +251,7 @@ def ignored(query: QueryDict, ask: FleetAsk) -> tuple[str, ...]:
     return tuple(f"{name}={query[name][:60]}" for name, value in read.items() if query.get(name) and not value)
 
 
-def labels_asked(query: QueryDict) -> tuple[str, ...]:
+def labels_in_query(query: QueryDict) -> tuple[str, ...]:
     """The labels in the query string, such as team:shop,tier:1."""
     return tuple(text for text in query.get("label", "").split(",") if _LABEL.fullmatch(text))[:MOST_LABELS]
 
@@ -273,7 +275,9 @@ def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
 
 
 def _choices(ask: FleetAsk, *, now: datetime) -> dict[str, Any]:
-    """Template context of the filters and groupings with the clusters of each choice, and which are active."""
+    """Returns the template context of filters and groupings with the number of clusters of each, and which are
+    active.
+    """
     facets = fleet_facets(ask, now=now)
     by_label = ask.by if ask.by != GROUP else ""
     return {

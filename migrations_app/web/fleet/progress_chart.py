@@ -1,6 +1,6 @@
-"""The chart of progress: percent done by day, for both halves and the whole way, with the projected end.
+"""The progress chart: percent done by day, for both conversions and both together, with the projected end.
 
-The page lays its labels over the drawing, so that they keep their size on a phone; the picture has its own.
+The page lays its labels over the drawing, so that they keep their size on a phone; the SVG file has its own labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from migrations_app.texts import text as _
 
 WIDTH, HEIGHT, TOP = 1000, 300, 6
 LEAST_DAYS = 7
-"""Days before today that the axis covers at least, so that one point is no line."""
+"""Minimum number of days before today on the axis, so that a single point does not fill the drawing."""
 AHEAD = 14
-"""Days after today that the axis covers at least."""
+"""Minimum number of days after today on the axis."""
 FARTHEST = 180
-"""Days after today that the axis covers at most; a later end is only written."""
+"""Maximum number of days after today on the axis; a later end is only written as text."""
 TICKS = 6
 WORDS: Mapping[str, str] = {WAY: _("Whole way"), "to_v1beta1": _("v1alpha5 to v1beta1"), "to_v1": _("v1beta1 to v1")}
 
@@ -31,7 +31,7 @@ FALLEN: Mapping[str, tuple[str, str, str]] = {
     "stored_versions": (_("CRD"), _("CRDs"), _("not storing v1 alone")),
     "claims": (_("claim"), _("claims"), _("not stored as v1")),
 }
-"""What each measure counts, one and many, and what makes it legacy."""
+"""For each measure: what it counts, in singular and plural, and what makes it legacy."""
 FALL_WORDS: Mapping[FallCause, str] = {
     "more_left": _("{number} {noun} more {legacy}"),
     "done_gone": _("{number} migrated {noun} fewer"),
@@ -43,8 +43,8 @@ FALL_WORDS: Mapping[FallCause, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressDay:
-    """One day: the shares by series, and the points by measure. `scanned` counts the clusters that were read then;
-    `falls` says why a share is lower than the day before.
+    """One day: the shares by series, and the points by measure. `scanned` is the number of clusters that were read that
+    day; `falls` says why a share is lower than the day before.
     """
 
     day: date
@@ -55,19 +55,19 @@ class ProgressDay:
 
     @property
     def causes(self) -> str:
-        """Why a share fell, as a text; empty where none did."""
+        """Why a share fell, as a text; empty if none fell."""
         return ", ".join(dict.fromkeys(fall_words(fall) for fall in self.falls))
 
     @property
     def why(self) -> str:
-        """As `causes`, to stand beside a share."""
+        """As `causes`, as a text that follows a share."""
         return _("falls: {causes}").format(causes=self.causes) if self.falls else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressLine:
-    """`read` connects days that were read whole, `other` those with older numbers or upper bounds; `ahead` leads to the
-    projected end. `dots` are single days.
+    """`read` connects days whose numbers were all read that day, `other` days with older numbers or upper bounds;
+    `ahead` leads to the projected end. `dots` are single days.
     """
 
     name: str
@@ -80,7 +80,7 @@ class ProgressLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisTick:
-    """A place on an axis in percent of its length, and its label."""
+    """A position on an axis in percent of its length, and its label."""
 
     at: float
     word: str
@@ -88,7 +88,7 @@ class AxisTick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutMark:
-    """A rollout at the place where it began and as wide as it took, in the drawing's units."""
+    """A rollout at the position where it began and as wide as its duration, in the drawing's units."""
 
     rollout: MarkedRollout
     number: int
@@ -98,7 +98,7 @@ class RolloutMark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallMark:
-    """A day on which a share fell, on the line of the whole way, and why; the newest has number 1."""
+    """A day on which a share fell, with the reason, drawn on the line of both conversions; the newest has number 1."""
 
     x: float
     y: float
@@ -107,12 +107,12 @@ class FallMark:
 
     @property
     def at(self) -> float:
-        """Its place in percent of the width."""
+        """Its position in percent of the width."""
         return self.x / WIDTH * 100
 
     @property
     def below(self) -> float:
-        """Where its number stands, beside the mark and lower, where no line is drawn to it."""
+        """Where its number is drawn: beside the mark and lower, where no line crosses it."""
         return self.y + 14
 
 
@@ -125,7 +125,7 @@ class ProgressChart:
     falls: tuple[FallMark, ...]
     scans: tuple[float, ...]
     places: tuple[float, ...]
-    """Where each day stands, in percent of the width."""
+    """The position of each day, in percent of the width."""
     today: float
 
 
@@ -139,14 +139,14 @@ class _Axis:
 
 
 def days_of(progress: Burndown) -> tuple[ProgressDay, ...]:
-    """Every day with a point, oldest first."""
+    """Returns every day with a point, oldest first."""
     by_day = points_by_day(progress)
     before = [{}, *(points for _, points in by_day)]
     return tuple(_day(day, points, before=past) for (day, points), past in zip(by_day, before, strict=False))
 
 
 def fall_words(fall: Fall) -> str:
-    """The cause of a fall in words."""
+    """Returns the cause of a fall as a text."""
     singular, plural, legacy = FALLEN[fall.measure]
     alone = fall.number == 1
     return FALL_WORDS[fall.cause].format(
@@ -169,28 +169,32 @@ def _day(day: date, points: Mapping[str, Point], *, before: Mapping[str, Point])
 def chart(
     days: Sequence[ProgressDay], *, ends: Mapping[str, ProjectedEnd], rollouts: Sequence[MarkedRollout] = ()
 ) -> ProgressChart | None:
-    """The drawing; None if no share of any day is known."""
-    known = [day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())]
-    if not known:
+    """Returns the drawing; None if no share of any day is known."""
+    days_with_share = [
+        day for day in days if any(done_percent.percent is not None for done_percent in day.done.values())
+    ]
+    if not days_with_share:
         return None
-    axis = _axis(known, ends)
-    marks = (_mark(rollout, number, axis=axis, today=known[-1].day) for number, rollout in enumerate(rollouts, 1))
+    axis = _axis(days_with_share, ends)
+    marks = (
+        _mark(rollout, number, axis=axis, today=days_with_share[-1].day) for number, rollout in enumerate(rollouts, 1)
+    )
     return ProgressChart(
-        lines=tuple(_line(name, known, axis=axis, end=ends[name]) for name in reversed(tuple(WORDS))),
+        lines=tuple(_line(name, days_with_share, axis=axis, end=ends[name]) for name in reversed(tuple(WORDS))),
         dates=_dates(axis),
         percents=tuple(
             AxisTick(at=100 * _y(percent) / HEIGHT, word=f"{percent} %") for percent in (100, 75, 50, 25, 0)
         ),
         marks=tuple(mark for mark in marks if mark),
-        falls=_falls(known, axis=axis),
-        scans=tuple(axis.x(day.day) for day in known if day.scanned),
-        places=tuple(round(axis.x(day.day) / WIDTH * 100, 2) for day in known),
-        today=axis.x(known[-1].day),
+        falls=_falls(days_with_share, axis=axis),
+        scans=tuple(axis.x(day.day) for day in days_with_share if day.scanned),
+        places=tuple(round(axis.x(day.day) / WIDTH * 100, 2) for day in days_with_share),
+        today=axis.x(days_with_share[-1].day),
     )
 
 
 def _falls(days: Sequence[ProgressDay], *, axis: _Axis) -> tuple[FallMark, ...]:
-    """The days on which a share fell, the newest first."""
+    """Returns the days on which a share fell, the newest first."""
     fallen = (day for day in reversed(days) if day.falls)
     places = ((day, percent) for day in fallen if (percent := day.done[WAY].percent) is not None)
     return tuple(
@@ -248,13 +252,13 @@ def _line(name: str, days: Sequence[ProgressDay], *, axis: _Axis, end: Projected
 
 
 def _fresh(day: ProgressDay, name: str) -> bool:
-    """Whether no number of the series is of an earlier day."""
+    """Whether all numbers of the series were read on that day."""
     names = HALVES.get(name, tuple(day.points))
     return not any(day.points[measure].carried for measure in names if measure in day.points)
 
 
 def _ahead(start: tuple[float, float], end: date, *, axis: _Axis) -> str:
-    """To 100 % on the day of the end; cut off where the axis ends."""
+    """Returns the path to 100 % on the projected day; cut off where the axis ends."""
     x, y = axis.x(end), _y(100)
     if x > WIDTH:
         y = start[1] + (y - start[1]) * (WIDTH - start[0]) / (x - start[0])

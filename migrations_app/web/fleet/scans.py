@@ -38,7 +38,7 @@ def scan_all(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_safe
 def state(request: HttpRequest, fleet_scan_id: uuid.UUID) -> HttpResponse:
-    """The progress of a fleet scan: counts, slow and failed scans. Live updates request only the changing part."""
+    """The progress of a fleet scan: counts, slow and failed scans. Live updates request only the part that changes."""
     fleet_scan_state = fleet_scan(fleet_scan_id, now=timezone.now())
     name = "fleet/_scan_state.html" if request.headers.get("HX-Request") else "fleet/scan.html"
     return render(request, name, {"section": "fleet", "run": fleet_scan_state})

@@ -1,4 +1,4 @@
-"""Forms of journeys. Every form sends the version, and where needed the digest, that the user saw."""
+"""Form views that change a journey. Every form sends the version, and where needed the digest, that the user saw."""
 
 import uuid
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def refused_on_page(act: Act) -> Act:
     @wraps(act)
     def guarded(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
         try:
-            # Rendered outside of the action, so that its transaction is rolled back first.
+            # Rendered outside of the use case, so that its transaction is rolled back first.
             return submit_once(act)(request, journey_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
         except (PermissionDenied, Conflict, InvalidInput) as refused:
             return page_of_journey(request, journey_id, refused=refused, status=refusal_status(refused))
@@ -68,7 +68,7 @@ def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def ask(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
-    """Asks for approval of the preview."""
+    """Requests approval of the preview."""
     return _apply_change(request, journey_id, change=approvals.ask_journey)
 
 
@@ -119,7 +119,7 @@ def pause(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def disruption(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
-    """Holds Karpenter's own disruption for the pause, or restores the budgets."""
+    """Holds Karpenter's own disruption while the journey is paused, or restores the budgets."""
     asked_for = request.POST.get("asked_for", "")
     return _apply_change(request, journey_id, change=partial(holds.change_hold, asked_for=asked_for))
 
@@ -160,7 +160,7 @@ def skip(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def retry(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
-    """Does a step again."""
+    """Retries a failed step."""
     return _of_step(request, journey_id, change=steps.retry)
 
 
@@ -168,7 +168,7 @@ def retry(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def take_back(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
-    """Takes the journey back to a step."""
+    """Rolls the journey back to a step."""
     return _of_step(request, journey_id, change=partial(taking_back.take_back, reason=_text(request, "reason")))
 
 
@@ -186,7 +186,7 @@ def _of_step(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..
 
 
 def _apply_change(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
-    """Makes the change at the version that the user saw, and wakes a worker after the commit."""
+    """Makes the change at the version that the user saw, and enqueues work for a worker after the commit."""
     change(journey_id, person_of(request), by=actor(), version=_version(request))
     transaction.on_commit(partial(wake_journey, journey_id))
     return redirect("journey", journey_id)

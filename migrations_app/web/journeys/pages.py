@@ -1,4 +1,4 @@
-"""The page of one journey with its live part, the upgrade of a cluster, and the list of all journeys."""
+"""The pages of one journey with its live part, of a cluster's open journey, and of all journeys."""
 
 import hashlib
 import uuid
@@ -52,7 +52,7 @@ def journeys(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_safe
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The cluster's open journey; where there is none, the form that plans one."""
+    """The cluster's open journey; if there is none, the form that plans one."""
     open_one = current_journey(cluster_id)
     if open_one is not None:
         return redirect("journey", open_one.id)
@@ -62,7 +62,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def planning_page(
     request: HttpRequest, cluster_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
-    """The form that plans the next upgrade, and the earlier ones of the cluster."""
+    """The form that plans the next upgrade, and the earlier journeys of the cluster."""
     context = about(request, cluster_id, tab="cluster-rollouts")
     context |= {
         "page": _page(request, JourneyAsk(cluster=cluster_id)),
@@ -90,12 +90,12 @@ def page_of_journey(
     """The page. With `refused`, the refusal is shown above the current state (R33)."""
     detail, person = journey_detail(journey_id), person_of(request)
     forms = presenter.forms_of(detail, person)
-    chosen = presenter.back_to(detail, request.GET.get("back", ""), forms=forms)
+    chosen = presenter.rollback_target(detail, request.GET.get("back", ""), forms=forms)
     context = _live(detail) | {
         "section": "rollouts",
         "may": forms,
         "step_may": presenter.step_forms(detail, person),
-        "typed": presenter.typed_asked(detail),
+        "typed": presenter.must_type_name(detail),
         "sign_in_again": forms["approve"] is not None and detail.risk == "destructive",
         "polled": presenter.is_polled(detail),
         "back_to": chosen,
@@ -113,8 +113,8 @@ def live(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """The list of steps, polled every two seconds; 304 while it has not changed."""
     detail = journey_detail(journey_id)
     work = [(step.state, step.work.state if step.work else "") for step in detail.steps]
-    seen = f"{detail.row.version} {work} {detail.disruption_hold}"
-    tag = f'"{hashlib.sha256(seen.encode()).hexdigest()[:40]}"'
+    version_text = f"{detail.row.version} {work} {detail.disruption_hold}"
+    tag = f'"{hashlib.sha256(version_text.encode()).hexdigest()[:40]}"'
     if request.headers.get("If-None-Match", "").removeprefix("W/") == tag:  # weak once the answer was compressed
         answer = HttpResponse(status=304)
     else:

@@ -1,4 +1,4 @@
-"""What the page of a journey offers: which forms there are, and why one of them is disabled."""
+"""Decides which forms the page of a journey shows, and why a form is disabled."""
 
 from collections.abc import Callable
 
@@ -16,15 +16,15 @@ from migrations_app.use_cases.journeys.steps import CONFIRMABLE
 from migrations_app.use_cases.rollouts.approvals import TYPED
 
 POLLED = ("draft", "running")
-"""States in which the page looks for news by itself."""
+"""States in which the page polls for updates."""
 RESTORING_STOPPED = ("failed", "aborted", "rejected", "paused", "needs_attention", "expired")
-"""States of the rollout in which somebody asks again."""
+"""States of the restoring rollout in which a person may request it again."""
 Forms = dict[str, str | None]
 """Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
 
 
 def forms_of(detail: JourneyDetail, person: Person) -> Forms:
-    """The forms that concern the whole journey."""
+    """Returns the forms that concern the whole journey."""
     state = detail.row.state
     rules: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
         "ask": (("previewed",), may_prepare),
@@ -44,12 +44,12 @@ def forms_of(detail: JourneyDetail, person: Person) -> Forms:
 
 
 def is_polled(detail: JourneyDetail) -> bool:
-    """Whether the page looks for news by itself: also while budgets are held or restored."""
+    """Whether the page polls for updates: also while disruption budgets are held or restored."""
     return detail.row.state in POLLED or _holds_disruption(detail)
 
 
 def step_forms(detail: JourneyDetail, person: Person) -> Forms:
-    """The forms of the current step."""
+    """Returns the forms of the current step."""
     step, row = detail.current, detail.row
     if step is None or row.state not in ("running", "paused"):
         return {"tick": None, "accept": None, "retry": None, "skip": None}
@@ -66,20 +66,22 @@ def step_forms(detail: JourneyDetail, person: Person) -> Forms:
     }
 
 
-def back_to(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | None:
-    """The step that the user chose to take the journey back to; None without a choice, or where that is not offered."""
+def rollback_target(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | None:
+    """Returns the step that the user chose to roll the journey back to; None without a choice, or if a rollback is not
+    offered.
+    """
     if forms["take_back"] is None:
         return None
     return next((step_row for step_row in detail.reached if step_row.definition.id == step_id), None)
 
 
-def typed_asked(detail: JourneyDetail) -> bool:
-    """Whether an approver types the name of the cluster."""
+def must_type_name(detail: JourneyDetail) -> bool:
+    """Whether an approver has to type the name of the cluster."""
     return bool(detail.risk) and detail.risk in TYPED
 
 
 def shown_step(detail: JourneyDetail) -> StepRow | None:
-    """The one next thing: the current step, or the first one that is left."""
+    """Returns the step that the page shows first: the current step, or the first one that is not done."""
     left = next((step for step in detail.steps if step.state not in ("done", "skipped")), None)
     return detail.current or left
 
@@ -89,13 +91,13 @@ def _holds_disruption(detail: JourneyDetail) -> bool:
 
 
 def _restoring(detail: JourneyDetail) -> bool:
-    """Whether the budgets are being restored; not where that stopped, so that it can be asked for again."""
+    """Whether the budgets are being restored; False if that stopped, so that a person can request it again."""
     hold = detail.disruption_hold
     return hold is not None and hold.asked_for == "released" and hold.state not in RESTORING_STOPPED
 
 
 def _goes_on(detail: JourneyDetail) -> bool:
-    """Whether the journey goes on by itself once the budgets are restored, unless somebody pauses it again."""
+    """Whether the journey resumes without a person once the budgets are restored."""
     hold = detail.disruption_hold
     return hold is not None and hold.open and hold.resumes and not hold.stopped
 

@@ -1,1 +1,1 @@
-"""Pages of AWS organizations: make the roles, look, choose clusters, see what changed."""
+"""Pages of AWS organizations: create the roles, list accounts, choose clusters, see what changed."""

@@ -1,4 +1,4 @@
-"""What people do with AWS organizations: prepare one, look, register chosen clusters, forget it."""
+"""Form views that change AWS organizations: create one, list it again, register chosen clusters, remove it."""
 
 import uuid
 from functools import partial
@@ -54,7 +54,7 @@ def make(request: HttpRequest) -> HttpResponse:
 @require_right(RIGHT)
 @require_POST
 def look(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
-    """Asks for a look; a worker does it."""
+    """Enqueues a listing of the organization's accounts and clusters."""
     request_look(organization_id, by=request.user.get_username())
     transaction.on_commit(partial(wake_look, organization_id))
     return redirect("organization", organization_id)
@@ -63,7 +63,7 @@ def look(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
 @require_right(RIGHT)
 @require_POST
 def register(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
-    """Registers the chosen clusters and queues their first scans; all of them, or none."""
+    """Registers the chosen clusters and queues their first scans; if one cannot be registered, none is."""
     form = ChosenForm(request.POST)
     names = {arn: request.POST.get(f"name {arn}", "") for arn in request.POST.getlist("arn")}
     if not names or not form.is_valid():

@@ -27,7 +27,7 @@ class OrganizationForm(forms.Form):
 
 
 class ChosenForm(forms.Form):
-    """What all chosen clusters get."""
+    """The values that all chosen clusters get."""
 
     environment = forms.CharField(
         max_length=40, required=False, label=_("Environment"), help_text=_("e.g. production (sets the colour)")

@@ -17,7 +17,7 @@ from migrations_app.web.organizations.forms import ChosenForm, OrganizationForm,
 
 RIGHT = "add_cluster"
 MOST_SHOWN = 200
-"""Clusters to choose from on one page; registering them brings the next ones up."""
+"""Maximum number of clusters to choose from on one page; once they are registered the next ones are shown."""
 
 
 @require_right(RIGHT)
@@ -56,7 +56,7 @@ def _file(document: dict[str, Any], *, name: str) -> HttpResponse:
 
 
 def list_page(request: HttpRequest, *, form: OrganizationForm) -> HttpResponse:
-    """The list with that form; 422 if the form has errors."""
+    """The list with the form of a new organization; 422 if the form has errors."""
     try:
         page = organization_page(after=request.GET.get("after", ""))
     except InvalidInput:
@@ -73,7 +73,7 @@ def organization_answer(
     chosen: ChosenForm | None = None,
     removal: RemovedOrganizationForm | None = None,
 ) -> HttpResponse:
-    """The page of one organization; 422 with what was refused. Raises NotFound."""
+    """The page of one organization; 422 if a form was refused. Raises NotFound."""
     detail = organization_detail(organization_id)
     new = [cluster for cluster in detail.clusters if cluster.cluster_id is None]
     context = {

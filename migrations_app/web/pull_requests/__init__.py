@@ -1,1 +1,1 @@
-"""The pages of pull requests: repositories, the preview of one request, opening it, its state."""
+"""Pages of pull requests: repositories, the preview of a pull request, opening it, its state."""

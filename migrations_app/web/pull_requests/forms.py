@@ -33,7 +33,7 @@ class RepositoryForm(forms.Form):
 
 
 class PreviewForm(forms.Form):
-    """Where the file of a fix is."""
+    """In which repository and at which path the file of a fix is."""
 
     check = forms.CharField(max_length=80, widget=forms.HiddenInput)
     hop = forms.CharField(max_length=20, required=False, widget=forms.HiddenInput)
@@ -49,7 +49,7 @@ class PreviewForm(forms.Form):
     )
 
     def offer(self, rows: tuple[RepositoryRow, ...]) -> "PreviewForm":
-        """The same form with these repositories to choose from."""
+        """Returns the same form with these repositories as choices."""
         choices: Any = self.fields["repository"]
         choices.choices = [(str(row.id), row.address) for row in rows]
         return self

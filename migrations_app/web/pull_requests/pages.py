@@ -1,4 +1,4 @@
-"""The pull requests of one cluster: the list, a preview, opening it, asking for its state."""
+"""The pull requests of one cluster: the list, a preview, opening it, refreshing its state."""
 
 import uuid
 from contextlib import suppress
@@ -35,14 +35,16 @@ REFUSED = (Conflict, InvalidInput, PermissionDenied, ReadError)
 @require_right()
 @require_safe
 def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The newest requests of a cluster."""
+    """The newest pull requests of a cluster."""
     return render(request, "pull_requests/list.html", _cluster_context(cluster_id) | {"rows": requests_of(cluster_id)})
 
 
 @require_right(RIGHT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Asks where the file of a fix is, and previews the request; one that is open already is shown instead."""
+    """Asks where the file of a fix is, and previews the pull request; if one for the same fix is open, shows
+    that one.
+    """
     places, rows = git_places(cluster_id), repository_rows()
     start = {"check": request.GET.get("check", ""), "hop": request.GET.get("hop", "")} | _likely(places, rows=rows)
     form = PreviewForm(request.POST or None, initial=start).offer(rows)
@@ -64,10 +66,10 @@ def new(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right()
 @require_safe
 def pull_request(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
-    """One request: what it holds, who approved it, and what came of it."""
+    """One pull request: its content, who approved it, and its outcome."""
     row = request_row(pull_request_id)
     proposal: Proposal | None = None
-    # What was previewed is sealed: without the key the rest of the page still says what came of it.
+    # The preview is sealed: without the key the rest of the page still shows the state of the request.
     with suppress(InvalidSetting):
         proposal = proposal_of(request_of(pull_request_id))
     return render(
@@ -78,7 +80,7 @@ def pull_request(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpRespon
 @require_right(RIGHT)
 @require_POST
 def open_it(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
-    """Approves what was shown and opens it."""
+    """Approves the preview that was shown and opens the pull request."""
     digest = request.POST.get("digest", "")
     try:
         open_request(pull_request_id, person_of(request), digest=digest, now=timezone.now())
@@ -91,7 +93,7 @@ def open_it(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
 @require_right(RIGHT)
 @require_POST
 def refresh(request: HttpRequest, pull_request_id: uuid.UUID) -> HttpResponse:
-    """Asks the host for the state."""
+    """Reads the state of the pull request from the Git host."""
     try:
         refresh_request(pull_request_id, now=timezone.now())
         messages.success(request, _("The host was asked for the state."))
@@ -122,12 +124,12 @@ def _preview(request: HttpRequest, cluster_id: uuid.UUID, *, form: PreviewForm) 
 
 
 def _likely(places: tuple[GitSource, ...], *, rows: tuple[Any, ...]) -> dict[str, str]:
-    """The first place that a delivery tells and whose repository is registered."""
-    known = {row.address: row for row in rows}
-    git_source = next((place for place in places if place.address in known), None)
+    """Returns the first place that the GitOps delivery names and whose repository is registered."""
+    by_address = {row.address: row for row in rows}
+    git_source = next((place for place in places if place.address in by_address), None)
     if git_source is None:
         return {}
-    return {"repository": str(known[git_source.address].id), "branch": git_source.branch, "path": git_source.path}
+    return {"repository": str(by_address[git_source.address].id), "branch": git_source.branch, "path": git_source.path}
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a plan's new nodes need at the peak against what is free, in words for its page."""
+"""Compares what a plan's new nodes need at the peak with the free capacity, as texts for the plan's page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ STANDINGS: Mapping[Standing, tuple[str, str]] = {
     "short": ("too little", "warning"),
     "unknown": ("not known", "unknown"),
 }
-"""Word and tone of each."""
+"""Word and tone of each standing."""
 NOT_TOLD = "not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityRow:
-    """One limit in words."""
+    """One limit as texts."""
 
     limit: str
     need: str
@@ -35,7 +35,7 @@ class CapacityRow:
 
 
 def capacity_rows(plan: Plan | None) -> tuple[CapacityRow, ...]:
-    """A row for each limit; none for a plan that replaces no node."""
+    """Returns a row for each limit; none for a plan that replaces no node."""
     lines = (plan.forecast.capacity or ()) if plan else ()
     return tuple(
         CapacityRow(

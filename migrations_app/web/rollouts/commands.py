@@ -1,4 +1,4 @@
-"""Form actions on a rollout. Every form sends the version, and where needed the digest, that the user saw."""
+"""Form views that change a rollout. Every form sends the version, and where needed the digest, that the user saw."""
 
 import uuid
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def refused_on_page(act: Act) -> Act:
     @wraps(act)
     def guarded(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
         try:
-            # Rendered outside of the action, so that its transaction is rolled back first.
+            # Rendered outside of the use case, so that its transaction is rolled back first.
             return submit_once(act)(request, rollout_id)  # type: ignore[return-value]  # `submit_once` returns what the action returns
         except (PermissionDenied, Conflict, InvalidInput) as refused:
             return rollout_page(request, rollout_id, refused=refused, status=refusal_status(refused))
@@ -48,7 +48,7 @@ def refused_on_page(act: Act) -> Act:
 @require_POST
 @refused_on_page
 def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Requests approval of the preview, which is frozen then."""
+    """Requests approval of the preview, which cannot change after that."""
     typed = request.POST.get("typed", "")
     row = flow.ask(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)
     if row.state == "approved":
@@ -73,7 +73,7 @@ def approve(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Approves alone, in an emergency."""
+    """Approves without a second person, in an emergency."""
     flow.break_glass(rollout_id, person_of(request), yes=_approval(request), by=actor())
     messages.warning(request, _("Approved by you alone. Every approver is told, and it stays marked."))
     return redirect("rollout", rollout_id)
@@ -83,7 +83,7 @@ def alone(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def rehearse(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Asks for a rehearsal of the plan; a worker is woken after the commit. Nothing in the cluster is changed."""
+    """Requests a rehearsal of the plan and enqueues it after the commit. Nothing in the cluster is changed."""
     chosen = request.POST.getlist("failures")
     zone = request.POST.get("zone", "").strip()[:60]
     failures = [
@@ -107,7 +107,7 @@ def reject(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Starts the rollout, once it is confirmed; a worker is woken after the commit."""
+    """Starts the rollout, once it is confirmed, and enqueues it after the commit."""
     require_confirmed(request)
     digest = request.POST.get("digest", "")
     lifecycle.start(rollout_id, person_of(request), digest=digest, by=actor(), version=_version(request))
@@ -157,7 +157,7 @@ def settle(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 @require_POST
 @refused_on_page
 def skip_node(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """Leaves out the node of a step that was not sent yet."""
+    """Skips the node of a step that was not sent yet."""
     step, person = request.POST.get("step", ""), person_of(request)
     lifecycle.skip_node(rollout_id, person, step=step, reason=_reason(request), by=actor(), version=_version(request))
     transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))

@@ -1,4 +1,4 @@
-"""A rehearsal's forecast beside what happened, in words for the page and the receipt."""
+"""Compares a rehearsal's forecast with the real run, as texts for the page and the receipt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ UNKNOWN = _("not known")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastRow:
-    """One measure in words."""
+    """One measure as texts."""
 
     word: str
     foretold: str
@@ -42,7 +42,7 @@ class ForecastRow:
 
 
 def forecast_rows(comparison: ForecastComparison) -> tuple[ForecastRow, ...]:
-    """The end, each measure, the budgets that held pods, and the order of the nodes."""
+    """Returns rows for the end, each measure, the budgets that blocked pods, and the order of the nodes."""
     ending = ForecastRow(
         word=_("End"),
         foretold="reached" if comparison.finished else _("not reached"),
@@ -84,7 +84,7 @@ def _words(line: ComparedMeasure, count: int | None) -> str:
 
 
 def _budget_rows(forecast: ForecastComparison) -> tuple[ForecastRow, ...]:
-    """The pods behind each budget: those that were not all tried in the run are no difference."""
+    """Returns rows of pods blocked by each budget; pods that the run did not try are no difference."""
     return tuple(
         ForecastRow(
             word=_("Held by annotations")
@@ -102,7 +102,7 @@ def _budget_rows(forecast: ForecastComparison) -> tuple[ForecastRow, ...]:
 
 
 def _standing(comparison: HeldComparison) -> Agreement:
-    """Whether it held pods in both, or in one of them only."""
+    """Returns whether the budget blocked pods in both, or in one of them only."""
     if comparison.foretold is None:
         return "unknown"
     return "as_foretold" if bool(comparison.foretold) == bool(comparison.happened) else "other"

@@ -27,7 +27,7 @@ from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about, offered
 
 TOLD_FOR = timedelta(days=7)
-"""How long approvers are shown emergency approvals."""
+"""For how long approvers see emergency approvals."""
 
 
 @require_right()
@@ -67,7 +67,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """One cluster's rollouts, its available actions, and the approvals that they need."""
     context = about(request, cluster_id, tab="cluster-rollouts")
     state = _state(request)
-    known = offered(request, context["head"], report=context["report"])
+    available_actions = offered(request, context["head"], report=context["report"])
     context |= {
         "page": _page(request, RolloutAsk(cluster=cluster_id, state=state, impossible=False)),
         "state": state,
@@ -75,7 +75,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         "counts": counts_by_group(cluster_id, impossible=False),
         "holder": holder_of(cluster_id),
         "policy": policy_row(cluster_id),
-        "actions": in_order(known),
+        "actions": in_order(available_actions),
     }
     return render(request, "rollout/cluster.html", context)
 

@@ -1,4 +1,6 @@
-"""The page to create a rollout: an action's parameters as form fields, with objects of the newest snapshot."""
+"""The page to create a rollout: an action's parameters as form fields, with objects of the newest snapshot as
+choices.
+"""
 
 import uuid
 from collections import Counter
@@ -30,7 +32,7 @@ from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, 
 from migrations_app.use_cases.scans.store import kept_objects
 from migrations_app.web.access import OPERATE, person_of, require_right, uuid_in
 from migrations_app.web.double_submit import form_key, submit_once
-from migrations_app.web.rollouts.node_table import NODES, karpenters, node_table, pool_of
+from migrations_app.web.rollouts.node_table import NODES, karpenter_nodes, node_table, pool_of
 from migrations_app.web.rollouts.page import refusal_status
 
 Kind = Literal["check", "number", "text", "lines", "one", "several"]
@@ -68,18 +70,19 @@ class Choice:
 def choices(
     action: Action,
     *,
-    known: Mapping[str, Sequence[Option]],
+    objects: Mapping[str, Sequence[Option]],
     form: QueryDict | None,
     problems: Mapping[str, str],
     limits: Mapping[str, int] | None = None,
 ) -> tuple[Choice, ...]:
-    """The form fields of the action, without nodes where some are known: they have a table.
+    """Returns the form fields of the action; parameters for nodes are left out if nodes are known, as they have a
+    table.
 
-    `given` is the submitted form or an earlier choice; None for a new form.
+    `form` is the submitted form or an earlier choice; None for a new form.
     """
-    parameters = (parameter for parameter in action.parameters if not (parameter.of == NODES and known.get(NODES)))
+    parameters = (parameter for parameter in action.parameters if not (parameter.of == NODES and objects.get(NODES)))
     fields = (
-        _choice(parameter, known, form=form, problem=problems.get(parameter.name, "")) for parameter in parameters
+        _choice(parameter, objects, form=form, problem=problems.get(parameter.name, "")) for parameter in parameters
     )
     most = limits or {}
     return tuple(
@@ -88,7 +91,7 @@ def choices(
 
 
 def earlier_choices(rollout_id: uuid.UUID | None, *, cluster_id: uuid.UUID, action: str) -> QueryDict | None:
-    """The parameters of a rollout of that cluster and action as a form; None where there is none."""
+    """Returns the parameters of an earlier rollout of that cluster and action as a form; None if there is none."""
     if rollout_id is None:
         return None
     try:
@@ -106,14 +109,14 @@ def earlier_choices(rollout_id: uuid.UUID | None, *, cluster_id: uuid.UUID, acti
 
 
 def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[str, tuple[Option, ...]]:
-    """The objects to choose from, by part of the inventory; empty for a cluster that was never scanned."""
+    """Returns the objects to choose from, by data source; empty for a cluster that was never scanned."""
     if snapshot_id is None:
         return {}
     nodes = nodes_of(snapshot_id)
     objects = kept_objects(cluster_id) or ()
     sizes = Counter(("provisioners" if node.owner == ALPHA else "nodepools", node.pool) for node in nodes if node.pool)
     options = {part: _options_of(objects, PART_KINDS[part][0].kind, sizes=_of_part(sizes, part)) for part in PARTS}
-    owned = karpenters(nodes)
+    owned = karpenter_nodes(nodes)
     options[NODES] = tuple(Option(name=node.name, note=node.pool) for node in owned[:MOST_OPTIONS])
     pools = Counter(pool for node in owned if (pool := pool_of(node)))
     options["pools"] = tuple(
@@ -123,7 +126,9 @@ def known_objects(cluster_id: uuid.UUID, snapshot_id: uuid.UUID | None) -> dict[
 
 
 def read_choices(action: Action, form: QueryDict) -> dict[str, Any]:
-    """The submitted values in the types that the action expects. The use case decides whether they are valid."""
+    """Returns the submitted values in the types that the action expects. The use case decides whether they are
+    valid.
+    """
     values: dict[str, Any] = {}
     for parameter in action.parameters:
         value = _value(parameter, form)
@@ -144,12 +149,12 @@ def _value(parameter: Parameter, form: QueryDict) -> Any:  # noqa: ANN401 - a te
 
 
 def _choice(
-    parameter: Parameter, known: Mapping[str, Sequence[Option]], *, form: QueryDict | None, problem: str
+    parameter: Parameter, objects: Mapping[str, Sequence[Option]], *, form: QueryDict | None, problem: str
 ) -> Choice:
     values = form.getlist(parameter.name) if form is not None and parameter.name in form else None
     options = tuple(
         Option(name=option.name, note=option.note, chosen=bool(values) and option.name in (values or ()))
-        for option in known.get(parameter.of or parameter.name, ())
+        for option in objects.get(parameter.of or parameter.name, ())
     )
     kind = _kind(parameter, bool(options))
     default = "" if parameter.default is None or isinstance(parameter.default, bool) else str(parameter.default)
@@ -177,7 +182,9 @@ def _kind(parameter: Parameter, has_options: bool) -> Kind:
 
 
 def _of_part(sizes: Mapping[tuple[str, str], int], part: str) -> dict[str, int]:
-    """Nodes by the name of their pool; a Provisioner and a NodePool of one name have nodes of their own."""
+    """Returns the number of nodes by the name of their pool; a Provisioner and a NodePool of one name are counted
+    apart.
+    """
     return {name: count for (owner, name), count in sizes.items() if owner == part}
 
 
@@ -225,7 +232,7 @@ def _create_draft(request: HttpRequest, /, *, head: ClusterHead, action: Action)
 
 
 def _refuse_beyond(parameters: Mapping[str, Any], *, most: int) -> None:
-    """Raises InvalidInput for a batch beyond the policy: the preview would refuse it a minute later."""
+    """Raises InvalidInput for a batch size above the policy's limit, which the preview would refuse a minute later."""
     batch = parameters.get("batch")
     if batch is not None and not (isinstance(batch, int) and 1 <= batch <= most):
         raise InvalidInput(_("a whole number from 1 to {most}").format(most=most), where="batch", code="bad_parameter")
@@ -240,12 +247,12 @@ def _form(
     before = earlier_choices(uuid_in(request.GET.get("from", "")), cluster_id=head.id, action=action.id)
     form = request.POST if request.method == "POST" else before
     snapshot = head.snapshot.id if head.snapshot else None
-    known = known_objects(head.id, snapshot)
+    objects = known_objects(head.id, snapshot)
     context = {
         "section": "fleet",
         "head": head,
         "action": action,
-        "choices": choices(action, known=known, form=form, problems=problems, limits={"batch": policy.batch}),
+        "choices": choices(action, objects=objects, form=form, problems=problems, limits={"batch": policy.batch}),
         "node_table": node_table(action, nodes_of(snapshot) if snapshot else (), form=form, problems=problems),
         "refused": refused if refused and refused.where not in named else None,
         "said": request.POST,

@@ -1,4 +1,4 @@
-"""The parameters of an action that name nodes, as one table: a row for each node, a column for each parameter."""
+"""A table for the parameters of an action that name nodes: a row for each node, a column for each parameter."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class NodeColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLine:
-    """One node; `chosen` says for each column whether it is ticked."""
+    """One node; `chosen` says for each column whether its box is ticked."""
 
     name: str
     pool: str
@@ -37,21 +37,21 @@ class NodeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTable:
-    """`left_out` counts nodes that are not listed because there are more than MOST_NODES."""
+    """`left_out` is the number of nodes that are not listed because there are more than MOST_NODES."""
 
     columns: tuple[NodeColumn, ...]
     lines: tuple[NodeLine, ...]
     left_out: int
 
 
-def karpenters(nodes: Sequence[OwnedNode]) -> list[OwnedNode]:
-    """Karpenter's nodes by pool, zone and name."""
+def karpenter_nodes(nodes: Sequence[OwnedNode]) -> list[OwnedNode]:
+    """Returns Karpenter's nodes by pool, zone and name."""
     owned_nodes = (node for node in nodes if node.owner.startswith("karpenter"))
     return sorted(owned_nodes, key=lambda node: (pool_of(node), node.zone, natural(node.name)))
 
 
 def pool_of(node: OwnedNode) -> str:
-    """The pool as the parameter of pools takes it; empty where it is not known."""
+    """Returns the pool in the form that pool parameters take; empty if it is not known."""
     kind = "Provisioner" if node.owner == ALPHA else "NodePool"
     return f"{kind}/{node.pool}" if node.pool else ""
 
@@ -59,13 +59,13 @@ def pool_of(node: OwnedNode) -> str:
 def node_table(
     action: Action, nodes: Sequence[OwnedNode], *, form: QueryDict | None, problems: Mapping[str, str]
 ) -> NodeTable | None:
-    """The table; None where the action asks for no nodes, or there is none."""
+    """Returns the table; None if the action takes no nodes, or there is none."""
     columns = tuple(
         NodeColumn(name=parameter.name, question=parameter.question, problem=problems.get(parameter.name, ""))
         for parameter in action.parameters
         if parameter.of == NODES
     )
-    owned_nodes = karpenters(nodes)
+    owned_nodes = karpenter_nodes(nodes)
     if not columns or not owned_nodes:
         return None
     ticked = {column.name: set(form.getlist(column.name) if form is not None else ()) for column in columns}

@@ -45,7 +45,7 @@ def rollout(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 def rollout_page(
     request: HttpRequest, rollout_id: uuid.UUID, *, refused: KarpdashError | None = None, status: int = 200
 ) -> HttpResponse:
-    """The page. With `refused`, the refusal is shown above the current state (R33)."""
+    """The page of a rollout. With `refused`, the refusal is shown above the current state (R33)."""
     detail, person = rollout_detail(rollout_id), person_of(request)
     # Objects may hold sensitive data; users without other rights than view see only descriptions of the steps.
     trusted = bool(set(person.rights) - {"view"})
@@ -56,7 +56,7 @@ def rollout_page(
         | {
             "section": "rollouts",
             "sample": is_living(detail.row.cluster),
-            "by_hand": view.by_hand(detail.plan) if detail.plan and trusted else None,
+            "by_hand": view.manual_commands(detail.plan) if detail.plan and trusted else None,
             "may": view.allowed_actions(detail, person),
             "form_key": form_key(),
             "refused": refused,
@@ -72,16 +72,18 @@ def _facts(detail: RolloutDetail) -> dict[str, Any]:
     return {
         "effect": view.effect(detail.row, detail.plan),
         "doubted": [line for line in detail.steps if line.doubt],
-        "typed": view.typed_asked(detail.row),
-        "typed_first": view.typed_at_asking(detail.row),
+        "typed": view.must_type_name(detail.row),
+        "typed_first": view.must_type_name_to_request(detail.row),
         "risky": view.is_risky(detail.row),
-        "paced": view.paced(detail.plan),
+        "paced": view.limited_by_policy(detail.plan),
         "capacity_rows": capacity_rows(detail.plan),
     }
 
 
 def _state_context(detail: RolloutDetail) -> dict[str, Any]:
-    """What only some states show: who can approve, the upgrade of one that is paused, and the receipt of what ended."""
+    """Returns what only some states show: who can approve, the upgrade of a paused rollout, and the receipt of an ended
+    one.
+    """
     row = detail.row
     waits = row.state in ("previewed", "awaiting_approval")
     return {
@@ -92,7 +94,7 @@ def _state_context(detail: RolloutDetail) -> dict[str, Any]:
 
 
 def _ending(detail: RolloutDetail) -> dict[str, Any]:
-    """The receipt of what has ended, and its rehearsal beside what happened."""
+    """Returns the receipt of an ended rollout, and its rehearsal compared with the run."""
     if detail.row.state not in ENDED:
         return {"receipt": None, "forecast_rows": ()}
     stored_forecast = stored_difference(detail.row.id)
@@ -120,8 +122,8 @@ def receipt_file(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:  
 @require_right()
 @require_safe
 def live(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
-    """The live part of the page; 304 while it has not changed. It is the same for all who may see the rollout, so that
-    many who watch one run have it drawn once.
+    """The live part of the page; 304 while it has not changed. It is the same for everyone who may see the rollout, so
+    it is rendered once for all of them.
     """
     return live_answer(request, rollout_id, draw=lambda: _parts(request, rollout_id))
 
@@ -173,7 +175,9 @@ def _live(detail: RolloutDetail) -> dict[str, Any]:
 
 
 def _page_version(detail: RolloutDetail, mark: str) -> str:
-    """What the page polls for: once it differs, the whole page is read anew. `mark` is of the newest rehearsal."""
+    """Returns the value that the page polls for: when it differs, the whole page reloads. `mark` is that of the newest
+    rehearsal.
+    """
     row = detail.row
     return f"{row.version}.{row.approvals}{row.wish}{mark}"
 

@@ -1,6 +1,6 @@
-"""Policies of all clusters and of one, and the kill switch.
+"""The pages of the general policy and of one cluster's policy, and the kill switch.
 
-Change windows are entered as text: `Mon-Fri 22:00-04:00`, one a line.
+Change windows are entered as text: `Mon-Fri 22:00-04:00`, one on each line.
 """
 
 import re
@@ -32,13 +32,13 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LINE = re.compile(r"(?P<days>[A-Za-z, -]+?)?\s*(?P<from>\d{1,2}:\d{2})\s*-\s*(?P<to>\d{1,2}:\d{2})")
 
 
-def written(windows: Sequence[Mapping[str, Any]]) -> str:
-    """The windows as text, one a line."""
+def windows_text(windows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns the change windows as text, one on each line."""
     return "\n".join(_line(window) for window in windows)
 
 
-def read(text: str) -> tuple[dict[str, Any], ...]:
-    """The windows in the text. Raises InvalidInput that names the invalid line."""
+def parse_windows(text: str) -> tuple[dict[str, Any], ...]:
+    """Returns the change windows in the text. Raises InvalidInput that names the invalid line."""
     return tuple(_window(line.strip()) for line in text.splitlines() if line.strip())
 
 
@@ -48,7 +48,7 @@ def _line(window: Mapping[str, Any]) -> str:
 
 
 def _runs(days: Sequence[int]) -> str:
-    """`Mon-Fri`, `Mon,Wed`: consecutive days become a range."""
+    """Returns the days as `Mon-Fri` or `Mon,Wed`: consecutive days become a range."""
     runs: list[list[int]] = []
     for day in days:
         if runs and runs[-1][-1] == day - 1:
@@ -90,7 +90,7 @@ def _bad_window(line: str) -> InvalidInput:
 REFUSALS = (InvalidInput, Conflict, PermissionDenied)
 NUMBERS = ("batch", "per_hour", "pool_percent")
 EVERY = "*"
-TURNS: dict[str, Callable[[Person, HttpRequest], None]] = {
+SWITCH_CHANGES: dict[str, Callable[[Person, HttpRequest], None]] = {
     "stop": lambda person, request: kill_switch.stop_everything(person, why=request.POST.get("why", ""), by=actor()),
     "ask": lambda person, _request: kill_switch.ask_to_lift(person, by=actor()),
     "lift": lambda person, _request: kill_switch.lift(person, by=actor()),
@@ -115,13 +115,13 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right(*STOP)
 @require_http_methods(["GET", "HEAD", "POST"])
 def switch(request: HttpRequest) -> HttpResponse:
-    """Turns the kill switch on, or off with two people."""
+    """Turns the kill switch on; turning it off needs two people."""
     refused: KarpdashError | None = None
     if request.method == "POST":
-        turn = TURNS.get(request.POST.get("do", ""))
+        switch_change = SWITCH_CHANGES.get(request.POST.get("do", ""))
         try:
-            if turn is not None:
-                turn(person_of(request), request)
+            if switch_change is not None:
+                switch_change(person_of(request), request)
                 return redirect("kill-switch")
         except REFUSALS as error:
             refused = error
@@ -166,7 +166,7 @@ def _rules(form: QueryDict) -> Rules:
     return Rules(
         approvals={risk: _whole_number(form, f"approvals_{risk}") for risk in RISKS},
         actions=(EVERY,) if every_action else tuple(form.getlist("actions")),
-        windows=read(form.get("windows", "")),
+        windows=parse_windows(form.get("windows", "")),
         rehearsals=tuple(form.getlist("rehearsals")),
         campaigns_destroy=form.get("campaigns_destroy") == "on",
         frozen=form.get("frozen") == "on",
@@ -183,7 +183,7 @@ def _whole_number(form: QueryDict, name: str) -> int:
 
 
 def _fields(row: PolicyRow, form: QueryDict | None) -> dict[str, Any]:
-    """The form's values: those submitted and refused, else the current policy."""
+    """Returns the form's values: those submitted and refused, else those of the current policy."""
     chosen = form.getlist("actions") if form else row.actions
     every_action = form.get("which", EVERY) == EVERY if form else EVERY in row.actions
     rehearsed = form.getlist("rehearsals") if form else row.rehearsals
@@ -192,7 +192,7 @@ def _fields(row: PolicyRow, form: QueryDict | None) -> dict[str, Any]:
         "rehearsed": [(risk, risk in rehearsed) for risk in RISKS],
         "every_action": every_action,
         "known_actions": [(all_action, every_action or all_action.id in chosen) for all_action in all_actions()],
-        "windows": form.get("windows", "") if form else written(row.windows),
+        "windows": form.get("windows", "") if form else windows_text(row.windows),
         "numbers": {name: form.get(name, "") if form else getattr(row, name) for name in NUMBERS},
         "campaigns_destroy": form.get("campaigns_destroy") == "on" if form else row.campaigns_destroy,
         "frozen": form.get("frozen") == "on" if form else row.frozen,

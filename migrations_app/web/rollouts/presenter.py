@@ -1,4 +1,4 @@
-"""Presents one rollout: steps as sentences, counters, and the actions that are available now."""
+"""Values for the page of one rollout: steps as sentences, counters, and the actions that are available now."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -60,7 +60,7 @@ class ShownStep:
     kubectl: str
     no_return: bool
     skips: bool = False
-    """Its node may be skipped: it was not sent yet, and the rollout is under way."""
+    """Whether the node of the step may be skipped: it was not sent yet, and the rollout is running."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class AllowedActions:
 
 
 def effect(row: RolloutRow, plan: Plan | None) -> str:
-    """The text of the buttons: the action's template with the counts of this plan."""
+    """Returns the text of the buttons: the action's template with the counts of this plan."""
     action = registry.find(row.action)
     if action is None or plan is None:
         return row.title
@@ -104,7 +104,7 @@ def effect(row: RolloutRow, plan: Plan | None) -> str:
 
 
 def shown_steps(detail: RolloutDetail, *, first: int, with_diffs: bool) -> tuple[ShownStep, ...]:
-    """One page of the steps, with diffs for users who may see objects."""
+    """Returns one page of the steps, with diffs for users who may see objects."""
     page = detail.steps[first : first + STEPS_SHOWN]
     sides = diffs_of(detail.row.id, steps=[line.step.id for line in page]) if with_diffs else {}
     point = point_of_no_return(detail)
@@ -114,7 +114,7 @@ def shown_steps(detail: RolloutDetail, *, first: int, with_diffs: bool) -> tuple
 
 
 def point_of_no_return(detail: RolloutDetail) -> str:
-    """The id of the first step that cannot be undone; empty if all can be."""
+    """Returns the id of the first step that cannot be undone; empty if all can be undone."""
     final = (line.step.id for line in detail.steps if line.step.change and line.step.undo is None)
     return next(final, "")
 
@@ -143,21 +143,21 @@ def _step(line: StepLine, sides: Mapping[str, Any], *, no_return: bool, skipped:
 
 
 def times_of(line: StepLine) -> tuple[datetime | None, timedelta | None]:
-    """When the first request of a step was sent, and how long it took until its gate passed."""
+    """Returns when the first request of a step was sent, and how long it took until its gate passed."""
     if not line.lines:
         return None, None
     began, ended = line.lines[0].intent_at, line.lines[-1].outcome_at
     return began, ended - began if ended and line.standing == "done" else None
 
 
-def paced(plan: Plan | None) -> bool:
+def limited_by_policy(plan: Plan | None) -> bool:
     """Whether the policy's limits apply: the plan deletes nodes itself instead of leaving that to a controller."""
     changes = [step.change for step in plan.steps if step.change] if plan else []
     return any(change.verb == "delete" and change.target.kind == "Node" for change in changes)
 
 
-def by_hand(plan: Plan) -> dict[str, str]:
-    """The plan as commands, as a GitOps patch, and the RBAC rules that it needs."""
+def manual_commands(plan: Plan) -> dict[str, str]:
+    """Returns the plan as commands, as a GitOps patch, and the RBAC rules that it needs."""
     return {
         "kubectl": "\n\n".join(as_kubectl(step) for step in plan.steps),
         "gitops": gitops_patch(plan),
@@ -166,7 +166,7 @@ def by_hand(plan: Plan) -> dict[str, str]:
 
 
 def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
-    """The latest counters beside those before the batch; empty before the first ones."""
+    """Returns the latest counters beside those before the batch; empty before the first ones."""
     now, before = detail.picture, detail.before or ClusterCounters(taken_at="")
     if now is None:
         return ()
@@ -184,17 +184,17 @@ def counters(detail: RolloutDetail) -> tuple[Counter, ...]:
 
 
 def blocked(detail: RolloutDetail) -> tuple[BlockedEviction, ...]:
-    """Pods whose eviction is blocked by a PodDisruptionBudget."""
+    """Returns pods whose eviction is blocked by a PodDisruptionBudget."""
     return detail.picture.blocked[:MOST_BLOCKED] if detail.picture else ()
 
 
 def blocked_rest(detail: RolloutDetail) -> int:
-    """How many more pods than `blocked` returns; a lower bound if counting stopped at the limit."""
+    """Returns how many more pods are blocked than `blocked` returns; a lower bound if counting stopped at the limit."""
     return len(detail.picture.blocked[MOST_BLOCKED:]) if detail.picture else 0
 
 
 def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
-    """Which actions the user may take now, and why others are not allowed."""
+    """Returns which actions the user may take now, and why others are not allowed."""
     row, now = detail.row, timezone.now()
     state = row.state
     risk = risk_of(row.risk)
@@ -222,12 +222,12 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
     )
 
 
-def typed_asked(row: RolloutRow) -> bool:
+def must_type_name(row: RolloutRow) -> bool:
     """Whether an approver has to type the cluster's name."""
     return risk_of(row.risk) in TYPED
 
 
-def typed_at_asking(row: RolloutRow) -> bool:
+def must_type_name_to_request(row: RolloutRow) -> bool:
     """Whether the cluster's name has to be typed before approval is requested."""
     action = registry.find(row.action)
     return action is not None and action.typed

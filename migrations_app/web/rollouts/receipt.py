@@ -32,7 +32,9 @@ def receipt(
     audit: tuple[int, int] | None,
     forecast: ForecastComparison | None = None,
 ) -> RolloutReceipt | None:
-    """The receipt of a rollout that was started and has ended; None before. `audit` is its range of audit events."""
+    """Returns the receipt of a rollout that was started and has ended; None before. `audit` is its range of audit
+    events.
+    """
     if detail.row.state not in ENDED or detail.row.started_at is None:
         return None
     facts = (*_people(detail), *_course(detail), *_extremes(worst), *_foretold(forecast), *_records(detail, audit))
@@ -118,7 +120,7 @@ def _ended(line: StepLine) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text on one line, without a meaning in Markdown."""
+    """Returns the text on one line, with the special characters of Markdown escaped."""
     return " ".join(text.split()).translate(_MARKUP)
 
 

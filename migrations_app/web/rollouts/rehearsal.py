@@ -1,4 +1,4 @@
-"""The rehearsals of a plan on its page: what each play told, its timeline as lines, and what can be asked for."""
+"""The rehearsals on the page of a plan: the result of each play, its timeline as lines, and who may request one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,12 +36,14 @@ LINES = (
     ("waiting", _("Pods that wait"), "pending"),
 )
 MOST_ROWS = 40
-"""Moments in the table beside the lines."""
+"""Maximum number of moments in the table beside the lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineLine:
-    """One count over the time of a play, as an SVG path in WIDTH by HEIGHT; `look` is its color in the sheet."""
+    """One count over the time of a play, as an SVG path in WIDTH by HEIGHT; `look` is its color class in the
+    stylesheet.
+    """
 
     word: str
     look: str
@@ -65,7 +67,7 @@ class ShownPlay:
 
     @property
     def ending(self) -> str:
-        """How it ends, in words; empty if it could not begin."""
+        """How the play ends, as a text; empty if it could not begin."""
         if self.result is None or self.length is None:
             return ""
         after, stop = span_words(self.length), self.result.stopped
@@ -87,13 +89,13 @@ class ShownRehearsal:
 
     @property
     def ends_well(self) -> bool:
-        """Whether it is of the plan as it is now, and the play without a failure runs to its end."""
+        """Whether it rehearsed the current plan, and the play without a failure runs to its end."""
         calm = self.document.calm if self.document else None
         return self.row.current and calm is not None and calm.finished
 
 
 def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
-    """What the page shows of rehearsals: the newest that is of use, older ones as lines, and who may ask for one."""
+    """Returns the template context: the newest useful rehearsal, older ones as lines, and who may request one."""
     rehearsals = newest_rehearsals(detail.row.id, digest=detail.row.digest)
     newest = next((rehearsal for rehearsal in rehearsals if rehearsal.state == "finished"), None)
     plan = detail.plan
@@ -112,7 +114,7 @@ def rehearsal_context(detail: RolloutDetail, person: Person) -> dict[str, Any]:
 
 
 def shown_rehearsal(row: RehearsalRow) -> ShownRehearsal:
-    """A rehearsal with its plays."""
+    """Returns a rehearsal with its plays."""
     document = read_document(row.raw) if row.raw else None
     plays = tuple(_play(play) for play in document.plays) if document else ()
     return ShownRehearsal(row=row, look=STATE_LOOKS[row.state], document=document, plays=plays)
@@ -136,7 +138,7 @@ def _play(play: RehearsalPlay) -> ShownPlay:
 
 
 def timeline_lines(moments: Sequence[RehearsalMoment]) -> tuple[TimelineLine, ...]:
-    """Nodes, draining nodes and pods that wait, over time; empty before the second moment."""
+    """Returns nodes, draining nodes and pending pods over time; empty before the second moment."""
     if len(moments) < 2:
         return ()
     span = max(1, moments[-1].seconds)
@@ -150,7 +152,7 @@ def timeline_lines(moments: Sequence[RehearsalMoment]) -> tuple[TimelineLine, ..
 
 
 def _moments(moments: Sequence[RehearsalMoment]) -> tuple[tuple[timedelta, RehearsalMoment], ...]:
-    """At most MOST_ROWS moments for the table, evenly chosen, with the first and the last."""
+    """Returns at most MOST_ROWS moments for the table, evenly chosen, with the first and the last."""
     step = max(1, -(-len(moments) // (MOST_ROWS - 1)))
     chosen = [*moments[::step]]
     if moments and chosen[-1] is not moments[-1]:

@@ -1,4 +1,4 @@
-"""What a running rollout looks like: the nodes as squares by zone, the counters as lines, and how fast it goes."""
+"""Values for the board of a running rollout: nodes as squares by zone, counters as lines, speed and projected end."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ COUNTER_WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSquare:
-    """One node. `why` names the budgets or annotations that hold its pods."""
+    """One node. `why` names the budgets or annotations that block the eviction of its pods."""
 
     name: str
     state: SquareState
@@ -44,7 +44,7 @@ class NodeSquare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZoneLane:
-    """The nodes of one zone: those from before the start, and those since."""
+    """The nodes of one zone: those from before the start of the rollout, and newer ones."""
 
     zone: str
     old: tuple[NodeSquare, ...]
@@ -53,7 +53,9 @@ class ZoneLane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPace:
-    """`per_hour` counts steps that passed their gate; None before the first one. `ends_at` is None unless it runs."""
+    """`per_hour` is the number of steps that passed their gate; None before the first one. `ends_at` is None unless the
+    rollout runs.
+    """
 
     elapsed: timedelta
     done: int
@@ -76,7 +78,7 @@ class CounterLine:
 
 
 def lanes(detail: RolloutDetail) -> tuple[ZoneLane, ...]:
-    """The nodes of Karpenter by zone; empty before the first count."""
+    """Returns the nodes of Karpenter by zone; empty before the first count."""
     if detail.picture is None:
         return ()
     started = detail.row.started_at
@@ -84,9 +86,9 @@ def lanes(detail: RolloutDetail) -> tuple[ZoneLane, ...]:
     zone_lanes = []
     for zone, marks in groupby(detail.picture.nodes, key=lambda mark: mark.zone):
         zone_marks = tuple(marks)
-        old = tuple(squares[mark.name] for mark in zone_marks if not _is_new(mark, started))
+        before_start = tuple(squares[mark.name] for mark in zone_marks if not _is_new(mark, started))
         zone_lanes.append(
-            ZoneLane(zone=zone, old=old, new=tuple(squares[m.name] for m in zone_marks if _is_new(m, started)))
+            ZoneLane(zone=zone, old=before_start, new=tuple(squares[m.name] for m in zone_marks if _is_new(m, started)))
         )
     deleted = _deleted_nodes(detail, {mark.name for mark in detail.picture.nodes})
     return (*zone_lanes, *((ZoneLane(zone="gone", old=deleted, new=()),) if deleted else ()))
@@ -118,7 +120,7 @@ def _is_new(mark: NodeMark, started: datetime | None) -> bool:
 
 
 def _deleted_nodes(detail: RolloutDetail, counted_names: set[str]) -> tuple[NodeSquare, ...]:
-    """Nodes that the plan deletes, whose step is done, and that were not counted any more."""
+    """Returns nodes that the plan deletes, whose step is done, and that the newest count does not contain."""
     names = (
         line.step.change.target.name
         for line in detail.steps
@@ -129,7 +131,7 @@ def _deleted_nodes(detail: RolloutDetail, counted_names: set[str]) -> tuple[Node
 
 
 def pace(detail: RolloutDetail, *, now: datetime) -> RunPace | None:
-    """How long it runs and when it ends at this rate; None before the start."""
+    """Returns how long the rollout runs and when it ends at this rate; None before the start."""
     started = detail.row.started_at
     if started is None:
         return None
@@ -137,14 +139,14 @@ def pace(detail: RolloutDetail, *, now: datetime) -> RunPace | None:
     done, steps = detail.done, len(detail.steps)
     per_hour = done / elapsed.total_seconds() * 3600 if done and elapsed.total_seconds() > 0 else None
     ends_at = None
-    left = steps - done - detail.left_out
-    if detail.row.state == "running" and per_hour and left > 0:
-        ends_at = now + timedelta(hours=left / per_hour)
+    steps_left = steps - done - detail.left_out
+    if detail.row.state == "running" and per_hour and steps_left > 0:
+        ends_at = now + timedelta(hours=steps_left / per_hour)
     return RunPace(elapsed=elapsed, done=done, steps=steps, per_hour=per_hour, ends_at=ends_at)
 
 
 def counter_lines(samples: Sequence[CounterSample]) -> tuple[CounterLine, ...]:
-    """The lines of Ready nodes, Pending pods and pods held back; empty before the second sample."""
+    """Returns the lines of Ready nodes, Pending pods and blocked pods; empty before the second sample."""
     if len(samples) < 2:
         return ()
     ready = [sample.ready_nodes for sample in samples]
@@ -180,7 +182,7 @@ def _counter(
 
 
 def step_path(places: Sequence[float], values: Sequence[int | None], *, most: int) -> str:
-    """Steps from value to value; what could not be counted leaves a gap."""
+    """Returns an SVG path of steps from value to value; a value that could not be counted leaves a gap."""
     parts: list[str] = []
     before: int | None = None
     for x, value in zip(places, values, strict=True):

@@ -1,4 +1,4 @@
-"""Answers pages that watch a run: many ask, often, and mostly nothing has changed. Rights are looked at each time."""
+"""Answers the polling of many pages that watch one rollout, mostly with 304. Rights are checked at each request."""
 
 import gzip
 import hashlib
@@ -19,16 +19,16 @@ ANSWERS_A_SECOND = 40
 SHORTEST, LONGEST = 2, 15
 """The shortest and the longest pause in seconds before a page asks again."""
 DRAWN_SECONDS = 10
-"""For how long a drawn live part is used again; its elapsed times are as old."""
+"""Seconds for which a rendered live part is reused; the elapsed times in it are up to that old."""
 _DRAWN = LocMemCache("live-rollouts", {"OPTIONS": {"MAX_ENTRIES": 20}})
 _LOCK = threading.Lock()
 PAUSE = "X-Rollout-Pause"
-"""For how many seconds at least the page waits before it asks again."""
+"""Header with the minimum number of seconds until the page polls again."""
 
 
 @dataclass(slots=True)
 class Watchers:
-    """The readers that asked one process in this window of WINDOW_SECONDS, and in the window before it."""
+    """Counts the sessions that polled this process in this window of WINDOW_SECONDS, and in the window before."""
 
     _began: float = 0.0
     _now: set[str] = field(default_factory=set)
@@ -36,7 +36,7 @@ class Watchers:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def pause_for(self, reader: str, *, at: float) -> int:
-        """Seconds until that reader may ask again. `at` is a clock in seconds that never goes back."""
+        """Returns the seconds until that session may poll again. `at` is a clock in seconds that never goes back."""
         with self._lock:
             if at - self._began >= WINDOW_SECONDS:
                 self._before = self._now if at - self._began < 2 * WINDOW_SECONDS else set()
@@ -50,13 +50,13 @@ _WATCHERS = Watchers()
 
 
 def live_answer(request: HttpRequest, rollout_id: uuid.UUID, *, draw: Callable[[], str]) -> HttpResponse:
-    """The live part as it is now, for somebody whose rights were just looked at; 304 while it has not changed.
+    """Returns the live part for a user whose rights were just checked; 304 while it has not changed.
 
-    `draw` is called once for all who watch the run. Raises NotFound.
+    `draw` is called once for all who watch the rollout. Raises NotFound.
     """
     mark = live_mark(rollout_id)
-    known = request.headers.get("If-None-Match", "").removeprefix("W/")  # weak once a proxy compressed the answer
-    if known == mark.etag:
+    client_etag = request.headers.get("If-None-Match", "").removeprefix("W/")  # weak once a proxy compressed the answer
+    if client_etag == mark.etag:
         answer = HttpResponse(status=304)
     else:
         answer = _part_response(request, _cached_part(_name(request, rollout_id, mark=mark), draw))
@@ -67,7 +67,7 @@ def live_answer(request: HttpRequest, rollout_id: uuid.UUID, *, draw: Callable[[
 
 
 def _cached_part(name: str, draw: Callable[[], str]) -> tuple[bytes, bytes]:
-    """The part plain and compressed. Who comes while it is being drawn waits for it."""
+    """Returns the part plain and compressed. A request that comes while the part is being rendered waits for it."""
     with _LOCK:
         part: tuple[bytes, bytes] | None = _DRAWN.get(name)
         if part is None:
@@ -78,7 +78,9 @@ def _cached_part(name: str, draw: Callable[[], str]) -> tuple[bytes, bytes]:
 
 
 def _part_response(request: HttpRequest, part: tuple[bytes, bytes]) -> HttpResponse:
-    """The part, compressed already. It holds nothing of the reader's own, so that its length tells nothing (BREACH)."""
+    """Returns the part, already compressed. It holds nothing that belongs to one reader, so its length reveals nothing
+    (BREACH).
+    """
     packed = "gzip" in request.headers.get("Accept-Encoding", "")
     answer = HttpResponse(part[packed])
     answer["Vary"] = "Accept-Encoding"

@@ -1,4 +1,4 @@
-"""What people do with sample clusters: the next step of the path, a reset, and taking all of them away."""
+"""Form views for sample clusters: do the next step, reset a cluster, add or remove all of them."""
 
 import uuid
 from functools import partial
@@ -48,7 +48,7 @@ def _do_step(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right(*OPERATE)
 @require_POST
 def reset(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """Lets the sample cluster begin anew."""
+    """Puts the sample cluster back to its first state."""
     try:
         reset_sample(cluster_id, person=person_of(request), by=actor())
     except (Conflict, PermissionDenied) as refused:
@@ -62,7 +62,7 @@ def reset(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right("add_cluster")
 @require_POST
 def add(request: HttpRequest) -> HttpResponse:
-    """Adds the sample clusters that are missing; their past is made up meanwhile."""
+    """Adds the sample clusters that are missing; their history is generated in the background."""
     try:
         count = add_samples(person=person_of(request))
     except (Conflict, PermissionDenied) as refused:
@@ -78,7 +78,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @require_right("delete_cluster")
 @require_POST
 def remove(request: HttpRequest) -> HttpResponse:
-    """Takes every sample away: clusters with their history, and the sample people."""
+    """Removes all samples: clusters with their history, and the sample people."""
     try:
         count = remove_samples(person=person_of(request))
     except (Conflict, PermissionDenied) as refused:

@@ -1,4 +1,4 @@
-"""The path of a sample cluster: one page that always says the one next thing, and a part of it for other pages."""
+"""The page of a sample cluster's path with its next task, and a part of it for other pages."""
 
 import uuid
 from typing import Any
@@ -24,7 +24,7 @@ from migrations_app.web.samples.sign_in import people_for
 @require_right()
 @require_safe
 def samples(request: HttpRequest) -> HttpResponse:
-    """Every sample cluster that can be acted on and that the user may see, with what is next."""
+    """Every sample cluster that can be acted on and that the user may see, with its next task."""
     paths = [(cluster_id, name, SamplePath(cluster_id)) for cluster_id, name in visible_samples()]
     context = {
         "section": "fleet",
@@ -40,7 +40,7 @@ def samples(request: HttpRequest) -> HttpResponse:
 @require_right()
 @require_safe
 def sample(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The path of one sample cluster with the next thing on top."""
+    """The path of one sample cluster with the next task on top."""
     head = cluster_head(cluster_id, now=timezone.now())
     path = SamplePath(cluster_id)
     context = _next(request, path, cluster_id=cluster_id) | {"section": "fleet", "head": head, "speed": SPEED}
@@ -50,16 +50,18 @@ def sample(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right()
 @require_safe
 def next_thing(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
-    """The next thing alone, as other pages of the cluster show it; the rollout's own page has no link to itself."""
+    """The next task alone, as other pages of the cluster show it; the rollout's own page has no link to itself."""
     path = SamplePath(cluster_id)
     context = _next(request, path, cluster_id=cluster_id)
-    here = urlsplit(request.headers.get("HX-Current-URL", "")).path
-    on_rollout_page = path.next.rollout and here == reverse("rollout", args=[path.next.rollout])
+    current_path = urlsplit(request.headers.get("HX-Current-URL", "")).path
+    on_rollout_page = path.next.rollout and current_path == reverse("rollout", args=[path.next.rollout])
     return render(request, "samples/_next.html", context | {"in_strip": True, "there": on_rollout_page})
 
 
 def _next(request: HttpRequest, path: SamplePath, *, cluster_id: uuid.UUID) -> dict[str, Any]:
-    """The sample approver could plan as well, but then nobody would be left to approve."""
+    """Returns the next task of this user. The sample approver is not offered planning, because nobody else could then
+    approve.
+    """
     me = request.user.get_username()
     plans = not any(person.name == me and person.part == "approver" for person in PEOPLE)
     may_operate = plans and any(request.user.has_perm(f"migrations_app.{right}") for right in OPERATE)

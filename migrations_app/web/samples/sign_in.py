@@ -19,7 +19,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 def people_for(request: HttpRequest) -> tuple[SamplePerson, ...]:
-    """The sample people as whom this request may sign in."""
+    """Returns the sample people as whom this request may sign in."""
     return offered(_origin(request))
 
 

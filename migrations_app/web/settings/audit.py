@@ -32,7 +32,7 @@ from migrations_app.web.spreadsheet import harmless
 RIGHT = "view_auditevent"
 LIMIT = 50
 FOLDED = 3
-"""Events of steps from which on they are folded into one row."""
+"""Minimum number of events of steps that are folded into one row."""
 WIDE, HIGH = 600, 40
 FILTERS = ("q", "actor", "verb", "outcome", "cluster", "plan", "correlation", "since", "until")
 
@@ -49,7 +49,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class EventGroup:
-    """Events that stand together, newest first; `folded` if they are steps of one rollout in one row."""
+    """Neighbouring events, newest first; `folded` if they are steps of one rollout shown in one row."""
 
     rows: tuple[EventRow, ...]
     folded: bool = False
@@ -110,14 +110,16 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
 
 
 def grouped(rows: Iterable[EventRow], *, fold: bool) -> tuple[EventGroup, ...]:
-    """Neighbouring events of the steps of one plan as one group, if there are at least FOLDED of them."""
+    """Returns the events in groups: neighbouring events of the steps of one plan are one group if there are at least
+    FOLDED.
+    """
     cut = groupby(rows, key=lambda row: row.line.plan_digest if row.line.verb.startswith("step.") else "")
     runs = ((plan, tuple(run)) for plan, run in cut)
     return tuple(EventGroup(run, fold and bool(plan) and len(run) >= FOLDED) for plan, run in runs)
 
 
 def bars(days: tuple[tuple[str, int], ...]) -> Bars | None:
-    """One bar a day; None without events."""
+    """Returns one bar for each day; None without events."""
     most = max((count for _, count in days), default=0)
     if not most:
         return None
@@ -133,7 +135,7 @@ def _filters(request: HttpRequest) -> dict[str, str]:
 
 
 def _ask(filters: dict[str, str]) -> tuple[AuditAsk, str]:
-    """The filters, and the name of the date field that is invalid, if any."""
+    """Returns the filters, and the name of the date field that is invalid, if any."""
     since, until = _day(filters["since"]), _day(filters["until"])
     wrong_field = next((name for name, day in (("since", since), ("until", until)) if filters[name] and not day), "")
     ask = AuditAsk(
@@ -168,12 +170,12 @@ def _text(value: Any) -> str:  # noqa: ANN401 - any JSON
 
 
 def _as_csv(lines: Iterable[AuditLine]) -> Iterator[str]:
-    out = io.StringIO()
-    writer = csv.writer(out)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
     writer.writerow(COLUMNS)
     for line in lines:
         writer.writerow([harmless(getattr(line, name)) for name in COLUMNS])
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-    yield out.getvalue()
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()
+    yield buffer.getvalue()

@@ -1,4 +1,4 @@
-"""The catalogue of checks: what each asks, why, how, at which hops, its possible results and its sources."""
+"""The catalogue of checks: what each check asks, why, how, at which hops, its possible results and its sources."""
 
 from functools import cache
 
@@ -43,7 +43,9 @@ def catalogue(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _entry(check_id: str) -> SafeString:
-    """The entry as HTML; it depends on nothing but the release, and there are more than a hundred of them."""
+    """Returns the entry of a check as HTML. Cached: it depends on the release alone, and there are more than a
+    hundred.
+    """
     entry = next(description for description in _descriptions() if description.check.id == check_id)
     return render_to_string("catalogue/_entry.html", {"entry": entry, "check": entry.check})
 

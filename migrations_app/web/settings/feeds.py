@@ -29,7 +29,7 @@ KIND_WORDS = {
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("addresses")
 def feeds(request: HttpRequest) -> HttpResponse:
-    """The list; a POST creates a link and shows its addresses once."""
+    """The list; a POST creates a link and shows its URLs once."""
     refused: InvalidInput | Conflict | None = None
     addresses: tuple[str, ...] = ()
     if request.method == "POST":

@@ -1,4 +1,4 @@
-"""The words of the pages and what they mean."""
+"""The page of the glossary."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,5 +11,5 @@ from migrations_app.web.access import require_right
 @require_right()
 @require_safe
 def words(request: HttpRequest) -> HttpResponse:
-    """Every word of the glossary, in its sections; pages lead to single words."""
+    """Every word of the glossary, in its sections; other pages link to single words."""
     return render(request, "catalogue/glossary.html", {"section": "catalogue", "sections": glossary()})

@@ -70,7 +70,7 @@ class ChannelForm(forms.Form):
         chosen.choices = [(str(group.id), group.name) for group in group_names()]  # type: ignore[attr-defined]  # a field of choices
 
     def list_values(self) -> dict[str, Any]:
-        """Events and groups as the use cases expect them."""
+        """Returns events and groups as the use cases expect them."""
         values = self.cleaned_data
         return {"events": tuple(values["events"]), "groups": tuple(map(uuid.UUID, values["groups"]))}
 

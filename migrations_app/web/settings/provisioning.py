@@ -1,4 +1,4 @@
-"""The page of directories that provision people and teams over SCIM: their tokens."""
+"""The page of tokens for identity providers ("directories") that provision people and teams over SCIM."""
 
 import uuid
 

@@ -54,7 +54,7 @@ def all_services(request: HttpRequest) -> HttpResponse:
 @require_right(RIGHT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def service(request: HttpRequest, service_id: uuid.UUID) -> HttpResponse:
-    """One service account with its tokens; the field `do` says what a POST changes."""
+    """One service account with its tokens; a POST makes the change that the field `do` names."""
     row, refused = service_of(service_id), None
     act = ACTS.get(request.POST.get("do", ""))
     if request.method == "POST" and act is not None:
@@ -109,7 +109,7 @@ def _status(refused: KarpdashError | None) -> int:
 
 
 def _choices(form: QueryDict | None, row: ServiceRow | None) -> dict[str, Any]:
-    """The values of the form: those that were refused, else those that hold, else those of a new account."""
+    """Returns the values of the form: those that were refused, else the current ones, else those of a new account."""
     groups = set(form.getlist("groups")) if form else set(map(str, row.groups)) if row else set()
     scopes = set(form.getlist("scopes")) if form else set(row.scopes) if row else {"read"}
     role = form.get("role", "") if form else row.role if row else "viewer"
@@ -126,7 +126,7 @@ def _choices(form: QueryDict | None, row: ServiceRow | None) -> dict[str, Any]:
 
 
 def _rules(form: QueryDict) -> ServiceRules:
-    """The rules of the form: without a group the role is over every cluster only where that is chosen."""
+    """Returns the rules in the form: without a group, the role covers every cluster only if that is chosen."""
     everywhere = form.get("over") == "everywhere"
     return ServiceRules(
         purpose=form.get("purpose", ""),

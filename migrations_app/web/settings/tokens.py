@@ -50,7 +50,7 @@ def _issue(request: HttpRequest) -> IssuedToken:
 
 
 def _example(request: HttpRequest) -> str:
-    """A command that lists the clusters; the token stays out of the shell's history."""
+    """Returns a command that lists the clusters and keeps the token out of the shell's history."""
     address = request.build_absolute_uri(reverse("api-clusters"))
     return f'curl --header "Authorization: Bearer $KARPDASH_TOKEN" {address}'
 

@@ -1,4 +1,4 @@
-"""The user's own tool of fixes."""
+"""The user's preferred tool for fixes."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -16,8 +16,8 @@ from migrations_app.web.access import require_right
 @require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def tool(request: HttpRequest) -> HttpResponse:
-    """The choice; a POST keeps it. A cluster's page sends it too when another tab of commands is opened,
-    `quiet`. To send it twice keeps the same.
+    """The choice; a POST stores it. A cluster's page also sends it, with `quiet`, when another tab of commands is
+    opened. Sending it twice has the effect of one.
     """
     person, refused = int(request.user.pk or 0), None
     if request.method == "POST":

@@ -33,17 +33,21 @@ from migrations_app.web.samples.sign_in import people_for
 BROWSER = f"{settings.COOKIE_PREFIX}signed_in_here"
 BROWSER_DAYS = 90
 ONE_TIME = "one_time_until"
-"""Until when a session that began with a one-time password sets a new one without being asked for it once more."""
+"""The time until which a session that began with a one-time password may set a new one without entering it again."""
 
 
 class SignIn(views.LoginView):
-    """Failed attempts are counted by name and address; too many return 429 with a page that says so."""
+    """The sign-in page. Failed attempts are counted by name and address; too many return 429 with a page that
+    says so.
+    """
 
     template_name = "sign_in/login.html"
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: str, **kwargs: Any) -> HttpResponse:  # noqa: ANN401 - Django's signature
-        """429 with Retry-After while this address has to wait, unless that name has signed in with this browser."""
+        """Answers 429 with Retry-After while this address has to wait, unless that name has signed in with this
+        browser.
+        """
         name, address = request.POST.get("username", "")[:150], address_of(request)
         wait = 0 if _has_signed_in_here(request, name) else sign_in.seconds_to_wait(address=address)
         if not wait:
@@ -76,7 +80,7 @@ class SignIn(views.LoginView):
 
 
 class SignOut(views.LogoutView):
-    """Ends the session, by POST only. The browser is told to forget the pages that it may have kept."""
+    """Ends the session, by POST only, and tells the browser to delete the pages that it cached."""
 
     http_method_names = ["post", "options"]
 
@@ -87,7 +91,9 @@ class SignOut(views.LogoutView):
 
 
 def _remember_browser(answer: HttpResponse, name: str) -> None:
-    """A signed cookie: whoever shares an address with somebody who guesses passwords does not wait in this browser."""
+    """Sets a signed cookie with which this name is not locked out in this browser when others at the same address guess
+    passwords.
+    """
     answer.set_signed_cookie(
         BROWSER,
         sign_in.throttled_name(None, {"username": name}),
@@ -105,18 +111,18 @@ def _has_signed_in_here(request: HttpRequest, name: str) -> bool:
 
 
 class CountedPasswordChangeForm(PasswordChangeForm):
-    """Wrong old passwords are counted as wrong sign-ins are, and locked out in the same way (T27)."""
+    """Counts wrong old passwords as wrong sign-ins, with the same lock-out (T27)."""
 
     end_tokens = forms.BooleanField(required=False, label=_("End my API tokens and feed links, too"))
     request: HttpRequest
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
         super().__init__(*args, **kwargs)
-        # Django's own text is a list in HTML, and help is shown as text.
+        # Django's own help text is a list in HTML, and this page shows help as plain text.
         self.fields["new_password1"].help_text = " ".join(password_validators_help_texts())
 
     def validate_password_for_user(self, user: User, password_field_name: str = "") -> None:  # noqa: ARG002 - Django's signature
-        """The objections of the policy stand at the new password, not at its repetition."""
+        """Shows the objections of the password policy at the new password, not at its repetition."""
         super().validate_password_for_user(user, "new_password1")
 
     def clean_old_password(self) -> str:
@@ -127,7 +133,7 @@ class CountedPasswordChangeForm(PasswordChangeForm):
         return super().clean_old_password()
 
     def clean(self) -> dict[str, Any]:
-        """Refuses the old password as the new one: a one-time password would otherwise stay."""
+        """Refuses the old password as the new one: otherwise a one-time password would stay valid."""
         values = super().clean() or {}
         if values.get("new_password1") and self.user.check_password(values["new_password1"]):
             self.add_error("new_password1", _("This is the old password: choose another."))
@@ -135,7 +141,7 @@ class CountedPasswordChangeForm(PasswordChangeForm):
 
 
 class FirstPasswordForm(CountedPasswordChangeForm):
-    """Right after the sign-in with a one-time password, which has just been given."""
+    """The form right after the sign-in with a one-time password; it does not ask for that password again."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's signature
         super().__init__(*args, **kwargs)
@@ -144,7 +150,7 @@ class FirstPasswordForm(CountedPasswordChangeForm):
 
 
 class ChangePassword(views.PasswordChangeView):
-    """Users with a one-time password are sent here first."""
+    """The page to change the password. Users with a one-time password are sent here first."""
 
     template_name = "sign_in/password.html"
     success_url = reverse_lazy("fleet")
@@ -185,7 +191,7 @@ class PasswordForm(forms.Form):
 @require_right()
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_again(request: HttpRequest) -> HttpResponse:
-    """Re-authentication: asks for the password again or sends the user to the provider. Valid for some minutes."""
+    """Re-authentication: asks for the password again or redirects to the provider. Valid for some minutes."""
     form = PasswordForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and _right(request, form.cleaned_data["password"]):
         request.session.cycle_key()

@@ -38,8 +38,8 @@ log = logging.getLogger(__name__)
 def begin(request: HttpRequest) -> HttpResponse:
     """Redirects to the provider.
 
-    By GET, because the content security policy forbids forms that lead to another site, even by a redirect.
-    Nobody is signed in by a link on another site: that leads to the sign-in page, where the person decides.
+    The method is GET, because the content security policy forbids forms that lead to another site, even by a redirect.
+    A link on another site signs nobody in: it leads to the sign-in page, where the person decides.
     """
     if request.headers.get("Sec-Fetch-Site", "none") not in OWN_SITE:
         return redirect("login")
@@ -57,7 +57,7 @@ def begin_again(request: HttpRequest) -> HttpResponse:
 def _redirect_to_provider(
     request: HttpRequest, stored_state: StoredState, *, asking: Mapping[str, str]
 ) -> HttpResponse:
-    """The redirect, with one-time state, nonce and PKCE challenge."""
+    """Returns the redirect, with one-time state, nonce and PKCE challenge."""
     _refuse_off()
     try:
         client, provider = oidc.client(), oidc.provider()
@@ -83,7 +83,9 @@ def _redirect_to_provider(
 @open_page
 @require_GET
 def back(request: HttpRequest) -> HttpResponse:
-    """The callback: receives the code and ends the sign-in. On any error it redirects to where the sign-in began."""
+    """The callback: receives the code and completes the sign-in. On any error it redirects to where the sign-in
+    began.
+    """
     _refuse_off()
     # Removed before the comparison, so that a repeated callback is refused.
     stored_state = request.session.pop(STATE_KEY, None)
@@ -92,7 +94,7 @@ def back(request: HttpRequest) -> HttpResponse:
         str(stored_state.get("state")).encode(), state.encode()
     ):
         return _failure(request, _("the answer belongs to no question of this browser"), stored_state={})
-    # RFC 9207: a provider that names itself in its answer has to be the one that was asked.
+    # RFC 9207: a provider that names itself in its answer must be the one that the request was sent to.
     if request.GET.get("iss", oidc.client().issuer) != oidc.client().issuer:
         return _failure(request, _("the answer is of another identity provider"), stored_state=stored_state)
     if not code or len(code) > 4096:

@@ -29,7 +29,7 @@ from tests.fakes.conversion_webhook import service_webhook
 from tests.fakes.evilk8s import AUTHORITY
 from tests.servers.apiserver_files import a_service_address
 from tests.servers.crds import without_rules
-from tests.use_cases.people import APPROVE, OPERATE, actor, person, user, yes
+from tests.use_cases.people import APPROVE, OPERATE, actor, approval_request, person, user
 from tests.use_cases.test_broken_conversion import CLASS, POOL
 
 ACTION = "mend_conversion"
@@ -231,7 +231,7 @@ def approved(row):
     ada, cleo = user("ada", OPERATE), user("cleo", APPROVE)
     ask(row.pk, person(ada), by=actor(ada))
     row.refresh_from_db()
-    approve(row.pk, person(cleo), yes=yes(row), by=actor(cleo))
+    approve(row.pk, person(cleo), yes=approval_request(row), by=actor(cleo))
     row.refresh_from_db()
     start(row.pk, person(ada), digest=row.digest, by=actor(ada))
     row.refresh_from_db()

@@ -8,7 +8,7 @@ import pytest
 
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.karpenter_objects import ON_DEMAND, provisioner
-from tests.builders import remedies, told
+from tests.builders import remedies, result_of
 from tests.builders_iam import EVERYTHING, a_node_role, a_role, document, managed, permitted, policy_for
 from tests.newest import NEWEST_MINOR
 
@@ -62,7 +62,7 @@ def test_with_what_is_proposed_the_check_passes(check, hop, version, text):
     proposed = documents(remedies(check, hop, cluster_of(version, text)))
     assert proposed != []
     added = [managed(one, name=f"n{n}") for n, one in enumerate(proposed)]
-    assert told(check, hop, cluster_of(version, managed(text, name="old"), *added))[0] == "pass"
+    assert result_of(check, hop, cluster_of(version, managed(text, name="old"), *added))[0] == "pass"
 
 
 def test_the_same_documents_stand_in_every_form():
@@ -163,4 +163,4 @@ def test_a_statement_that_fits_nowhere_is_said():
     assert only.text.startswith(
         "# no document can be proposed: closing policy (PassNodeRole): alone exceeds the 6,144 "
     )
-    assert told("policy_size_fits", NEWEST_MINOR, cluster)[0] == "unknown"
+    assert result_of("policy_size_fits", NEWEST_MINOR, cluster)[0] == "unknown"

@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.samples.karpenter_objects import SPOT, provisioner
 from tests import upstream
-from tests.builders import ask
+from tests.builders import finding_of
 from tests.builders_iam import a_role, permitted
 
 OF_CAPACITY = [
@@ -48,7 +48,7 @@ ROWS = [
 def test_a_published_document_lacks_what_is_known_to_change(tag, running, hop, lacking):
     cluster = permitted(running, a_role(upstream.policy(tag))).with_docs(provisioner("web", SPOT, template="default"))
     checks = ["controller_permitted", "role_profiles_permitted", "legacy_permissions_kept", "policy_size_fits"]
-    found = {check: ask(check, hop, cluster) for check in checks if asked(check, hop)}
+    found = {check: finding_of(check, hop, cluster) for check in checks if asked(check, hop)}
     assert {
         check: [row.path for row in one.evidence] for check, one in found.items() if one.status != "pass"
     } == lacking

@@ -1,1 +1,3 @@
-"""API servers that cut, delay, lie and replay: one way each, on top of a server that answers honestly."""
+"""API servers with one fault each, on top of a server that answers correctly: they cut, delay, lie or replay
+answers.
+"""

@@ -1,10 +1,10 @@
-"""Answers that are whole as HTTP, and say or hold what no API server would: statuses, formats, JSON."""
+"""Answers that are complete as HTTP, but have a status, format or JSON that no API server sends."""
 
 import json
 
 from tests.fakes.evilk8s import Wire
 from tests.fakes.lying.honest import OK, Document, Turn
-from tests.fakes.lying.way import CUT, GARBLED, LARGE, LATE, NOTHING, Act, Way, body, status
+from tests.fakes.lying.way import CUT, GARBLED, LARGE, LATE, NOTHING, Act, Fault, body, status
 
 ABSURD = ("21600", "-1", "99999999999999999999", "nan", "1e9", "Wed, 01 Jan 2099 00:00:00 GMT", "0", "", "\xb2")
 FAILED = b'{"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "code": 500}'
@@ -27,7 +27,7 @@ def storm(turn: Turn, wire: Wire) -> None:
 
 
 def fails_once(turn: Turn, wire: Wire) -> None:
-    """A server that is sick: each request fails once and is answered then."""
+    """A server whose first answer to each request fails; the second one is correct."""
     known = turn.kept.setdefault("failed", set())
     place = (turn.request.path, tuple(sorted(turn.request.query.items())))
     if place in known:
@@ -39,12 +39,12 @@ def fails_once(turn: Turn, wire: Wire) -> None:
 
 
 def put_in(piece: bytes) -> Act:
-    """The piece as a field of the list's metadata, as it stands."""
+    """Puts the piece into the list's metadata as a field."""
     return body(lambda turn: turn.body.replace(b'"metadata": {', b'"metadata": {"x": ' + piece + b", ", 1))
 
 
 def in_object(piece: bytes) -> Act:
-    """The piece as a field of one object, so that other objects can still be read."""
+    """Puts the piece into one object as a field, so that other objects can still be read."""
 
     def made(turn: Turn) -> bytes:
         items = turn.document.get("items") or []
@@ -57,7 +57,7 @@ def in_object(piece: bytes) -> Act:
 
 
 def answered_as(line: str) -> Act:
-    """The honest answer under another status that tells of success."""
+    """Sends the honest answer under another status of success."""
     return lambda turn, wire: wire.answer(turn.body, status=line if turn.status == OK else turn.status)
 
 
@@ -65,64 +65,64 @@ def said(text: bytes) -> Act:
     return body(lambda _: text)
 
 
-STATUSES: tuple[Way, ...] = (
-    Way(name="redirects", act=redirect, why=frozenset({"redirected"})),
-    Way(name="not who it knows", act=status("401 No"), why=frozenset({"unauthorized"})),
-    Way(name="forbidden", act=status("403 No"), why=frozenset({"forbidden"})),
-    Way(name="not found", act=status("404 No"), why=frozenset({"not_served", "server_failed"})),
-    Way(
+STATUSES: tuple[Fault, ...] = (
+    Fault(name="redirects", act=redirect, why=frozenset({"redirected"})),
+    Fault(name="not who it knows", act=status("401 No"), why=frozenset({"unauthorized"})),
+    Fault(name="forbidden", act=status("403 No"), why=frozenset({"forbidden"})),
+    Fault(name="not found", act=status("404 No"), why=frozenset({"not_served", "server_failed"})),
+    Fault(
         name="an object that is not there", why=frozenset({"not_served", "absent", "server_failed"}),
         act=status("404 No", text=b'{"kind": "Status", "reason": "NotFound", "details": {"name": "x"}}'),
     ),
-    Way(name="conflict", act=status("409 Conflict"), why=frozenset({"refused"})),
-    Way(name="teapot", act=status("418 Teapot", Retry_After="99999"), why=frozenset({"refused"})),
-    Way(name="throttles for hours", act=throttle, why=frozenset({"throttled", "timeout"})),
-    Way(name="fails for ever", act=storm, why=frozenset({"server_failed", "timeout"})),
-    Way(name="fails once each", harmless=True, act=fails_once, why=LATE),
-    Way(name="not finished", act=status("504 Late"), why=LATE),
-    Way(
+    Fault(name="conflict", act=status("409 Conflict"), why=frozenset({"refused"})),
+    Fault(name="teapot", act=status("418 Teapot", Retry_After="99999"), why=frozenset({"refused"})),
+    Fault(name="throttles for hours", act=throttle, why=frozenset({"throttled", "timeout"})),
+    Fault(name="fails for ever", act=storm, why=frozenset({"server_failed", "timeout"})),
+    Fault(name="fails once each", harmless=True, act=fails_once, why=LATE),
+    Fault(name="not finished", act=status("504 Late"), why=LATE),
+    Fault(
         name="conversion fails", why=frozenset({"conversion_failed"}),
         act=status("500 Oops", text=b'{"kind": "Status", "message": "conversion webhook for x failed"}'),
     ),
-    Way(name="a part of it", harmless=True, act=answered_as("206 Partial"), why=frozenset({"refused"})),
-    Way(name="no content", act=lambda _, w: w.raw(b"HTTP/1.1 204 None\r\n\r\n"), why=CUT | {"refused"}),
-    Way(name="accepted", harmless=True, act=answered_as("202 Yes"), why=frozenset({"refused"})),
-    Way(name="success that says failure", act=said(FAILED)),
-    Way(name="forbidden without a word", act=status("403 No", text=b"\xff" * 5000), why=frozenset({"forbidden"})),
-    Way(name="failure of a megabyte", act=status("409 No", text=b'{"message": "' + b"x" * (1 << 20)),
+    Fault(name="a part of it", harmless=True, act=answered_as("206 Partial"), why=frozenset({"refused"})),
+    Fault(name="no content", act=lambda _, w: w.raw(b"HTTP/1.1 204 None\r\n\r\n"), why=CUT | {"refused"}),
+    Fault(name="accepted", harmless=True, act=answered_as("202 Yes"), why=frozenset({"refused"})),
+    Fault(name="success that says failure", act=said(FAILED)),
+    Fault(name="forbidden without a word", act=status("403 No", text=b"\xff" * 5000), why=frozenset({"forbidden"})),
+    Fault(name="failure of a megabyte", act=status("409 No", text=b'{"message": "' + b"x" * (1 << 20)),
         why=frozenset({"refused", "timeout", "cut"})),
 )  # fmt: skip
-FORMATS: tuple[Way, ...] = (
-    Way(name="nothing", act=said(b"")),
-    Way(name="null", act=said(b"null")),
-    Way(name="a number", act=said(b"1")),
-    Way(name="a text", act=said(b'"PodList"')),
-    Way(name="an array", act=said(b"[]")),
-    Way(name="an empty object", act=said(b"{}")),
-    Way(name="brackets", act=said(b"[" * 200_000)),
-    Way(name="braces", act=said(b'{"metadata":' * 100_000)),
-    Way(name="NUL bytes", act=said(b"\0" * 1000)),
-    Way(name="protobuf", act=said(b"k8s\0\n\x0b\n\x02v1\x12\x07PodList")),
-    Way(name="a page for people", act=body(lambda _: b"<!doctype html><p>Sign in", Content_Type="text/html")),
-    Way(name="says text, is a list", act=body(lambda turn: turn.body, Content_Type="text/html"), why=NOTHING),
-    Way(name="YAML", act=said(b"kind: PodList\nitems: []\n")),
-    Way(name="UTF-16", act=body(lambda turn: turn.body.decode().encode("utf-16"))),
-    Way(name="byte order mark", act=body(lambda turn: b"\xef\xbb\xbf" + turn.body)),
-    Way(name="twice in one answer", act=body(lambda turn: turn.body * 2)),
-    Way(name="lines of JSON", act=body(lambda turn: turn.body + b"\n" + turn.body)),
-    Way(name="something behind it", act=body(lambda turn: turn.body + b"x")),
-    Way(name="a comment", act=body(lambda turn: b"/* */" + turn.body)),
-    Way(name="a comma too many", act=body(lambda turn: turn.body[:-1] + b",}")),
-    Way(name="NaN", act=put_in(b"NaN")),
-    Way(name="infinite", act=put_in(b"-Infinity")),
-    Way(name="a huge number", harmless=True, act=put_in(b"9" * 100_000), why=GARBLED),
-    Way(name="a huge exponent", harmless=True, act=put_in(b"1e999999999")),
-    Way(name="nested too deep", act=put_in(b"[" * DEEP + b"]" * DEEP)),
-    Way(name="half a surrogate", act=put_in(b'"\\ud800"')),
-    Way(name="an object nested too deep", act=in_object(b"[" * DEEP + b"]" * DEEP)),
-    Way(name="an object with half a surrogate", harmless=True, act=in_object(b'"\\ud800"')),
-    Way(name="an object with NaN", act=in_object(b"NaN")),
-    Way(name="an object that is no UTF-8", harmless=True, act=in_object(b'"\xff\xfe"')),
-    Way(name="an object of three megabytes", act=in_object(b'"' + b"x" * (3 << 20) + b'"'), why=LARGE),
-    Way(name="the same key twice", act=body(lambda t: t.body[:-1] + b', "items": []}'), lie=True),
+FORMATS: tuple[Fault, ...] = (
+    Fault(name="nothing", act=said(b"")),
+    Fault(name="null", act=said(b"null")),
+    Fault(name="a number", act=said(b"1")),
+    Fault(name="a text", act=said(b'"PodList"')),
+    Fault(name="an array", act=said(b"[]")),
+    Fault(name="an empty object", act=said(b"{}")),
+    Fault(name="brackets", act=said(b"[" * 200_000)),
+    Fault(name="braces", act=said(b'{"metadata":' * 100_000)),
+    Fault(name="NUL bytes", act=said(b"\0" * 1000)),
+    Fault(name="protobuf", act=said(b"k8s\0\n\x0b\n\x02v1\x12\x07PodList")),
+    Fault(name="a page for people", act=body(lambda _: b"<!doctype html><p>Sign in", Content_Type="text/html")),
+    Fault(name="says text, is a list", act=body(lambda turn: turn.body, Content_Type="text/html"), why=NOTHING),
+    Fault(name="YAML", act=said(b"kind: PodList\nitems: []\n")),
+    Fault(name="UTF-16", act=body(lambda turn: turn.body.decode().encode("utf-16"))),
+    Fault(name="byte order mark", act=body(lambda turn: b"\xef\xbb\xbf" + turn.body)),
+    Fault(name="twice in one answer", act=body(lambda turn: turn.body * 2)),
+    Fault(name="lines of JSON", act=body(lambda turn: turn.body + b"\n" + turn.body)),
+    Fault(name="something behind it", act=body(lambda turn: turn.body + b"x")),
+    Fault(name="a comment", act=body(lambda turn: b"/* */" + turn.body)),
+    Fault(name="a comma too many", act=body(lambda turn: turn.body[:-1] + b",}")),
+    Fault(name="NaN", act=put_in(b"NaN")),
+    Fault(name="infinite", act=put_in(b"-Infinity")),
+    Fault(name="a huge number", harmless=True, act=put_in(b"9" * 100_000), why=GARBLED),
+    Fault(name="a huge exponent", harmless=True, act=put_in(b"1e999999999")),
+    Fault(name="nested too deep", act=put_in(b"[" * DEEP + b"]" * DEEP)),
+    Fault(name="half a surrogate", act=put_in(b'"\\ud800"')),
+    Fault(name="an object nested too deep", act=in_object(b"[" * DEEP + b"]" * DEEP)),
+    Fault(name="an object with half a surrogate", harmless=True, act=in_object(b'"\\ud800"')),
+    Fault(name="an object with NaN", act=in_object(b"NaN")),
+    Fault(name="an object that is no UTF-8", harmless=True, act=in_object(b'"\xff\xfe"')),
+    Fault(name="an object of three megabytes", act=in_object(b'"' + b"x" * (3 << 20) + b'"'), why=LARGE),
+    Fault(name="the same key twice", act=body(lambda t: t.body[:-1] + b', "items": []}'), lie=True),
 )

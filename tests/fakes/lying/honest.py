@@ -1,4 +1,6 @@
-"""An API server that answers reads of a clean cluster honestly, in short pages; ways of lying change its answers."""
+"""An API server that answers reads of a clean cluster correctly, in short pages; other modules add faults to its
+answers.
+"""
 
 import json
 import random
@@ -39,7 +41,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Honest:
-    """`name` is that of a clean cluster of the acceptance tests."""
+    """The correct server. `name` is that of a clean cluster of the acceptance tests."""
 
     name: str
     bundle: Bundle = field(init=False)
@@ -91,7 +93,7 @@ class Honest:
         }  # fmt: skip
 
     def discovery(self, *, core: bool) -> Document:
-        """The aggregated form: one group after the other."""
+        """Returns the aggregated form: one group after the other."""
         groups: dict[str, dict[str, list[Document]]] = {}
         for (group, version, plural), kind in self.served.items():
             if core is (group == ""):
@@ -114,7 +116,7 @@ def honest(name: str) -> Honest:
 
 @dataclass(slots=True)
 class Turn:
-    """One request that is answered badly: what an honest server says, dice, and what the way keeps between answers."""
+    """One request that is answered badly: the correct answer, dice, and what the fault stores between answers."""
 
     request: Request
     server: Honest
@@ -135,5 +137,5 @@ class Turn:
 
     @property
     def is_later(self) -> bool:
-        """Whether a page after the first is asked for."""
+        """Whether the request is for a page after the first."""
         return "continue" in self.request.query

@@ -1,11 +1,11 @@
-"""Lists that are JSON and cannot be what was asked for: their kind, their objects, their pages."""
+"""Lists that are JSON but cannot be a correct answer: their kind, objects or pages are wrong."""
 
 import json
 from dataclasses import replace
 
 from tests.fakes.evilk8s import Request, Wire
 from tests.fakes.lying.honest import OK, PAGE, Document, Turn
-from tests.fakes.lying.way import CUT, GARBLED, LATE, Act, Way, document, listed, status
+from tests.fakes.lying.way import CUT, GARBLED, LATE, Act, Fault, document, listed, status
 
 AGAIN = frozenset({"listed_twice", "endless_list"})
 EXPIRED = frozenset({"expired"})
@@ -20,7 +20,7 @@ def _items(value: object) -> Act:
 
 
 def _first(change: dict[str, object]) -> Act:
-    """The first object's metadata says something else."""
+    """Changes the metadata of the first object."""
     return listed(lambda found, _: found["items"][0]["metadata"].update(change))
 
 
@@ -33,14 +33,14 @@ def _doubled(found: Document, turn: Turn) -> None:
 
 
 def _namesake(found: Document, turn: Turn) -> None:
-    """Another state of an object of this list, with the same uid and name."""
+    """Adds a second state of an object of this list, with the same uid and name."""
     one = json.loads(json.dumps(turn.dice.choice(found["items"])))
     one["metadata"]["resourceVersion"] = "99999"
     found["items"].append(one)
 
 
 def replayed(turn: Turn, wire: Wire) -> None:
-    """The second page is the first once more; then it goes on behind it, as if one had come after the other."""
+    """Sends the first page again as the second; then the list goes on after it."""
     query = dict(turn.request.query)
     start = int(query.get("continue", "0"))
     found = turn.document
@@ -51,7 +51,7 @@ def replayed(turn: Turn, wire: Wire) -> None:
 
 
 def overlapping(turn: Turn, wire: Wire) -> None:
-    """Each page begins with the last object of the page before."""
+    """Begins each page with the last object of the page before."""
     start = int(turn.request.query.get("continue", "0"))
     found = turn.document
     if start:
@@ -65,7 +65,7 @@ def _asked(turn: Turn, start: int) -> Request:
 
 
 def endless(turn: Turn, wire: Wire) -> None:
-    """A new token for ever, and nothing on the pages."""
+    """Sends a new continue token for ever, and no objects."""
     answer = turn.server.answer(_asked(turn, 0))  # the token is not one of the honest server
     turn.kept["token"] = turn.kept.get("token", 0) + 1
     told = answer.document | {"items": [], "metadata": _token(str(turn.kept["token"]))}
@@ -83,7 +83,7 @@ def _token(token: str) -> Document:
 
 
 def gone(times: int) -> Act:
-    """So many times a later page is no longer kept."""
+    """Answers requests for a later page with 410 that many times."""
 
     def act(turn: Turn, wire: Wire) -> None:
         count = turn.kept.get(turn.request.path, 0)
@@ -98,7 +98,7 @@ def gone(times: int) -> Act:
 
 
 def versions(*told: str) -> Act:
-    """Each page names the next of these versions."""
+    """Each page names the next of these resource versions."""
 
     def change(found: Document, turn: Turn) -> None:
         page = int(turn.request.query.get("continue", "0")) // PAGE
@@ -108,7 +108,7 @@ def versions(*told: str) -> Act:
 
 
 def _long_token(turn: Turn, wire: Wire) -> None:
-    """A token that no request line can hold."""
+    """Sends a continue token that is too long for a request line."""
     answer = turn.server.answer(turn.request)
     if answer.status == OK and answer.document["metadata"].get("continue"):
         answer.document["metadata"]["continue"] = "x" * (1 << 20)
@@ -119,7 +119,7 @@ def _long_token(turn: Turn, wire: Wire) -> None:
 
 
 def _single(turn: Turn, wire: Wire) -> None:
-    """One object in place of the list."""
+    """Sends one object instead of the list."""
     answer = turn.server.answer(turn.request)
     items = answer.document.get("items")
     wire.answer(json.dumps(items[0]).encode() if items else b"{}", status=answer.status)
@@ -129,52 +129,52 @@ def _wrapped(found: Document, _: Turn) -> None:
     found.update(kind="Table", apiVersion="meta.k8s.io/v1", rows=found.pop("items"), columnDefinitions=[])
 
 
-WAYS: tuple[Way, ...] = (
-    Way(name="list of another kind", act=document(lambda d, _: d.update(kind="LeaseList"))),
-    Way(name="kind of one object", act=document(lambda d, _: d.update(kind=d["kind"].removesuffix("List")))),
-    Way(name="kind that is none", act=document(lambda d, _: d.update(kind=7))),
-    Way(name="another version", act=document(lambda d, _: d.update(apiVersion="karpenter.sh/v9"))),
-    Way(name="version that is none", act=document(lambda d, _: d.update(apiVersion=[]))),
-    Way(name="table in place of a list", act=document(_wrapped)),
-    Way(name="one object in place of a list", act=_single),
-    Way(name="event of a watch", act=document(lambda d, _: (d.update(type="ADDED", kind="", object=d.pop("items"))))),
-    Way(name="no items", act=document(lambda d, _: (d.pop("items"), d.update(kind="")))),
-    Way(name="items null", act=_items(None), lie=True),
-    Way(name="items an object", act=_items({})),
-    Way(name="items a text", act=_items("")),
-    Way(name="items of numbers", act=_items([1, 2]), why=GARBLED | AGAIN),
-    Way(name="items of nothing", act=_items([None]), why=GARBLED | AGAIN),
-    Way(name="items of lists", act=_items([[]]), why=GARBLED | AGAIN),
-    Way(name="objects without metadata", act=_without_first("metadata"), why=GARBLED | AGAIN),
-    Way(name="objects with other metadata", act=listed(lambda d, _: d["items"][0].update(metadata=[])),
+FAULTS: tuple[Fault, ...] = (
+    Fault(name="list of another kind", act=document(lambda d, _: d.update(kind="LeaseList"))),
+    Fault(name="kind of one object", act=document(lambda d, _: d.update(kind=d["kind"].removesuffix("List")))),
+    Fault(name="kind that is none", act=document(lambda d, _: d.update(kind=7))),
+    Fault(name="another version", act=document(lambda d, _: d.update(apiVersion="karpenter.sh/v9"))),
+    Fault(name="version that is none", act=document(lambda d, _: d.update(apiVersion=[]))),
+    Fault(name="table in place of a list", act=document(_wrapped)),
+    Fault(name="one object in place of a list", act=_single),
+    Fault(name="event of a watch", act=document(lambda d, _: (d.update(type="ADDED", kind="", object=d.pop("items"))))),
+    Fault(name="no items", act=document(lambda d, _: (d.pop("items"), d.update(kind="")))),
+    Fault(name="items null", act=_items(None), lie=True),
+    Fault(name="items an object", act=_items({})),
+    Fault(name="items a text", act=_items("")),
+    Fault(name="items of numbers", act=_items([1, 2]), why=GARBLED | AGAIN),
+    Fault(name="items of nothing", act=_items([None]), why=GARBLED | AGAIN),
+    Fault(name="items of lists", act=_items([[]]), why=GARBLED | AGAIN),
+    Fault(name="objects without metadata", act=_without_first("metadata"), why=GARBLED | AGAIN),
+    Fault(name="objects with other metadata", act=listed(lambda d, _: d["items"][0].update(metadata=[])),
         why=GARBLED | AGAIN),
-    Way(name="objects without a name", act=_first({"name": ""})),
-    Way(name="objects whose name is a path", act=_first({"name": "../../x"})),
-    Way(name="objects whose name holds NUL", act=_first({"name": "a\0b"})),
-    Way(name="objects whose name is a number", act=_first({"name": 7})),
-    Way(name="objects in no namespace there is", act=_first({"namespace": "A/b"})),
-    Way(name="objects in no namespace", act=_first({"namespace": ""}), lie=True),
-    Way(name="objects of another namespace", act=_first({"namespace": "elsewhere"}), lie=True),
-    Way(name="objects without a uid", act=_first({"uid": None}), lie=True),
-    Way(name="objects of another kind", act=listed(lambda d, _: d["items"][0].update(kind="Lease")), lie=True),
-    Way(name="an object twice", act=listed(_doubled), why=AGAIN),
-    Way(name="two objects of one uid", act=listed(_namesake), why=AGAIN),
-    Way(name="list without metadata", act=document(lambda d, _: d.pop("metadata")), lie=True),
-    Way(name="metadata null", act=document(lambda d, _: d.update(metadata=None))),
-    Way(name="token that is a number", act=_metadata(**{"continue": 7})),
-    Way(name="more remain, no token", act=document(lambda d, _: d["metadata"].update(remainingItemCount=5) or
+    Fault(name="objects without a name", act=_first({"name": ""})),
+    Fault(name="objects whose name is a path", act=_first({"name": "../../x"})),
+    Fault(name="objects whose name holds NUL", act=_first({"name": "a\0b"})),
+    Fault(name="objects whose name is a number", act=_first({"name": 7})),
+    Fault(name="objects in no namespace there is", act=_first({"namespace": "A/b"})),
+    Fault(name="objects in no namespace", act=_first({"namespace": ""}), lie=True),
+    Fault(name="objects of another namespace", act=_first({"namespace": "elsewhere"}), lie=True),
+    Fault(name="objects without a uid", act=_first({"uid": None}), lie=True),
+    Fault(name="objects of another kind", act=listed(lambda d, _: d["items"][0].update(kind="Lease")), lie=True),
+    Fault(name="an object twice", act=listed(_doubled), why=AGAIN),
+    Fault(name="two objects of one uid", act=listed(_namesake), why=AGAIN),
+    Fault(name="list without metadata", act=document(lambda d, _: d.pop("metadata")), lie=True),
+    Fault(name="metadata null", act=document(lambda d, _: d.update(metadata=None))),
+    Fault(name="token that is a number", act=_metadata(**{"continue": 7})),
+    Fault(name="more remain, no token", act=document(lambda d, _: d["metadata"].update(remainingItemCount=5) or
         d["metadata"].pop("continue", None)), why=CUT),
-    Way(name="token of a megabyte", act=_long_token, pages=True, why=frozenset({"refused", *CUT})),
-    Way(name="the same token for ever", act=same_token, why=AGAIN),
-    Way(name="new tokens for ever", act=endless, why=AGAIN | LATE),
-    Way(name="a page again", act=replayed, why=AGAIN, pages=True),
-    Way(name="pages that overlap", act=overlapping, why=AGAIN, pages=True),
-    Way(name="gone once", harmless=True, act=gone(1), why=EXPIRED, pages=True),
-    Way(name="gone twice", harmless=True, act=gone(2), why=EXPIRED, pages=True),
-    Way(name="gone for ever", act=gone(1000), why=EXPIRED, pages=True),
-    Way(name="gone before it begins", act=status("410 Gone"), why=EXPIRED),
-    Way(name="version goes back", act=versions("4711", "4710"), why=EXPIRED, pages=True),
-    Way(name="version goes on", act=versions("4711", "4712"), why=EXPIRED, pages=True),
-    Way(name="version is lost", act=versions("4711", ""), why=EXPIRED, pages=True),
-    Way(name="version is a number", act=_metadata(resourceVersion=4711), why=GARBLED),
+    Fault(name="token of a megabyte", act=_long_token, pages=True, why=frozenset({"refused", *CUT})),
+    Fault(name="the same token for ever", act=same_token, why=AGAIN),
+    Fault(name="new tokens for ever", act=endless, why=AGAIN | LATE),
+    Fault(name="a page again", act=replayed, why=AGAIN, pages=True),
+    Fault(name="pages that overlap", act=overlapping, why=AGAIN, pages=True),
+    Fault(name="gone once", harmless=True, act=gone(1), why=EXPIRED, pages=True),
+    Fault(name="gone twice", harmless=True, act=gone(2), why=EXPIRED, pages=True),
+    Fault(name="gone for ever", act=gone(1000), why=EXPIRED, pages=True),
+    Fault(name="gone before it begins", act=status("410 Gone"), why=EXPIRED),
+    Fault(name="version goes back", act=versions("4711", "4710"), why=EXPIRED, pages=True),
+    Fault(name="version goes on", act=versions("4711", "4712"), why=EXPIRED, pages=True),
+    Fault(name="version is lost", act=versions("4711", ""), why=EXPIRED, pages=True),
+    Fault(name="version is a number", act=_metadata(resourceVersion=4711), why=GARBLED),
 )  # fmt: skip

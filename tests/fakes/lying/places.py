@@ -1,4 +1,4 @@
-"""What lies outside of lists: discovery, the version, and the records of Helm that a list holds."""
+"""Faults outside of lists: in discovery, in the version, and in the Helm records that a list holds."""
 
 import base64
 import gzip
@@ -6,7 +6,7 @@ import json
 
 from tests.fakes.evilk8s import Wire
 from tests.fakes.lying.honest import Document, Turn
-from tests.fakes.lying.way import GARBLED, NOTHING, Act, Way, body, document, listed, status
+from tests.fakes.lying.way import GARBLED, NOTHING, Act, Fault, body, document, listed, status
 
 NOT_FOUND = frozenset({"server_failed", "not_served", "not_asked"})
 BOMB = gzip.compress(b'{"name": "' + b"x" * (64 << 20), 6)
@@ -18,7 +18,7 @@ def _without(found: Document, _: Turn) -> None:
 
 
 def _renamed(version: str) -> Act:
-    """Karpenter's kinds are told in a version that is not served."""
+    """Names a version of Karpenter's kinds that is not served."""
 
     def change(found: Document, _: Turn) -> None:
         for group in found["items"]:
@@ -35,14 +35,14 @@ def _stale(found: Document, _: Turn) -> None:
 
 
 def _more(found: Document, _: Turn) -> None:
-    """Groups that nobody serves, with names that lead elsewhere."""
+    """Adds groups that are not served, with names that lead elsewhere."""
     row = {"resource": "../secrets", "scope": "Cluster", "verbs": ["list"], "responseKind": {"kind": "X"}}
     for group in ("constraints.gatekeeper.sh", "example.org"):
         found["items"].append({"metadata": {"name": group}, "versions": [{"version": "v1", "resources": [row]}]})
 
 
 def old_form(turn: Turn, wire: Wire) -> None:
-    """A server without the aggregated form, whose groups cannot be asked one by one."""
+    """A server without the aggregated form, whose groups cannot be read one by one."""
     groups = [
         {"name": one["metadata"]["name"], "versions": [{"version": v["version"]} for v in one["versions"]]}
         for one in turn.document["items"]
@@ -56,7 +56,7 @@ def _many(turn: Turn) -> bytes:
 
 
 def _record(packed: bytes) -> Act:
-    """Helm's records hold that."""
+    """Replaces the content of Helm's records."""
 
     def change(found: Document, _: Turn) -> None:
         for one in found["items"]:
@@ -65,33 +65,36 @@ def _record(packed: bytes) -> Act:
     return listed(change)
 
 
-DISCOVERY: tuple[Way, ...] = (
-    Way(name="discovery names nothing", on="discovery", act=body(lambda _: b'{"kind": "APIGroupDiscoveryList"}'),
+DISCOVERY: tuple[Fault, ...] = (
+    Fault(name="discovery names nothing", on="discovery", act=body(lambda _: b'{"kind": "APIGroupDiscoveryList"}'),
         lie=True),
-    Way(name="discovery without Karpenter", on="discovery", act=document(_without), why=NOTHING),
-    Way(name="discovery of another version", on="discovery", act=_renamed("v9"), why=NOTHING),
-    Way(name="discovery of a version that is gone", harmless=True, on="discovery", act=_renamed("v1beta1"),
+    Fault(name="discovery without Karpenter", on="discovery", act=document(_without), why=NOTHING),
+    Fault(name="discovery of another version", on="discovery", act=_renamed("v9"), why=NOTHING),
+    Fault(name="discovery of a version that is gone", harmless=True, on="discovery", act=_renamed("v1beta1"),
         why=NOT_FOUND),
-    Way(name="discovery is stale", on="discovery", act=document(_stale), why=frozenset({"server_failed", "not_asked"})),
-    Way(name="discovery of what leads elsewhere", on="discovery", act=document(_more), why=frozenset({"bad_path"})),
-    Way(name="discovery group by group fails", on="discovery", act=old_form, why=NOT_FOUND),
-    Way(name="discovery of a thousand groups", on="discovery", act=body(_many), why=GARBLED | NOT_FOUND),
-    Way(name="discovery is null", on="discovery", act=body(lambda _: b"null"), why=GARBLED | NOT_FOUND),
-    Way(name="discovery not found", on="discovery", act=status("404 No"), why=NOT_FOUND),
-    Way(name="discovery cut", on="discovery", act=lambda t, w: (w.raw(t.body[:99]), w.cut()), why=GARBLED | NOT_FOUND),
-    Way(name="discovery of an array", on="discovery", act=body(lambda _: b'{"items": [[]]}'), why=GARBLED | NOT_FOUND),
+    Fault(name="discovery is stale", on="discovery", act=document(_stale),
+        why=frozenset({"server_failed", "not_asked"})),
+    Fault(name="discovery of what leads elsewhere", on="discovery", act=document(_more), why=frozenset({"bad_path"})),
+    Fault(name="discovery group by group fails", on="discovery", act=old_form, why=NOT_FOUND),
+    Fault(name="discovery of a thousand groups", on="discovery", act=body(_many), why=GARBLED | NOT_FOUND),
+    Fault(name="discovery is null", on="discovery", act=body(lambda _: b"null"), why=GARBLED | NOT_FOUND),
+    Fault(name="discovery not found", on="discovery", act=status("404 No"), why=NOT_FOUND),
+    Fault(name="discovery cut", on="discovery", act=lambda t, w: (w.raw(t.body[:99]), w.cut()),
+        why=GARBLED | NOT_FOUND),
+    Fault(name="discovery of an array", on="discovery", act=body(lambda _: b'{"items": [[]]}'),
+        why=GARBLED | NOT_FOUND),
 )  # fmt: skip
-OTHERS: tuple[Way, ...] = (
-    Way(name="version of a number", on="version", act=body(lambda _: b'{"gitVersion": 1}')),
-    Way(name="version is null", on="version", act=body(lambda _: b"null")),
-    Way(name="version absurd", on="version", act=body(lambda _: b'{"gitVersion": "v99999999999.-1", "major": ""}'),
+OTHERS: tuple[Fault, ...] = (
+    Fault(name="version of a number", on="version", act=body(lambda _: b'{"gitVersion": 1}')),
+    Fault(name="version is null", on="version", act=body(lambda _: b"null")),
+    Fault(name="version absurd", on="version", act=body(lambda _: b'{"gitVersion": "v99999999999.-1", "major": ""}'),
         lie=True),
-    Way(name="version of a megabyte", on="version", lie=True,
+    Fault(name="version of a megabyte", on="version", lie=True,
         act=body(lambda _: json.dumps({"gitVersion": "v1." * (1 << 18), "minor": "9" * 5000}).encode())),
-    Way(name="version forbidden", on="version", act=status("403 No"), why=frozenset({"forbidden"})),
-    Way(name="Helm record that is a bomb", on="secrets", act=_record(BOMB)),
-    Way(name="Helm record cut", on="secrets", act=_record(BOMB[:5000])),
-    Way(name="Helm record of nothing", on="secrets", act=_record(b"")),
-    Way(name="Helm record of brackets", on="secrets", act=_record(gzip.compress(b"[" * 100_000))),
-    Way(name="Helm record that is null", on="secrets", act=_record(gzip.compress(b"null"))),
+    Fault(name="version forbidden", on="version", act=status("403 No"), why=frozenset({"forbidden"})),
+    Fault(name="Helm record that is a bomb", on="secrets", act=_record(BOMB)),
+    Fault(name="Helm record cut", on="secrets", act=_record(BOMB[:5000])),
+    Fault(name="Helm record of nothing", on="secrets", act=_record(b"")),
+    Fault(name="Helm record of brackets", on="secrets", act=_record(gzip.compress(b"[" * 100_000))),
+    Fault(name="Helm record that is null", on="secrets", act=_record(gzip.compress(b"null"))),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""One scan of a server that lies in one way, and what did not hold of it."""
+"""Scans a server with one fault, and lists which expectations the scan broke."""
 
 import random
 import resource
@@ -19,7 +19,7 @@ from tests.clients.rig import HERE, connection
 from tests.fakes.evilk8s import EvilServer, Request, Wire
 from tests.fakes.lying import answers, lists, places, wires
 from tests.fakes.lying.honest import Turn, honest
-from tests.fakes.lying.way import Way, on_top
+from tests.fakes.lying.way import Fault, for_plurals
 from tests.servers.waiting import AT_ONCE
 
 LIMITS = ClientLimits(
@@ -47,8 +47,8 @@ LATE = "timeout"
 FOLLOWS = frozenset({"not_asked"})
 """For parts whose place is told by a part that was forbidden."""
 TOLD_BY_OTHERS = {name for job in (*parts.FIRST, *parts.SECOND) if job.needs for name in job.gives}
-WAYS: tuple[Way, ...] = (
-    *wires.WAYS, *answers.STATUSES, *answers.FORMATS, *lists.WAYS, *places.DISCOVERY, *places.OTHERS,
+FAULTS: tuple[Fault, ...] = (
+    *wires.FAULTS, *answers.STATUSES, *answers.FORMATS, *lists.FAULTS, *places.DISCOVERY, *places.OTHERS,
 )  # fmt: skip
 CLUSTERS = ("v1-10", "alpha-031", "beta-037")
 SHORT = frozenset({"pods", "nodes", "customresourcedefinitions"})
@@ -59,15 +59,15 @@ def scan(
     name: str,
     act: Callable[[Turn, Wire], object],
     *,
-    bites: Callable[[Request], bool],
+    applies_to: Callable[[Request], bool],
     dice: random.Random,
     limits: ClientLimits = LIMITS,
 ) -> Collected:
-    """A scan of that clean cluster whose server answers the requests that are bitten in that way."""
+    """Returns the scan of that clean cluster; requests for which `bites` is true are answered with the fault."""
     server, kept = honest(name), {}
 
     def script(request: Request, wire: Wire) -> None:
-        if bites(request):
+        if applies_to(request):
             act(Turn(request, server, dice, kept), wire)
         else:
             answer = server.answer(request)
@@ -82,73 +82,73 @@ def scan(
 
 
 @cache
-def truth(name: str) -> Collected:
-    """What an honest server shows of the cluster; its parts are all whole."""
-    found = scan(name, lambda turn, wire: None, bites=lambda _: False, dice=random.Random(0), limits=PATIENT)
+def honest_scan(name: str) -> Collected:
+    """Returns the scan of the correct server; all its parts are whole."""
+    found = scan(name, lambda turn, wire: None, applies_to=lambda _: False, dice=random.Random(0), limits=PATIENT)
     assert found.complete, [line for line in found.parts if not line.seen]
     return found
 
 
 @cache
 def _findings(name: str) -> frozenset[Finding]:
-    """What a check says of the honest cluster at each upgrade; which upgrades there are depends on what is seen."""
-    return findings(evaluate(truth(name)).report)
+    """Returns the findings of the correct server at each upgrade; the list of upgrades depends on what is read."""
+    return findings(evaluate(honest_scan(name)).report)
 
 
 def findings(report: Report) -> frozenset[Finding]:
-    """Without what only the work of an earlier upgrade would show, which depends on what that work is."""
+    """Returns (check, hop, status), without findings that depend on the work of an earlier upgrade."""
     return frozenset((one.id, one.hop, one.status) for one in report.checks if not one.asked_at)
 
 
-def told_whole(part: Part[object]) -> bool:
+def is_reported_whole(part: Part[object]) -> bool:
     return isinstance(part, Seen) and is_whole(part) and part.other_version is None
 
 
-def complaints(way: Way, dice: random.Random, *, name: str, plurals: frozenset[str] = frozenset()) -> list[str]:
-    """What did not hold in one scan; empty where all did. With `plurals` only these lists are bitten."""
-    right, grown, started = truth(name), peak(), time.monotonic()
-    found = scan(name, way.act, bites=on_top(way, plurals), dice=dice)
+def complaints(fault: Fault, dice: random.Random, *, name: str, plurals: frozenset[str] = frozenset()) -> list[str]:
+    """Returns which expectations one scan broke; empty if none. With `plurals` only these lists are answered badly."""
+    right, grown, started = honest_scan(name), peak(), time.monotonic()
+    found = scan(name, fault.act, applies_to=for_plurals(fault, plurals), dice=dice)
     took = time.monotonic() - started
     return [
         *([f"took {took:.1f} s"] if took > LIMITS.scan_seconds + AT_ONCE else []),
         *([f"grew by {(peak() - grown) // MIB} MiB"] if peak() - grown > MOST_GROWN else []),
-        *([] if way.lie else _untrue(way, found, right=right)),
-        *_judged(way, found, name=name),
+        *([] if fault.lie else _untrue(fault, found, right=right)),
+        *_judged(fault, found, name=name),
     ]
 
 
-def _untrue(way: Way, found: Collected, *, right: Collected) -> Iterator[str]:
+def _untrue(fault: Fault, found: Collected, *, right: Collected) -> Iterator[str]:
     for line in found.parts:
-        if (line.name, way.on) == ("discovery", "discovery"):
+        if (line.name, fault.on) == ("discovery", "discovery"):
             continue
         part = found.inventory.part(line.name)
-        if told_whole(part) and _items(part) != _items(right.inventory.part(line.name)):
+        if is_reported_whole(part) and _items(part) != _items(right.inventory.part(line.name)):
             yield f"{line.name} is told whole with {line.count} objects"
         if (
             not line.seen
-            and line.why not in {*way.why, LATE}
+            and line.why not in {*fault.why, LATE}
             and not (line.why in FOLLOWS and line.name in TOLD_BY_OTHERS)
         ):
             yield f"{line.name} is told as {line.why}: {line.detail}"
         if not line.seen and not line.detail:
             yield f"{line.name} is told without words"
     reasons = {line.why for line in found.parts if not line.seen} - {LATE}
-    if not way.why and reasons:
+    if not fault.why and reasons:
         yield f"harm where none was done: {sorted(reasons)}"
 
 
 def _items(part: Part[object]) -> object:
-    """Without how many there are of others, of which none is kept."""
+    """Returns the objects; their number in other versions, which are not read, is not compared."""
     return sorted(map(repr, part.items))
 
 
-def _judged(way: Way, found: Collected, *, name: str) -> list[str]:
+def _judged(fault: Fault, found: Collected, *, name: str) -> list[str]:
     report = evaluate(found).report
-    right = set() if way.lie else {(check, hop) for check, hop, status in _findings(name) if status in UNSURE}
+    right = set() if fault.lie else {(check, hop) for check, hop, status in _findings(name) if status in UNSURE}
     more = right & {(check, hop) for check, hop, status in findings(report) if status == "pass"}
     return [*crashes(report), *(f"{check} passes at {hop}" for check, hop in sorted(more))]
 
 
 def peak() -> int:
-    """The most memory that this process has had, in bytes."""
+    """Returns the largest memory that this process has used, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

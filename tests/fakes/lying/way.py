@@ -1,4 +1,4 @@
-"""What a way of lying is, and what a scan has to make of it."""
+"""The definition of a fault: what it changes, and which reasons a scan may give for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """`why` are the reasons that a scan may give for a part that was lied about; none for what does no harm.
+class Fault:
+    """One fault. `why` are the reasons that a scan may give for an affected part; none for a harmless fault.
 
-    Whatever a way does, a part that is told whole holds what the honest server holds. `lie` is for what nobody can
-    find, since an honest server of another cluster would answer the same: only time and memory are asked of it.
-    `on` says which requests it is about: lists, or those of discovery, of the version or of Helm's records.
+    In any case a part that is reported whole has to hold what the correct server holds. `lie` marks faults that cannot
+    be detected, since a correct server of another cluster could answer the same: only time and memory are checked. `on`
+    says which requests are affected: lists, or those of discovery, of the version or of Helm's records.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Way:
     pages: bool = False
     """Whether it needs a list of several pages."""
 
-    def bites(self, request: Request) -> bool:
+    def applies_to(self, request: Request) -> bool:
         discovery = request.path in ("/api", "/apis")
         version = request.path == "/version"
         if self.on == "discovery":
@@ -46,22 +46,22 @@ class Way:
         return not discovery and not version
 
 
-def on_top(way: Way, plurals: frozenset[str]) -> Callable[[Request], bool]:
-    """Only requests for these plurals are answered badly; all that the way is about where none is named."""
+def for_plurals(fault: Fault, plurals: frozenset[str]) -> Callable[[Request], bool]:
+    """Returns which requests are affected: those for these plurals; all requests of the fault if none is named."""
 
-    def bites(request: Request) -> bool:
-        return way.bites(request) and (not plurals or request.path.rpartition("/")[2] in plurals)
+    def applies_to(request: Request) -> bool:
+        return fault.applies_to(request) and (not plurals or request.path.rpartition("/")[2] in plurals)
 
-    return bites
+    return applies_to
 
 
 def body(make: Callable[[Turn], bytes], **headers: str) -> Act:
-    """A whole answer with that body; what is not served is still not served."""
+    """Sends a whole answer with that body; what is not served stays a 404."""
     return lambda turn, wire: wire.answer(make(turn), status=turn.status, **headers)
 
 
 def document(change: Callable[[Document, Turn], object]) -> Act:
-    """The honest answer with a change that is made in place."""
+    """Sends the correct answer with a change made in place."""
 
     def act(turn: Turn, wire: Wire) -> None:
         answer = turn.server.answer(turn.request)
@@ -73,7 +73,7 @@ def document(change: Callable[[Document, Turn], object]) -> Act:
 
 
 def listed(change: Callable[[Document, Turn], object]) -> Act:
-    """As `document`, of lists that hold objects only: elsewhere there is nothing to change."""
+    """As `document`, for lists with objects only: other answers have nothing to change."""
     return document(lambda found, turn: change(found, turn) if found.get("items") else None)
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong below HTTP, and in how it frames an answer: cuts, delays, lengths, chunks, packing, heads."""
+"""Faults below HTTP and in its framing: cuts, delays, lengths, chunks, compression, heads."""
 
 import gzip
 import zlib
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tests.fakes.evilk8s import Wire, head
 from tests.fakes.lying.honest import Turn
-from tests.fakes.lying.way import CUT, GARBLED, LARGE, LATE, NOTHING, Act, Way, body, status
+from tests.fakes.lying.way import CUT, GARBLED, LARGE, LATE, NOTHING, Act, Fault, body, status
 
 JSON = {"Content-Type": "application/json"}
 BOMB = gzip.compress(b'{"kind": "PodList", "items": [' + b" " * (64 << 20), 6)
@@ -18,7 +18,7 @@ def whole(turn: Turn) -> bytes:
 
 
 def cut_after(share: Callable[[Turn], int]) -> Act:
-    """The honest answer up to that byte, then the connection is gone."""
+    """Sends that share of the correct answer, then closes the connection."""
 
     def act(turn: Turn, wire: Wire) -> None:
         wire.raw(whole(turn)[: share(turn)])
@@ -32,7 +32,7 @@ def _head_length(turn: Turn) -> int:
 
 
 def framed(make: Callable[[Turn], bytes], **headers: str) -> Act:
-    """A head that says what `headers` say, and those bytes; then the connection is closed in order."""
+    """Sends a head with these headers and these bytes; then closes the connection properly."""
 
     def act(turn: Turn, wire: Wire) -> None:
         given = JSON | {name.replace("_", "-"): value for name, value in headers.items()}
@@ -43,7 +43,7 @@ def framed(make: Callable[[Turn], bytes], **headers: str) -> Act:
 
 
 def chunks(make: Callable[[Turn], bytes], *, then_cut: bool = True) -> Act:
-    """A chunked answer of exactly these bytes."""
+    """Sends a chunked answer of exactly these bytes."""
 
     def act(turn: Turn, wire: Wire) -> None:
         wire.begin(turn.status)
@@ -70,30 +70,31 @@ def huge(_: Turn, wire: Wire) -> None:
 
 
 def silent_end(turn: Turn, wire: Wire) -> None:
-    """One byte less than was said, and silence."""
+    """Sends one byte less than announced, and then nothing."""
     wire.raw(whole(turn)[:-1])
     wire.hang()
 
 
 def hints(turn: Turn, wire: Wire) -> None:
-    """A hint before the answer, as a proxy may give it."""
+    """Sends an early hint before the answer, as a proxy may do."""
     wire.raw(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + whole(turn))
 
 
 def chatter(_: Turn, wire: Wire) -> None:
-    """Says again and again that the answer will come."""
+    """Repeats that the answer will come."""
     while not wire.stop.is_set():
         wire.raw(TALK * 500)
 
 
 def twice(turn: Turn, wire: Wire) -> None:
-    """A second answer that nobody asked for, so that the next request on this connection may take it for its own."""
+    """Sends a second answer without a request, which the next request on this connection may take for its own."""
     wire.raw(whole(turn) * 2)
 
 
 def one_late(turn: Turn, wire: Wire) -> None:
-    """Each answer is the last one to a request for something else: for the same kind it would be a list of that kind,
-    and as good as any."""
+    """Answers each request with the stored answer to an earlier request for another kind: of the same kind it would be
+    a valid list.
+    """
     plural = turn.request.path.rpartition("/")[2]
     known = [answer for kind, answer in turn.kept.items() if kind != plural]
     turn.kept.pop(plural, None)
@@ -106,7 +107,7 @@ def packed(make: Callable[[bytes, Turn], bytes], encoding: str = "gzip") -> Act:
 
 
 def _flipped(raw: bytes, turn: Turn) -> bytes:
-    """One byte of the checksum is another."""
+    """Changes one byte of the checksum."""
     changed = bytearray(raw)
     changed[-turn.dice.randrange(5, 9)] ^= 0xFF
     return bytes(changed)
@@ -123,63 +124,63 @@ def _injected(turn: Turn, wire: Wire) -> None:
 
 
 def _closes(turn: Turn, wire: Wire) -> None:
-    """A whole answer that promises to keep the connection, which is then cut."""
+    """Sends a whole answer that promises to keep the connection, and then closes it."""
     wire.raw(whole(turn))
     wire.cut()
 
 
-WAYS: tuple[Way, ...] = (
-    Way(name="silence", act=lambda _, wire: wire.hang(), why=LATE),
-    Way(name="body byte by byte", act=lambda _, w: (w.begin(), w.drip(b"1\r\nx\r\n", every=0.02)), why=LATE),
-    Way(name="head byte by byte", act=lambda _, w: w.drip(b"HTTP/1.1 200 OK\r\nX: y\r\n", every=0.02), why=LATE),
-    Way(name="a byte is missing, and silence", act=silent_end, why=LATE),
-    Way(name="cut before the first byte", act=lambda _, wire: wire.cut(), why=CUT),
-    Way(name="cut in the first line", act=cut_after(lambda turn: turn.dice.randrange(1, 15)), why=CUT),
-    Way(name="cut in the head", act=cut_after(lambda turn: turn.dice.randrange(17, _head_length(turn))), why=CUT),
-    Way(name="cut after the head", act=cut_after(_head_length), why=CUT),
-    Way(name="cut in the body", act=cut_after(lambda t: t.dice.randrange(_head_length(t), len(whole(t)))), why=CUT),
-    Way(name="cut before the last byte", act=cut_after(lambda turn: len(whole(turn)) - 1), why=CUT),
-    Way(name="no length, cut in order", act=framed(lambda t: _halves(t)[0], Connection="close"), why=CUT),
-    Way(name="no length, whole", act=framed(lambda turn: turn.body, Connection="close"), why=NOTHING),
-    Way(name="length too small", act=framed(lambda t: t.body, Content_Length="10")),
-    Way(name="length too large", act=framed(lambda t: t.body, Content_Length="99999"), why=CUT),
-    Way(name="negative length", act=framed(lambda turn: turn.body, Content_Length="-5")),
-    Way(name="length of letters", act=framed(lambda turn: turn.body, Content_Length="all")),
-    Way(name="length of another alphabet", act=framed(lambda turn: turn.body, Content_Length="\xb2")),
-    Way(name="two lengths", act=framed(lambda t: t.body, Content_Length="7, 99999"), why=CUT),
-    Way(
+FAULTS: tuple[Fault, ...] = (
+    Fault(name="silence", act=lambda _, wire: wire.hang(), why=LATE),
+    Fault(name="body byte by byte", act=lambda _, w: (w.begin(), w.drip(b"1\r\nx\r\n", every=0.02)), why=LATE),
+    Fault(name="head byte by byte", act=lambda _, w: w.drip(b"HTTP/1.1 200 OK\r\nX: y\r\n", every=0.02), why=LATE),
+    Fault(name="a byte is missing, and silence", act=silent_end, why=LATE),
+    Fault(name="cut before the first byte", act=lambda _, wire: wire.cut(), why=CUT),
+    Fault(name="cut in the first line", act=cut_after(lambda turn: turn.dice.randrange(1, 15)), why=CUT),
+    Fault(name="cut in the head", act=cut_after(lambda turn: turn.dice.randrange(17, _head_length(turn))), why=CUT),
+    Fault(name="cut after the head", act=cut_after(_head_length), why=CUT),
+    Fault(name="cut in the body", act=cut_after(lambda t: t.dice.randrange(_head_length(t), len(whole(t)))), why=CUT),
+    Fault(name="cut before the last byte", act=cut_after(lambda turn: len(whole(turn)) - 1), why=CUT),
+    Fault(name="no length, cut in order", act=framed(lambda t: _halves(t)[0], Connection="close"), why=CUT),
+    Fault(name="no length, whole", act=framed(lambda turn: turn.body, Connection="close"), why=NOTHING),
+    Fault(name="length too small", act=framed(lambda t: t.body, Content_Length="10")),
+    Fault(name="length too large", act=framed(lambda t: t.body, Content_Length="99999"), why=CUT),
+    Fault(name="negative length", act=framed(lambda turn: turn.body, Content_Length="-5")),
+    Fault(name="length of letters", act=framed(lambda turn: turn.body, Content_Length="all")),
+    Fault(name="length of another alphabet", act=framed(lambda turn: turn.body, Content_Length="\xb2")),
+    Fault(name="two lengths", act=framed(lambda t: t.body, Content_Length="7, 99999"), why=CUT),
+    Fault(
         name="length and chunks",
         why=CUT,
         act=framed(lambda t: t.body[:9], Content_Length="9", Transfer_Encoding="chunked"),
     ),
-    Way(name="unknown transfer coding", act=framed(lambda t: t.body[:9], Transfer_Encoding="gzip"), why=CUT),
-    Way(name="chunks without an end", act=chunks(lambda turn: _chunk(turn.body)), why=CUT),
-    Way(name="cut between chunks", act=chunks(lambda turn: _chunk(_halves(turn)[0])), why=CUT),
-    Way(name="ended between chunks", act=chunks(lambda t: _chunk(_halves(t)[0]) + b"0\r\n\r\n", then_cut=False)),
-    Way(name="chunk of no number", act=chunks(lambda turn: b"zz\r\n" + turn.body), why=CUT),
-    Way(name="chunk of a negative number", act=chunks(lambda turn: b"-5\r\n" + turn.body), why=CUT),
-    Way(name="chunk larger than it is", act=chunks(lambda t: _chunk(t.body, 1 << 60)), why=CUT),
-    Way(name="chunk smaller than it is", act=chunks(lambda t: _chunk(t.body, 9) + b"0\r\n\r\n"), why=CUT),
-    Way(name="endless", act=huge, why=LARGE),
-    Way(name="packed and cut", act=packed(lambda raw, turn: raw[: turn.dice.randrange(1, len(raw))])),
-    Way(name="packed, something behind it", act=packed(lambda raw, _: raw + b"more")),
-    Way(name="packed twice in a row", act=packed(lambda raw, _: raw * 2)),
-    Way(name="packed, wrong checksum", act=packed(_flipped)),
-    Way(name="packed bomb", act=body(lambda _: BOMB, Content_Encoding="gzip"), why=LARGE),
-    Way(name="packed bomb in a bomb", act=body(lambda _: gzip.compress(BOMB), Content_Encoding="gzip, gzip")),
-    Way(name="says packed, is plain", act=body(lambda turn: turn.body, Content_Encoding="gzip")),
-    Way(name="packed otherwise", act=body(lambda t: zlib.compress(t.body), Content_Encoding="deflate")),
-    Way(name="packing nobody knows", act=body(lambda turn: turn.body, Content_Encoding="br")),
-    Way(name="another protocol", act=lambda _, wire: (wire.raw(b"220 smtp\r\n"), wire.cut()), why=CUT),
-    Way(name="version of HTTP", act=lambda t, wire: (wire.raw(b"HTTP/9.9" + whole(t)[8:]), wire.cut()), why=CUT),
-    Way(name="status of letters", act=lambda _, wire: (wire.raw(b"HTTP/1.1 OK OK\r\n\r\n"), wire.cut()), why=CUT),
-    Way(name="status out of range", act=lambda _, w: (w.raw(b"HTTP/1.1 9999 OK\r\n\r\n"), w.cut()), why=CUT),
-    Way(name="thousand headers", act=status("200 OK", **{f"X-{n}": "x" for n in range(1000)}), why=GARBLED),
-    Way(name="header of a megabyte", act=status("200 OK", X="x" * (1 << 20)), why=GARBLED),
-    Way(name="odd header lines", harmless=True, act=_injected, why=CUT),
-    Way(name="says continue for ever", act=chatter, why=LARGE | CUT),
-    Way(name="hints first", act=hints, why=CUT | {"refused"}),
-    Way(name="each answer twice", harmless=True, act=twice, why=CUT | {"refused"}),
-    Way(name="the answer to the request before", act=one_late, why=CUT | {"expired", "listed_twice", "endless_list"}),
-    Way(name="cut after a whole answer", harmless=True, act=_closes, why=CUT),
+    Fault(name="unknown transfer coding", act=framed(lambda t: t.body[:9], Transfer_Encoding="gzip"), why=CUT),
+    Fault(name="chunks without an end", act=chunks(lambda turn: _chunk(turn.body)), why=CUT),
+    Fault(name="cut between chunks", act=chunks(lambda turn: _chunk(_halves(turn)[0])), why=CUT),
+    Fault(name="ended between chunks", act=chunks(lambda t: _chunk(_halves(t)[0]) + b"0\r\n\r\n", then_cut=False)),
+    Fault(name="chunk of no number", act=chunks(lambda turn: b"zz\r\n" + turn.body), why=CUT),
+    Fault(name="chunk of a negative number", act=chunks(lambda turn: b"-5\r\n" + turn.body), why=CUT),
+    Fault(name="chunk larger than it is", act=chunks(lambda t: _chunk(t.body, 1 << 60)), why=CUT),
+    Fault(name="chunk smaller than it is", act=chunks(lambda t: _chunk(t.body, 9) + b"0\r\n\r\n"), why=CUT),
+    Fault(name="endless", act=huge, why=LARGE),
+    Fault(name="packed and cut", act=packed(lambda raw, turn: raw[: turn.dice.randrange(1, len(raw))])),
+    Fault(name="packed, something behind it", act=packed(lambda raw, _: raw + b"more")),
+    Fault(name="packed twice in a row", act=packed(lambda raw, _: raw * 2)),
+    Fault(name="packed, wrong checksum", act=packed(_flipped)),
+    Fault(name="packed bomb", act=body(lambda _: BOMB, Content_Encoding="gzip"), why=LARGE),
+    Fault(name="packed bomb in a bomb", act=body(lambda _: gzip.compress(BOMB), Content_Encoding="gzip, gzip")),
+    Fault(name="says packed, is plain", act=body(lambda turn: turn.body, Content_Encoding="gzip")),
+    Fault(name="packed otherwise", act=body(lambda t: zlib.compress(t.body), Content_Encoding="deflate")),
+    Fault(name="packing nobody knows", act=body(lambda turn: turn.body, Content_Encoding="br")),
+    Fault(name="another protocol", act=lambda _, wire: (wire.raw(b"220 smtp\r\n"), wire.cut()), why=CUT),
+    Fault(name="version of HTTP", act=lambda t, wire: (wire.raw(b"HTTP/9.9" + whole(t)[8:]), wire.cut()), why=CUT),
+    Fault(name="status of letters", act=lambda _, wire: (wire.raw(b"HTTP/1.1 OK OK\r\n\r\n"), wire.cut()), why=CUT),
+    Fault(name="status out of range", act=lambda _, w: (w.raw(b"HTTP/1.1 9999 OK\r\n\r\n"), w.cut()), why=CUT),
+    Fault(name="thousand headers", act=status("200 OK", **{f"X-{n}": "x" for n in range(1000)}), why=GARBLED),
+    Fault(name="header of a megabyte", act=status("200 OK", X="x" * (1 << 20)), why=GARBLED),
+    Fault(name="odd header lines", harmless=True, act=_injected, why=CUT),
+    Fault(name="says continue for ever", act=chatter, why=LARGE | CUT),
+    Fault(name="hints first", act=hints, why=CUT | {"refused"}),
+    Fault(name="each answer twice", harmless=True, act=twice, why=CUT | {"refused"}),
+    Fault(name="the answer to the request before", act=one_late, why=CUT | {"expired", "listed_twice", "endless_list"}),
+    Fault(name="cut after a whole answer", harmless=True, act=_closes, why=CUT),
 )

@@ -30,7 +30,7 @@ from migrations_app.readiness.plan.work_order import (
 from migrations_app.readiness.report import Installed, Report
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import judged
-from tests.builders import as_published
+from tests.builders import without_changes
 from tests.readiness.outputs.reports import finding, step
 
 PHASE_OF: dict[str, Phase] = {check.id: check.phase for check in all_checks()}
@@ -83,7 +83,7 @@ def test_the_step_is_named_while_the_check_that_asks_does_not_apply_yet() -> Non
         ["kubectl", "describe"],
     ]
     told = Remedy(how="action", text="Action convert_and_apply of karpdash", action="convert_and_apply")
-    assert as_published([action]) == (told,)
+    assert without_changes([action]) == (told,)
     assert action.change == commands.change != UNSET
 
 

@@ -1,4 +1,4 @@
-"""An operator, two approvers, and three clusters that were just scanned."""
+"""Fixtures: an operator, two approvers, and three clusters that were just scanned."""
 
 import pytest
 

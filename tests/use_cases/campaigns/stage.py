@@ -1,4 +1,6 @@
-"""A campaign on rows alone: scans, journeys and their ends are written as workers would leave them."""
+"""Moves a campaign through its states with rows alone: scans, journeys and their ends are written as workers
+would do.
+"""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -25,36 +27,36 @@ from tests.builders_rows import a_cluster
 from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.people import actor, person
 
-LANDS = journeys.LANDS
+TO_RELEASE = journeys.TO_RELEASE
 QUICK = Gates(soak_seconds=0, person="never")
 
 
 def clusters(*names: str, environment: str = "") -> list[Cluster]:
-    """Registered clusters, each with a scan that just ran."""
-    found = [a_cluster(name, source=Cluster.Source.KUBECONFIG, environment=environment) for name in names]
-    for one in found:
-        scanned(one)
-    return found
+    """Registers clusters, each with a recent scan."""
+    registered = [a_cluster(name, source=Cluster.Source.KUBECONFIG, environment=environment) for name in names]
+    for cluster in registered:
+        scanned(cluster)
+    return registered
 
 
-def scanned(on: Cluster, *, release: str = journeys.STARTS) -> None:
-    """A scan that just ran, as the newest one of the cluster."""
+def scanned(on: Cluster, *, release: str = journeys.FROM_RELEASE) -> None:
+    """Adds a recent scan as the newest one of the cluster."""
     journeys.scanned(on, release=release)
     newest = Scan.objects.filter(cluster=on, state="done").latest("started_at").snapshot_id
     Snapshot.objects.filter(pk=newest).update(scanned_at=timezone.now())
     Cluster.objects.filter(pk=on.pk).update(latest=newest, failures=0)
 
 
-def drafted(author: User, **wanted: Any) -> Campaign:
-    told: dict[str, Any] = {"name": "to 0.33", "selection": Selection(), "gates": QUICK, "waves": (1, REST)}
-    told |= {"soak_seconds": 60, "limits": Limits(at_once=5)}
+def drafted(author: User, **changes: Any) -> Campaign:
+    values: dict[str, Any] = {"name": "to 0.33", "selection": Selection(), "gates": QUICK, "waves": (1, REST)}
+    values |= {"soak_seconds": 60, "limits": Limits(at_once=5)}
     return Campaign.objects.get(
-        pk=draft_campaign(CampaignRequest(**(told | wanted)), person=person(author), by=actor(author))
+        pk=draft_campaign(CampaignRequest(**(values | changes)), person=person(author), by=actor(author))
     )
 
 
-def previewed(author: User, **wanted: Any) -> Campaign:
-    row = drafted(author, **wanted)
+def previewed(author: User, **changes: Any) -> Campaign:
+    row = drafted(author, **changes)
     for member in missing_previews(row.pk):
         preview_member(member)
     compose_campaign(row.pk)
@@ -65,8 +67,8 @@ def previewed(author: User, **wanted: Any) -> Campaign:
 def approved(row: Campaign, author: User, approvers: Iterable[User]) -> Campaign:
     ask_campaign(row.pk, person(author), by=actor(author))
     row.refresh_from_db()
-    for one in approvers:
-        approve_campaign(row.pk, person(one), yes=yes_to(row), by=actor(one))
+    for approver in approvers:
+        approve_campaign(row.pk, person(approver), yes=approval_for(row), by=actor(approver))
     row.refresh_from_db()
     return row
 
@@ -77,25 +79,25 @@ def started(row: Campaign, author: User) -> Campaign:
     return row
 
 
-def running(author: User, approver: User, **wanted: Any) -> Campaign:
-    return started(approved(previewed(author, **wanted), author, [approver]), author)
+def running(author: User, approver: User, **changes: Any) -> Campaign:
+    return started(approved(previewed(author, **changes), author, [approver]), author)
 
 
-def yes_to(row: Campaign, **changed: Any) -> ApprovalRequest:
-    told = {"digest": row.digest, "nonce": row.nonce, "typed": row.name}
-    return ApprovalRequest(**(told | changed))
+def approval_for(row: Campaign, **changes: Any) -> ApprovalRequest:
+    values = {"digest": row.digest, "nonce": row.nonce, "typed": row.name}
+    return ApprovalRequest(**(values | changes))
 
 
 def advanced(row: Campaign, times: int = 6) -> Campaign:
-    """The campaign after so many looks of a worker."""
+    """Returns the campaign after that many turns of a worker."""
     for _ in range(times):
         advance_campaign(row.pk)
     row.refresh_from_db()
     return row
 
 
-def shown(row: Campaign) -> None:
-    """Every journey of the campaign that is a draft is previewed by its worker, from the scan that just ran."""
+def preview_journeys(row: Campaign) -> None:
+    """Previews every draft journey of the campaign, as its worker would, from the recent scan."""
     for member in CampaignMember.objects.filter(campaign=row, journey__state="draft").select_related("cluster"):
         if member.cluster is None or member.journey is None:
             continue
@@ -105,8 +107,8 @@ def shown(row: Campaign) -> None:
         journeys.advanced(member.journey)
 
 
-def done(row: Campaign, *names: str) -> None:
-    """The journeys under way of these clusters, or of all, succeed, and scans show it."""
+def finish_journeys(row: Campaign, *names: str) -> None:
+    """Ends the running journeys of these clusters, or of all, with success, and adds scans that show it."""
     for member in _of(row, names).filter(journey__state="running").select_related("cluster"):
         ended(member, "succeeded")
         if member.cluster is not None:
@@ -114,9 +116,9 @@ def done(row: Campaign, *names: str) -> None:
 
 
 def ended(member: CampaignMember, state: str, **columns: Any) -> None:
-    """The journey of the cluster as it is in that state."""
-    told = {"finished_at": timezone.now()} if state in ("succeeded", "aborted") else {}
-    Journey.objects.filter(pk=member.journey_id).update(state=state, **(told | columns))
+    """Sets the state of the cluster's journey."""
+    values = {"finished_at": timezone.now()} if state in ("succeeded", "aborted") else {}
+    Journey.objects.filter(pk=member.journey_id).update(state=state, **(values | columns))
 
 
 def member(row: Campaign, name: str) -> CampaignMember:
@@ -124,7 +126,7 @@ def member(row: Campaign, name: str) -> CampaignMember:
 
 
 def states(row: Campaign) -> dict[str, str]:
-    """The state of each cluster, by name."""
+    """Returns the state of each cluster, by name."""
     return dict(
         CampaignMember.objects.filter(campaign=row).order_by("cluster_name").values_list("cluster_name", "state")
     )
@@ -134,14 +136,14 @@ def verbs(row: Campaign) -> list[str]:
     return list(AuditEvent.objects.filter(correlation=str(row.pk)).order_by("seq").values_list("verb", flat=True))
 
 
-def told() -> list[str]:
+def notified_topics() -> list[str]:
     return list(Outbox.objects.filter(topic__startswith="campaign.").order_by("pk").values_list("topic", flat=True))
 
 
-def later(row: Campaign, by: timedelta) -> None:
-    """Everything that ended, ended so much earlier."""
-    for one in CampaignMember.objects.filter(campaign=row).exclude(ended_at=None):
-        CampaignMember.objects.filter(pk=one.pk).update(ended_at=one.ended_at - by)
+def move_ends_back(row: Campaign, by: timedelta) -> None:
+    """Moves every end time into the past by that much."""
+    for row_of_member in CampaignMember.objects.filter(campaign=row).exclude(ended_at=None):
+        CampaignMember.objects.filter(pk=row_of_member.pk).update(ended_at=row_of_member.ended_at - by)
 
 
 def _of(row: Campaign, names: Iterable[str]) -> Any:

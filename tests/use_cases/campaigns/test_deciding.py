@@ -119,7 +119,7 @@ def test_a_warning_is_accepted_by_the_approver_who_ticks_it(ada, cleo):
         stage.approved(row, ada, [cleo])
     assert (refused.value.code, refused.value.where) == ("not_accepted", "accepted")
     row.refresh_from_db()
-    yes = stage.yes_to(row, accepted=("controller_permitted",))
+    yes = stage.approval_for(row, accepted=("controller_permitted",))
     approvals.approve_campaign(row.pk, person(cleo), yes=yes, by=actor(cleo))
     row.refresh_from_db()
     assert row.state == "approved"

@@ -21,7 +21,7 @@ WHY = "KARPDASH_HELM: no helm is found on the path of the worker"
 def test_a_plan_that_cannot_be_made_stops_it_and_goes_on_once_mended(ada, cleo, three, code):
     row = stage.running(ada, cleo)
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     blue = stage.member(row, "blue")
     journey = journeys.advanced(blue.journey, 2)
@@ -40,7 +40,7 @@ def test_a_plan_that_cannot_be_made_stops_it_and_goes_on_once_mended(ada, cleo, 
     settling.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada), resume=True)
     journeys.advanced(journey, 2)
     assert journeys.work(journey).state == "draft"
-    stage.done(row, "blue")
+    stage.finish_journeys(row, "blue")
     stage.advanced(row)
     assert (row.state, stage.states(row)["blue"]) == ("running", "done")
     assert [stage.verbs(row).count(f"campaign.member_{word}") for word in ("begun", "started", "stopped", "done")] == [

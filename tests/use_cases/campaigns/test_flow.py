@@ -37,19 +37,19 @@ def test_a_campaign_goes_through_its_waves(ada, cleo, three):
     row = stage.running(ada, cleo)
     assert stage.advanced(row).state == "running"
     assert stage.states(row) == {"blue": "preparing", "green": "waiting", "red": "waiting"}
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     assert stage.states(row) == {"blue": "running", "green": "waiting", "red": "waiting"}
     assert stage.member(row, "blue").journey.approvals.get().approver_name == "cleo"
-    stage.done(row)
+    stage.finish_journeys(row)
     stage.advanced(row)
     assert stage.states(row) == {"blue": "done", "green": "preparing", "red": "preparing"}
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
-    stage.done(row)
+    stage.finish_journeys(row)
     assert stage.advanced(row).state == "succeeded"
     assert set(stage.states(row).values()) == {"done"}
-    assert stage.told() == ["campaign.approval_requested", "campaign.completed"]
+    assert stage.notified_topics() == ["campaign.approval_requested", "campaign.completed"]
     counted = [stage.verbs(row).count(f"campaign.member_{word}") for word in ("begun", "covered", "started", "done")]
     assert counted == [3, 3, 3, 3]
     assert not CampaignMember.objects.filter(claims=True).exists()
@@ -67,14 +67,14 @@ def test_a_wave_waits_for_soak_and_for_a_person(ada, cleo, three):
     row = stage.running(ada, cleo, gates=Gates(soak_seconds=600, person="first"))
     first = stage.member(row, "blue")
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
-    stage.done(row)
+    stage.finish_journeys(row)
     assert (stage.advanced(row).wait_code, row.needs_person) == ("soak", False)
-    stage.later(row, timedelta(seconds=601))
-    CampaignMember.objects.filter(pk=first.pk).update(lands=stage.LANDS)
+    stage.move_ends_back(row, timedelta(seconds=601))
+    CampaignMember.objects.filter(pk=first.pk).update(lands=stage.TO_RELEASE)
     assert (stage.advanced(row).wait_code, row.needs_person) == ("person", True)
-    assert "campaign.needs_person" in stage.told()
+    assert "campaign.needs_person" in stage.notified_topics()
     agree = settling.open_wave
     token = person(ada, method="token")
     assert refusal(PermissionDenied, agree, row.pk, token, wave=1, note="x", by=actor(ada)) == "person_needed"
@@ -87,11 +87,11 @@ def test_a_wave_waits_for_soak_and_for_a_person(ada, cleo, three):
 def test_it_stops_at_the_first_broken_promise_is_mended_and_resumed(ada, cleo, three):
     row = stage.running(ada, cleo, waves=(0,), limits=Limits(at_once=2))
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     assert stage.states(row) == {"blue": "running", "green": "running", "red": "waiting"}
     stage.ended(stage.member(row, "blue"), "paused", cause_code="not_seen")
-    stage.done(row, "green")
+    stage.finish_journeys(row, "green")
     stage.advanced(row)
     assert (row.state, row.cause_code, row.needs_person) == ("paused", "not_seen", True)
     assert stage.states(row) == {"blue": "stopped", "green": "done", "red": "waiting"}
@@ -109,7 +109,7 @@ def test_it_stops_at_the_first_broken_promise_is_mended_and_resumed(ada, cleo, t
 def test_one_that_cannot_be_mended_is_tried_again_or_taken_out(ada, cleo, three):
     row = stage.running(ada, cleo, waves=(1, 0))
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     stage.ended(stage.member(row, "blue"), "aborted", cause_code="asked")
     stage.advanced(row)
@@ -120,7 +120,7 @@ def test_one_that_cannot_be_mended_is_tried_again_or_taken_out(ada, cleo, three)
     stage.advanced(row)
     assert stage.states(row)["blue"] == "preparing"
     assert stage.member(row, "blue").journeys.count() == 2
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     stage.ended(stage.member(row, "blue"), "aborted")
     stage.advanced(row)
@@ -149,7 +149,7 @@ def test_a_tightened_policy_stops_it_until_more_people_agree(ada, cleo, dora, th
     assert (stage.advanced(row).state, row.cause_code) == ("paused", "approval_missing")
     resume = lifecycle.resume_campaign
     assert refusal(Conflict, resume, row.pk, person(ada), by=actor(ada)) == "approval_missing"
-    approvals.approve_campaign(row.pk, person(dora), yes=stage.yes_to(row), by=actor(dora))
+    approvals.approve_campaign(row.pk, person(dora), yes=stage.approval_for(row), by=actor(dora))
     resume(row.pk, person(ada), by=actor(ada))
     assert stage.advanced(row).state == "running"
 
@@ -157,7 +157,7 @@ def test_a_tightened_policy_stops_it_until_more_people_agree(ada, cleo, dora, th
 def test_an_approval_that_is_taken_back_counts_no_more_for_journeys_either(ada, cleo, three):
     row = stage.running(ada, cleo)
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     journey = stage.member(row, "blue").journey
     assert journey.approvals.count() == 1
@@ -165,7 +165,7 @@ def test_an_approval_that_is_taken_back_counts_no_more_for_journeys_either(ada, 
     row.refresh_from_db()
     assert (row.state, row.cause_code, journey.approvals.count()) == ("paused", "approval_missing", 0)
     assert refusal(Conflict, approvals.take_back, row.pk, person(cleo), reason="", by=actor(cleo)) == "moved"
-    approvals.approve_campaign(row.pk, person(cleo), yes=stage.yes_to(row), by=actor(cleo))
+    approvals.approve_campaign(row.pk, person(cleo), yes=stage.approval_for(row), by=actor(cleo))
     lifecycle.resume_campaign(row.pk, person(ada), by=actor(ada))
 
 
@@ -179,12 +179,18 @@ def test_before_the_start_it_waits_for_an_approval_again(ada, cleo, three):
 def test_author_and_tokens_never_approve(ada, cleo, three):  # A42
     row = stage.approved(stage.previewed(ada), ada, [])
     approve = approvals.approve_campaign
-    assert refusal(PermissionDenied, approve, row.pk, person(ada), yes=stage.yes_to(row), by=actor(ada)) == "forbidden"
+    assert (
+        refusal(PermissionDenied, approve, row.pk, person(ada), yes=stage.approval_for(row), by=actor(ada))
+        == "forbidden"
+    )
     token = person(cleo, method="token")
-    assert refusal(PermissionDenied, approve, row.pk, token, yes=stage.yes_to(row), by=actor(cleo)) == "person_needed"
-    other = stage.yes_to(row, digest="0" * 64)
+    assert (
+        refusal(PermissionDenied, approve, row.pk, token, yes=stage.approval_for(row), by=actor(cleo))
+        == "person_needed"
+    )
+    other = stage.approval_for(row, digest="0" * 64)
     assert refusal(Conflict, approve, row.pk, person(cleo), yes=other, by=actor(cleo)) == "digest_moved"
-    unnamed = stage.yes_to(row, typed="x")
+    unnamed = stage.approval_for(row, typed="x")
     assert refusal(InvalidInput, approve, row.pk, person(cleo), yes=unnamed, by=actor(cleo)) == "name_not_typed"
 
 
@@ -215,7 +221,7 @@ def test_a_cluster_that_is_removed_in_the_middle_stops_it(ada, cleo, three):
 def test_a_cluster_that_answers_no_more_stops_it(ada, cleo, three):
     row = stage.running(ada, cleo)
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     Cluster.objects.filter(name="blue").update(failures=3)
     stage.advanced(row)
@@ -225,15 +231,15 @@ def test_a_cluster_that_answers_no_more_stops_it(ada, cleo, three):
 def test_a_release_that_is_reverted_while_it_soaks_stops_it(ada, cleo, three):
     row = stage.running(ada, cleo, gates=Gates(soak_seconds=3600, person="never"))
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
-    stage.done(row)
+    stage.finish_journeys(row)
     stage.advanced(row)
-    stage.later(row, timedelta(minutes=1))
+    stage.move_ends_back(row, timedelta(minutes=1))
     stage.scanned(Cluster.objects.get(name="blue"))
     stage.advanced(row)
     assert (row.state, row.cause_code, stage.states(row)["blue"]) == ("paused", "reverted", "stopped")
-    stage.scanned(Cluster.objects.get(name="blue"), release=stage.LANDS)
+    stage.scanned(Cluster.objects.get(name="blue"), release=stage.TO_RELEASE)
     stage.advanced(row)
     assert stage.states(row)["blue"] == "done"
 
@@ -245,15 +251,15 @@ def test_a_plan_that_differs_from_what_was_shown_asks_people(ada, cleo, three):
     shown["hops"][0]["steps"] = [step for step in shown["hops"][0]["steps"] if step["kind"] != "rollout"]
     CampaignMember.objects.filter(pk=member.pk).update(shown=shown)
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     blue = stage.member(row, "blue")
     assert (blue.state, blue.cause_code, blue.journey.state) == ("asking", "action_added", "awaiting_approval")
     assert row.state == "running"
     from migrations_app.use_cases.journeys.approvals import approve_journey
-    from tests.use_cases.journeys.stage import yes_to
+    from tests.use_cases.journeys.stage import approval_for
 
-    approve_journey(blue.journey_id, person(cleo), yes=yes_to(blue.journey), by=actor(cleo))
+    approve_journey(blue.journey_id, person(cleo), yes=approval_for(blue.journey), by=actor(cleo))
     stage.advanced(row)
     assert stage.states(row)["blue"] == "running"
 
@@ -261,7 +267,7 @@ def test_a_plan_that_differs_from_what_was_shown_asks_people(ada, cleo, three):
 def test_pause_takes_its_journeys_along_and_resume_too(ada, cleo, three):
     row = stage.running(ada, cleo)
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     lifecycle.pause_campaign(row.pk, person(ada), by=actor(ada))
     assert stage.member(row, "blue").journey.state == "paused"
@@ -274,7 +280,7 @@ def test_pause_takes_its_journeys_along_and_resume_too(ada, cleo, three):
 def test_the_end_pauses_what_is_under_way_and_withdraws_the_rest(ada, cleo, three):
     row = stage.running(ada, cleo, waves=(0,), limits=Limits(at_once=1))
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     lifecycle.abort_campaign(row.pk, person(ada), reason="enough", by=actor(ada))
     row.refresh_from_db()

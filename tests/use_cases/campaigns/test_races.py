@@ -80,7 +80,7 @@ def test_tasks_preview_compose_and_wake(ada, three, sent):
 def test_a_move_of_a_journey_wakes_its_campaign(ada, cleo, three, sent):
     row = stage.running(ada, cleo)
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     stage.advanced(row)
     stage.ended(stage.member(row, "blue"), "paused", cause_code="not_seen")
     tasks.advance_journey(str(stage.member(row, "blue").journey_id))

@@ -26,7 +26,7 @@ from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.journeys.test_outline import CLUSTER, removals, told
 from tests.use_cases.people import actor, person
 
-LANDS, NOTE = journeys.LANDS, "quotas and roles were compared"
+LANDS, NOTE = journeys.TO_RELEASE, "quotas and roles were compared"
 PERMITTED, ROOM, ELSEWHERE = "controller_permitted", "aws_has_room", "policy_size_fits"
 NO_AWS, OTHER = ("aws_not_asked",), ("part_unread",)
 LATER = "0.34.5"
@@ -176,7 +176,7 @@ def running(ada, cleo, *names: str, status: str = "unknown", **wanted):
         Cluster.objects.filter(pk=one.pk).update(latest=newest)
     row = stage.running(ada, cleo, waves=(0,), **wanted)
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     return stage.advanced(row)
 
 

@@ -44,7 +44,7 @@ def working(ada, cleo, three):
 def begun(ada, cleo, **wanted) -> Campaign:
     row = stage.running(ada, cleo, **({"waves": (0,)} | wanted))
     stage.advanced(row)
-    stage.shown(row)
+    stage.preview_journeys(row)
     return stage.advanced(row)
 
 
@@ -104,7 +104,7 @@ class TestPausing:
     def test_all_stop_also_where_a_journey_is_refused(self, ada, cleo, three):
         row = stage.running(ada, cleo, waves=(0,), stop_all=True)
         stage.advanced(row)
-        stage.shown(row)
+        stage.preview_journeys(row)
         stage.advanced(row, 1)  # covers all three
         first = stage.member(row, "blue")
         Journey.objects.filter(pk=stage.member(row, "green").journey_id).update(state="running")
@@ -230,7 +230,7 @@ class TestEnds:
     def test_a_journey_to_the_last_release_leaves_no_hop_whatever_was_counted(self, ada, cleo, three):
         row = begun(ada, cleo, waves=(1, 0))
         CampaignMember.objects.filter(campaign=row, cluster_name="blue").update(hops_left=1)
-        stage.done(row)
+        stage.finish_journeys(row)
         stage.advanced(row)
         assert (stage.states(row)["blue"], Journey.objects.filter(cluster__name="blue").count()) == ("done", 1)
 

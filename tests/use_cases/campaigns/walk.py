@@ -1,4 +1,4 @@
-"""A campaign over two real API servers in two waves, walked from its start to its end by workers that may be killed."""
+"""Runs a campaign over two real API servers in two waves, from start to end, with workers that may be killed."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -24,7 +24,7 @@ WAVES, BEGUN, COVERED, STARTED, DONE, STOPPED = 2, 2, 2, 2, 2, 1
 
 
 def runs(server: ApiServer, release: str) -> None:
-    """What `helm upgrade` leaves: the Deployment of the release, and its record."""
+    """Installs what `helm upgrade` leaves: the Deployment of the release, and its record."""
     for document in chart.objects(replace(CLEAN, version=release).chart):
         if document["kind"] in TOLD_BY_THE_CONTROLLER:
             with suppress(RefusedError):
@@ -34,7 +34,9 @@ def runs(server: ApiServer, release: str) -> None:
 
 @dataclass(slots=True)
 class Walk:
-    """`deadly` says before each shift at which points its worker is killed; `died` are those where one was."""
+    """`deadly` says before each shift at which points its worker is killed; `died` are the points where one was
+    killed.
+    """
 
     people: WorkerProcesses
     servers: Mapping[str, ApiServer]
@@ -44,7 +46,7 @@ class Walk:
     campaign: str = ""
 
     def prepare(self) -> None:
-        """Both clusters registered and scanned, the campaign previewed, approved and started."""
+        """Registers and scans both clusters; previews, approves and starts the campaign."""
         people = self.people
         people.ask("enlist")
         for name, server in self.servers.items():
@@ -64,7 +66,7 @@ class Walk:
         return dict(self.people.ask("board", self.campaign))
 
     def oversee(self) -> None:
-        """Workers one after the other, until one of them finds nothing more that goes on without a person."""
+        """Runs workers one after the other, until one of them finds nothing more to do without a person."""
         while True:
             pid = self.people.ask("oversee", self.campaign, self.deadly(self.died))
             self.people.pids.append(pid)
@@ -78,7 +80,7 @@ class Walk:
         return str(self.board()["clusters"][name][3])
 
     def ticked(self, name: str) -> None:
-        """Confirms each step of that cluster's journey that waits for a person, and lets workers go on."""
+        """Confirms each step of that cluster's journey that waits for a person, and runs workers."""
         made = self.journey(name)
         while (here := self.people.ask("standing", made))["waits"] == "tick_needed":
             step = next(one[0] for one in here["steps"] if one[2] == "running")
@@ -90,7 +92,7 @@ class Walk:
         self.oversee()
 
     def blue_stops(self) -> None:
-        """The first cluster comes to a release that nobody wanted, which stops the campaign."""
+        """Puts the first cluster on a wrong release, which stops the campaign."""
         self.oversee()
         self.ticked("blue")
         runs(self.servers["blue"], WRONG)
@@ -102,8 +104,8 @@ class Walk:
         assert not [one for one in seen if one["verb"] in ("create", "patch", "update")
                     and one["user"]["username"] == "admin" and "karpenter" in one["requestURI"]]  # fmt: skip
 
-    def blue_is_mended(self) -> None:
-        """The right release runs, the step is retried, the campaign goes on, and the first cluster is done."""
+    def blue_is_fixed(self) -> None:
+        """Installs the right release, retries the step and resumes the campaign, until the first cluster is done."""
         runs(self.servers["blue"], NEWEST)
         blue = self.journey("blue")
         failed = next(one[0] for one in self.people.ask("standing", blue)["steps"] if one[2] == "failed")
@@ -119,7 +121,7 @@ class Walk:
         assert (board["state"], board["clusters"]["blue"][1]) == ("running", "done"), board
 
     def green_is_upgraded(self) -> None:
-        """The second wave, from its first tick until its controller is upgraded and the rest is confirmed."""
+        """Runs the second wave, from its first tick until its controller is upgraded and the rest is confirmed."""
         self.ticked("green")
         here = self.people.ask("standing", self.journey("green"))
         assert here["waits"] == "work_outside", here
@@ -131,7 +133,9 @@ class Walk:
         assert (board["state"], {one[1] for one in board["clusters"].values()}) == ("succeeded", {"done"}), board
 
     def judge(self) -> None:
-        """Every write took effect once with its intent before it, and every move of the campaign happened once."""
+        """Asserts that every write took effect once with its intent before it, and every transition of the campaign
+        happened once.
+        """
         for name, server in self.servers.items():
             requests = self._written(server, self.marks[name], self.journey(name))
             assert len({one.step for one in requests}) == len(requests) > 0
@@ -145,12 +149,14 @@ class Walk:
     def whole(self) -> None:
         self.prepare()
         self.blue_stops()
-        self.blue_is_mended()
+        self.blue_is_fixed()
         self.green_is_upgraded()
         self.judge()
 
     def _written(self, server: ApiServer, mark: int, made: str) -> list[audit_log_reader.Seen]:
-        """What the rollouts of the journey wrote, by the server's own audit log, after our journal was compared."""
+        """Returns what the journey's rollouts wrote, from the server's audit log, after comparing the journal
+        with it.
+        """
         found = []
         for rollout in self.people.ask("rollouts", made):
             seen = WorkerProcesses(self.people.process, server, mark)
@@ -162,5 +168,5 @@ class Walk:
 
 
 def each_once(points: list[str]) -> Callable[[list[str]], dict[str, int]]:
-    """Kills a worker at each of these points, one after the other as they are come to."""
+    """Kills a worker at each of these points, one after the other as they are reached."""
     return lambda died: {point: 1 for point in points if point not in died}

@@ -1,4 +1,4 @@
-"""Worker processes of campaigns, as those of journeys: workers that walk a whole campaign and die at a named place.
+"""Worker processes that run a whole campaign and are killed at a named point.
 
 Run as `python -m tests.use_cases.campaigns.worker_process`. A worker does what tasks and the sweeper do, for the
 campaign and every journey of it, until nothing is left that goes on without a person.
@@ -20,7 +20,7 @@ IDLE, MOST = 4, 200
 
 
 def scan(cluster: str) -> str:
-    """Scans the cluster once; the state of the scan."""
+    """Scans the cluster once; returns the state of the scan."""
     from migrations_app.models.cluster import Cluster
     from migrations_app.models.scan import Scan
     from migrations_app.use_cases.scans.queue import enqueue
@@ -31,7 +31,7 @@ def scan(cluster: str) -> str:
 
 
 def campaign(source: str) -> str:
-    """The id of a campaign over all clusters in waves of one, previewed from their stored scans."""
+    """Creates a campaign over all clusters in waves of one, previewed from their stored scans; returns its id."""
     from migrations_app.campaigns.recipe import Gates, Selection
     from migrations_app.use_cases.campaigns.drafts import draft_campaign
     from migrations_app.use_cases.campaigns.preview import compose_campaign, missing_previews, preview_member
@@ -49,7 +49,7 @@ def campaign(source: str) -> str:
 
 
 def agree(pk: str) -> None:
-    """Ada asks, cleo approves, ada starts."""
+    """Requests approval as Ada, approves as Cleo, starts as Ada."""
     from migrations_app.models.campaign import Campaign
     from migrations_app.use_cases.campaigns.approvals import approve_campaign, ask_campaign
     from migrations_app.use_cases.campaigns.lifecycle import start_campaign
@@ -64,21 +64,21 @@ def agree(pk: str) -> None:
 
 
 def go_on(pk: str) -> None:
-    """Ada resumes the campaign."""
+    """Resumes the campaign as Ada."""
     from migrations_app.use_cases.campaigns.lifecycle import resume_campaign
 
     resume_campaign(uuid.UUID(pk), _person("ada"), by=_actor("ada"))
 
 
 def retry(journey: str, step: str) -> None:
-    """Ada retries a failed step of a journey."""
+    """Retries a failed step of a journey as Ada."""
     from migrations_app.use_cases.journeys import steps
 
     steps.retry(uuid.UUID(journey), _person("ada"), step=step, by=_actor("ada"))
 
 
 def points() -> list[str]:
-    """Every named point of a campaign and of a journey."""
+    """Returns every named point of a campaign and of a journey."""
     from migrations_app.use_cases.campaigns import transitions as of_campaign
     from migrations_app.use_cases.journeys import transitions as of_journey
 
@@ -86,8 +86,9 @@ def points() -> list[str]:
 
 
 def oversee(pk: str, deadly: dict[str, int] | None = None) -> int:
-    """The process id of a worker that walks the campaign, or is killed at the first of these points that it comes to
-    as often as it says there."""
+    """Returns the process id of a worker that runs the campaign, or is killed at the first of these points that it
+    reaches as often as given there.
+    """
     from django.db import connections
 
     connections.close_all()
@@ -103,10 +104,10 @@ def oversee(pk: str, deadly: dict[str, int] | None = None) -> int:
 
 
 def died_at() -> str:
-    """The point at which the last worker was killed; asked once for each.
+    """Returns the point at which the last worker was killed; can be read once for each.
 
-    Its lease is over at once, so that nobody waits for that. A journey forgets that it lost a worker: three in a row
-    are left to a person (R36), which tests/use_cases/journeys/test_people.py tries.
+    Its lease is ended at once, so that no test waits for that. The journey's count of lost workers is reset: three in a
+    row are left to a person (R36), which tests/use_cases/journeys/test_people.py tests.
     """
     from django.utils import timezone
 
@@ -128,7 +129,7 @@ def _grave() -> Path:
 
 
 def board(pk: str) -> dict[str, Any]:
-    """The campaign and its clusters by name: state, cause and journey."""
+    """Returns the campaign and its clusters by name: state, cause and journey."""
     from migrations_app.models.campaign import Campaign, CampaignMember
 
     row = Campaign.objects.get(pk=pk)
@@ -142,7 +143,9 @@ def board(pk: str) -> dict[str, Any]:
 
 
 def _killing(kind: str, left: dict[str, int]) -> Callable[[str], None]:
-    """What the module of that kind calls at its points: it says where, and kills the worker."""
+    """Returns the function that the module of that kind calls at its points: it records the point, and kills the
+    worker.
+    """
 
     def reached(name: str) -> None:
         point = f"{kind}.{name}"

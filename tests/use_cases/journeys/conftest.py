@@ -1,4 +1,4 @@
-"""A cluster, an operator, an approver, and a journey that was just started."""
+"""Fixtures: a cluster, an operator, an approver, and a journey that was just started."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def cleo():
 
 @pytest.fixture
 def running(shop, ada, cleo):
-    """A journey that was just started: its first step is a rollout, whose plan was shown."""
+    """Returns a journey that was just started: its first step is a rollout, whose plan was previewed."""
     stage.scanned(shop)
     row = stage.approved(stage.previewed(shop, ada), ada, [cleo])
     return stage.started(row, ada)

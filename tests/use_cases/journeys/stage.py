@@ -1,4 +1,4 @@
-"""A journey on rows alone: scans, plans and runs are written as workers would leave them."""
+"""Moves a journey through its states with rows alone: scans, plans and runs are written as workers would do."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
@@ -26,7 +26,7 @@ from tests.builders_rollouts import a_plan, taint
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.use_cases.people import actor, person
 
-HOP, STARTS, LANDS = "0.33+", "0.32.10", "0.33.10"
+HOP, FROM_RELEASE, TO_RELEASE = "0.33+", "0.32.10", "0.33.10"
 FENCE = ("nodes_owned_by_nodeclaims", "rollout")
 """A blocker that an action resolves, and its phase."""
 
@@ -39,8 +39,8 @@ def finding(name: str = FENCE[0], status: str = "fail", **more: Any) -> Finding:
     return a_finding(name, hop=HOP, status=status, **({"phase": FENCE[1]} | more))
 
 
-def scanned(on: Cluster, *checks: Finding, release: str = STARTS, late: int = 0) -> None:
-    """A scan that just ran; `late` seconds in the future, where the clock of a test has not moved."""
+def scanned(on: Cluster, *checks: Finding, release: str = FROM_RELEASE, late: int = 0) -> None:
+    """Adds a recent scan; `late` seconds in the future, for tests whose clock has not moved."""
     report = a_report(on.name, checks=checks or (finding(),))
     facts = msgspec.structs.replace(report.cluster, karpenter_version=release)
     moment = timezone.now() + timedelta(seconds=late)
@@ -49,15 +49,15 @@ def scanned(on: Cluster, *checks: Finding, release: str = STARTS, late: int = 0)
     Scan.objects.create(cluster=on, state="done", started_at=moment, finished_at=moment, snapshot=snapshot)
 
 
-def drafted(on: Cluster, author: User, **wanted: Any) -> Journey:
+def drafted(on: Cluster, author: User, **changes: Any) -> Journey:
     pk = draft_journey(
-        on.pk, JourneyRequest(**({"soak_seconds": 60} | wanted)), person=person(author), by=actor(author)
+        on.pk, JourneyRequest(**({"soak_seconds": 60} | changes)), person=person(author), by=actor(author)
     )
     return Journey.objects.get(pk=pk)
 
 
 def advanced(row: Journey, times: int = 1) -> Journey:
-    """The journey after so many moves of a worker."""
+    """Returns the journey after that many turns of a worker."""
     for number in range(times):
         advance_journey(row.pk, holder=f"w-{number}")
     row.refresh_from_db()
@@ -65,7 +65,7 @@ def advanced(row: Journey, times: int = 1) -> Journey:
 
 
 def planned(on: Cluster, *steps: Step) -> Rollout:
-    """The newest draft of the cluster, as its planner leaves it."""
+    """Gives the newest draft of the cluster a plan, as its planner would."""
     row = Rollout.objects.filter(cluster=on, state="draft").latest("made_at")
     plan = a_plan(on, *(steps or (taint(),)), action=row.action, parameters=row.parameters)
     Rollout.objects.filter(pk=row.pk).update(
@@ -75,20 +75,20 @@ def planned(on: Cluster, *steps: Step) -> Rollout:
 
 
 def unplanned(on: Cluster, code: str) -> Rollout:
-    """The newest draft, of which no plan could be made."""
+    """Expires the newest draft, as if no plan could be made."""
     row = Rollout.objects.filter(cluster=on, state="draft").latest("made_at")
     Rollout.objects.filter(pk=row.pk).update(state="expired", cause_code=code, cause="no plan", version=2)
     return Rollout.objects.get(pk=row.pk)
 
 
 def ended(row: Rollout, state: str = "succeeded", **columns: Any) -> None:
-    """The rollout after its run."""
+    """Ends the rollout in that state."""
     Rollout.objects.filter(pk=row.pk).update(state=state, finished_at=timezone.now(), **columns)
 
 
-def previewed(on: Cluster, author: User, *steps: Step, **wanted: Any) -> Journey:
-    """A journey whose every plan was shown."""
-    row = advanced(drafted(on, author, **wanted))
+def previewed(on: Cluster, author: User, *steps: Step, **changes: Any) -> Journey:
+    """Returns a journey of which every plan was previewed."""
+    row = advanced(drafted(on, author, **changes))
     while Rollout.objects.filter(cluster=on, state="draft").exists():
         planned(on, *steps)
     return advanced(row)
@@ -97,8 +97,8 @@ def previewed(on: Cluster, author: User, *steps: Step, **wanted: Any) -> Journey
 def approved(row: Journey, author: User, approvers: Iterable[User]) -> Journey:
     ask_journey(row.pk, person(author), by=actor(author))
     row.refresh_from_db()
-    for one in approvers:
-        approve_journey(row.pk, person(one), yes=yes_to(row), by=actor(one))
+    for approver in approvers:
+        approve_journey(row.pk, person(approver), yes=approval_for(row), by=actor(approver))
     row.refresh_from_db()
     return row
 
@@ -109,9 +109,9 @@ def started(row: Journey, author: User) -> Journey:
     return row
 
 
-def yes_to(row: Journey, **changed: Any) -> ApprovalRequest:
-    told = {"digest": row.digest, "nonce": row.nonce, "typed": row.cluster_name}
-    return ApprovalRequest(**(told | changed))
+def approval_for(row: Journey, **changes: Any) -> ApprovalRequest:
+    values = {"digest": row.digest, "nonce": row.nonce, "typed": row.cluster_name}
+    return ApprovalRequest(**(values | changes))
 
 
 def steps(row: Journey) -> Sequence[tuple[str, str]]:
@@ -119,7 +119,7 @@ def steps(row: Journey) -> Sequence[tuple[str, str]]:
 
 
 def work(row: Journey) -> Rollout:
-    """The newest rollout that does a step."""
+    """Returns the newest rollout that does a step."""
     return JourneyRollout.objects.filter(step__journey=row, purpose="work").latest("pk").rollout
 
 
@@ -127,13 +127,13 @@ def verbs(row: Journey) -> list[str]:
     return list(AuditEvent.objects.filter(correlation=str(row.pk)).order_by("seq").values_list("verb", flat=True))
 
 
-def told() -> list[str]:
-    """The topics of the notifications so far."""
+def notified_topics() -> list[str]:
+    """Returns the topics of the notifications so far."""
     return list(Outbox.objects.filter(topic__startswith="journey.").order_by("pk").values_list("topic", flat=True))
 
 
 def refusal(kind: type[KarpdashError], call: Callable[..., object], *args: Any, **more: Any) -> str:
-    """The code with which the call is refused."""
+    """Returns the code with which the call is refused."""
     with pytest.raises(kind) as refused:
         call(*args, **more)
     return str(refused.value.code)

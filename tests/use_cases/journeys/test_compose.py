@@ -7,7 +7,7 @@ import pytest
 
 from migrations_app.checks.base import Finding
 from migrations_app.cli import plan as cli_plan
-from migrations_app.cli.sources import look
+from migrations_app.cli.sources import scan_source
 from migrations_app.journeys.compose import DRIFTS, Choices, journey_steps, upgraded_by
 from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import JourneyStep
@@ -32,7 +32,7 @@ def report(name: str) -> Report:
     assert story is not None
     with tempfile.TemporaryDirectory() as folder:
         fleet.write(story, Path(folder))
-        return look(cli_plan.make_parser().parse_args(["--bundle", folder])).report
+        return scan_source(cli_plan.make_parser().parse_args(["--bundle", folder])).report
 
 
 def hops(name: str) -> tuple[RunbookHop, ...]:

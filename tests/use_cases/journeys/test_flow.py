@@ -37,7 +37,7 @@ class TestPreview:
     def test_the_steps_are_those_of_the_next_hop(self, shop, ada):
         stage.scanned(shop)
         row = stage.advanced(stage.drafted(shop, ada))
-        assert (row.hop, row.starts, row.lands) == (stage.HOP, stage.STARTS, stage.LANDS)
+        assert (row.hop, row.starts, row.lands) == (stage.HOP, stage.FROM_RELEASE, stage.TO_RELEASE)
         assert [kind for kind, _ in stage.steps(row)] == ["rollout", "outside", "wait", "outside"]
         assert Rollout.objects.get().state == "draft"
 
@@ -85,12 +85,17 @@ class TestApproval:
         both = user("both", OPERATE, APPROVE)
         Journey.objects.filter(pk=row.pk).update(author=both)
         assert (
-            refusal(PermissionDenied, approve_journey, row.pk, person(both), yes=stage.yes_to(row), by=actor(both))
+            refusal(
+                PermissionDenied, approve_journey, row.pk, person(both), yes=stage.approval_for(row), by=actor(both)
+            )
             == "second_person"
         )
-        assert approve_journey(row.pk, person(cleo), yes=stage.yes_to(row), by=actor(cleo)).state == "awaiting_approval"
         assert (
-            refusal(Conflict, approve_journey, row.pk, person(cleo), yes=stage.yes_to(row), by=actor(cleo))
+            approve_journey(row.pk, person(cleo), yes=stage.approval_for(row), by=actor(cleo)).state
+            == "awaiting_approval"
+        )
+        assert (
+            refusal(Conflict, approve_journey, row.pk, person(cleo), yes=stage.approval_for(row), by=actor(cleo))
             == "approved_already"
         )
 
@@ -103,7 +108,9 @@ class TestApproval:
         ask_journey(row.pk, person(ada), by=actor(ada))
         row.refresh_from_db()
         assert (
-            refusal(Conflict, approve_journey, row.pk, person(cleo), yes=stage.yes_to(row, **changed), by=actor(cleo))
+            refusal(
+                Conflict, approve_journey, row.pk, person(cleo), yes=stage.approval_for(row, **changed), by=actor(cleo)
+            )
             == code
         )
 
@@ -114,7 +121,7 @@ class TestApproval:
         row.refresh_from_db()
         token = person(cleo, method="token")
         assert (
-            refusal(PermissionDenied, approve_journey, row.pk, token, yes=stage.yes_to(row), by=actor(cleo))
+            refusal(PermissionDenied, approve_journey, row.pk, token, yes=stage.approval_for(row), by=actor(cleo))
             == "person_needed"
         )
 
@@ -160,15 +167,15 @@ class TestSteps:
         assert stage.steps(stage.advanced(row))[0] == ("rollout", "done")
         stage.advanced(row, 3)
         assert (row.wait_code, row.needs_person) == ("scan", False)
-        stage.scanned(shop, stage.finding(status=CLEAR), release=stage.LANDS)
+        stage.scanned(shop, stage.finding(status=CLEAR), release=stage.TO_RELEASE)
         stage.advanced(row, 3)
         assert (row.wait_code, row.state) == ("time", "running")
         JourneyStepRow.objects.filter(journey=row, kind="wait").update(since=timezone.now() - timedelta(minutes=2))
         stage.advanced(row, 3)
-        stage.scanned(shop, stage.finding(status=CLEAR), release=stage.LANDS)
+        stage.scanned(shop, stage.finding(status=CLEAR), release=stage.TO_RELEASE)
         stage.advanced(row, 2)
         assert (row.state, {state for _, state in stage.steps(row)}) == ("succeeded", {"done"})
-        assert stage.told() == ["journey.approval_requested", "journey.completed"]
+        assert stage.notified_topics() == ["journey.approval_requested", "journey.completed"]
 
     def test_a_rollout_that_is_not_seen_in_time_fails_its_step(self, running, shop):
         row = stage.advanced(running, 2)
@@ -180,7 +187,7 @@ class TestSteps:
         Rollout.objects.filter(pk=made.pk).update(finished_at=timezone.now() - timedelta(hours=1))
         stage.advanced(row)
         assert (row.state, row.cause_code, stage.steps(row)[0][1]) == ("paused", "not_seen", "failed")
-        assert stage.told()[-1] == "journey.paused"
+        assert stage.notified_topics()[-1] == "journey.paused"
 
     def test_another_release_than_planned_fails_the_step(self, running, shop, ada):
         first = JourneyStepRow.objects.get(journey=running, place=0)

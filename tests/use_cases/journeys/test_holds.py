@@ -276,7 +276,7 @@ class TestJourneys:
         Policy.objects.create(frozen=True, frozen_why="fair")
         stage.advanced(row)
         assert (row.state, row.cause_code, JourneyHold.objects.count()) == ("paused", "closed", 0)
-        assert (stage.work(row).state, stage.told()[-1]) == ("paused", "journey.paused")
+        assert (stage.work(row).state, stage.notified_topics()[-1]) == ("paused", "journey.paused")
         assert "fair" in row.cause
 
     def test_one_who_may_not_start_any_more_is_told(self, at_work, shop, ada):
@@ -322,7 +322,7 @@ class TestJourneys:
         stage.advanced(row, 3)
         told = disruption_hold(row.pk)
         assert (told.stopped, told.state, told.wait_code) == (True, "aborted", "rollout_aborted")
-        assert (row.needs_person, stage.told().count("journey.needs_person")) == (True, 1)
+        assert (row.needs_person, stage.notified_topics().count("journey.needs_person")) == (True, 1)
         resume_journey(row.pk, person(ada), by=actor(ada))
         row.refresh_from_db()
         assert (row.needs_person, disruption_hold(row.pk).stopped) == (False, False)

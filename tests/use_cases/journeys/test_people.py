@@ -18,7 +18,7 @@ from migrations_app.use_cases.journeys.lifecycle import (
 from migrations_app.use_cases.journeys.worker import stranded_journeys
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from tests.builders_rehearsals import a_rehearsal
-from tests.builders_rollouts import a_rollout, a_yes
+from tests.builders_rollouts import a_rollout, an_approval
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
 from tests.use_cases.people import actor, person
@@ -63,7 +63,7 @@ class TestPeople:
         people.tick(row.pk, person(ada), step="j01", note="the role was attached", by=actor(ada))
         first = JourneyStepRow.objects.get(journey=row, place=0)
         assert (first.state, first.by_name, first.note) == ("done", "ada", "the role was attached")
-        assert stage.told() == ["journey.needs_person"]
+        assert stage.notified_topics() == ["journey.needs_person"]
 
     def test_no_tick_beside_a_check_that_fails(self, running, ada):
         stage.advanced(running, 2)
@@ -103,7 +103,7 @@ class TestPeople:
 class TestHolding:
     def test_a_rollout_of_somebody_else_waits_for_the_journey(self, running, shop, ada, cleo):  # A13
         other = a_rollout(shop, state="approved", author=ada)
-        a_yes(other, cleo)
+        an_approval(other, cleo)
         told = refusal(Conflict, rollouts.start, other.pk, person(ada), digest=other.digest, by=actor(ada))
         assert (told, Rollout.objects.get(pk=other.pk).state) == ("busy", "approved")
 

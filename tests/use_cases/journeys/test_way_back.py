@@ -18,7 +18,7 @@ from migrations_app.use_cases.rollouts.approvals import approve
 from tests.builders_rollouts import a_line
 from tests.use_cases.journeys import stage
 from tests.use_cases.journeys.stage import refusal
-from tests.use_cases.people import actor, person, yes
+from tests.use_cases.people import actor, approval_request, person
 
 pytestmark = pytest.mark.django_db
 WEIGHED = ("aws_looked_at", "iam")
@@ -65,7 +65,7 @@ def agreed(row, who) -> Rollout:
     stage.advanced(row, 1)
     made = rollback(row)
     assert made.state == "awaiting_approval"
-    approve(made.pk, person(who), yes=yes(made), by=actor(who))
+    approve(made.pk, person(who), yes=approval_request(made), by=actor(who))
     stage.advanced(row, 1)
     made.refresh_from_db()
     return made
@@ -145,7 +145,7 @@ class TestWhatStopsIt:
         assert (row.state, row.cause_code, row.cause) == ("paused", code, "no plan")
         assert states(row)[:3] == ["done", "done", "ready"]  # nothing of it was undone, and from here it goes forward
         assert stage.verbs(row)[-1] == "journey.step_has_no_return"
-        assert stage.told()[-1] == "journey.paused"
+        assert stage.notified_topics()[-1] == "journey.paused"
 
     def test_a_step_with_no_return_ends_it_with_the_reason(self, halfway, ada, cleo):
         first = JourneyStepRow.objects.get(journey=halfway, step="j01")
@@ -246,10 +246,10 @@ class TestWhatStopsIt:
 
     def test_a_scan_has_to_show_the_release_before(self, halfway, shop, ada):
         third = JourneyStepRow.objects.get(journey=halfway, step="j03")
-        assert (third.kind, third.definition["release"]) == ("outside", stage.LANDS)
+        assert (third.kind, third.definition["release"]) == ("outside", stage.TO_RELEASE)
         third.definition["no_return"] = []
         third.save()
-        stage.scanned(shop, stage.finding(status="pass"), release=stage.LANDS, late=7)
+        stage.scanned(shop, stage.finding(status="pass"), release=stage.TO_RELEASE, late=7)
         row = stage.advanced(halfway)
         assert states(row)[2] == "done"
         row = stage.advanced(back(row, ada, "j03"), 2)

@@ -1,7 +1,7 @@
-"""Worker processes of journeys, as those of rollouts: workers that walk a whole journey and die at a named place.
+"""Worker processes that run a whole journey and are killed at a named point.
 
-Run as `python -m tests.use_cases.journeys.worker_process`. A worker does what tasks and the sweeper would: it moves the
-journey, scans, plans and carries out rollouts, until nothing is left that goes on without a person.
+Run as `python -m tests.use_cases.journeys.worker_process`. A worker does what tasks and the sweeper would do: it
+advances the journey, scans, plans and carries out rollouts, until nothing is left that goes on without a person.
 """
 
 import os
@@ -19,7 +19,7 @@ IDLE, MOST = 5, 120
 
 
 def enlist() -> None:
-    """The operator ada and the approver cleo."""
+    """Creates the operator ada and the approver cleo."""
     from django.contrib.auth.models import User
 
     from tests.builders_rollouts import entitled
@@ -29,7 +29,7 @@ def enlist() -> None:
 
 
 def waive(cluster: str, *checks: str) -> None:
-    """Accepts these checks for the cluster, as an administrator would."""
+    """Waives these checks for the cluster, as an administrator would."""
     from django.utils import timezone
 
     from migrations_app.models.policy import Waiver
@@ -43,7 +43,7 @@ def waive(cluster: str, *checks: str) -> None:
 
 
 def plan(cluster: str, source: str) -> str:
-    """The id of a draft that upgrades the CRDs from that chart, and does not soak."""
+    """Creates a draft that upgrades the CRDs from that chart, and does not soak; returns its id."""
     from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 
     wanted = JourneyRequest(parameters={"upgrade_crds": {"source": source}}, soak_seconds=1)
@@ -51,7 +51,7 @@ def plan(cluster: str, source: str) -> str:
 
 
 def approve(journey: str) -> None:
-    """Ada asks, cleo approves, ada starts."""
+    """Requests approval as Ada, approves as Cleo, starts as Ada."""
     from migrations_app.models.journey import Journey
     from migrations_app.use_cases.journeys.approvals import approve_journey, ask_journey
     from migrations_app.use_cases.journeys.lifecycle import start_journey
@@ -72,7 +72,7 @@ def tick(journey: str, step: str, note: str) -> None:
 
 
 def back(journey: str, step: str) -> list[list[str]]:
-    """Ada takes the journey back to that step; how each step is undone, as she was shown before."""
+    """Rolls the journey back to that step as Ada; returns how each step is undone, as shown to her before."""
     from migrations_app.queries.journeys.way_back import way_back_of
     from migrations_app.use_cases.journeys.taking_back import take_back
 
@@ -82,32 +82,34 @@ def back(journey: str, step: str) -> list[list[str]]:
 
 
 def agree_back(journey: str) -> str:
-    """Cleo approves the rollout that takes one back; its id."""
+    """Approves the rollback rollout as Cleo; returns its id."""
     from migrations_app.models.journey import JourneyRollout
     from migrations_app.use_cases.rollouts.approvals import approve as approve_rollout
-    from tests.use_cases.people import yes
+    from tests.use_cases.people import approval_request
 
     made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="back").latest("pk").rollout
-    approve_rollout(made.pk, _person("cleo"), yes=yes(made), by=_actor("cleo"))
+    approve_rollout(made.pk, _person("cleo"), yes=approval_request(made), by=_actor("cleo"))
     return str(made.pk)
 
 
 def resume(journey: str) -> None:
-    """Ada resumes the journey."""
+    """Resumes the journey as Ada."""
     from migrations_app.use_cases.journeys.lifecycle import resume_journey
 
     resume_journey(uuid.UUID(journey), _person("ada"), by=_actor("ada"))
 
 
 def look_again(journey: str) -> None:
-    """The pause between two scans is over."""
+    """Ends the pause between two scans."""
     from migrations_app.models.journey import Journey
 
     Journey.objects.filter(pk=journey).update(asked_at=None)
 
 
 def shift(journey: str, point: str = "", nth: int = 1) -> int:
-    """The process id of a worker that walks the journey, or is killed when it comes to that point the nth time."""
+    """Returns the process id of a worker that runs the journey, or is killed when it reaches that point the nth
+    time.
+    """
     from django.db import connections
 
     connections.close_all()
@@ -123,7 +125,7 @@ def shift(journey: str, point: str = "", nth: int = 1) -> int:
 
 
 def standing(journey: str) -> dict[str, Any]:
-    """The journey and its steps."""
+    """Returns the journey and its steps."""
     from migrations_app.models.journey import Journey, JourneyStepRow
 
     row = Journey.objects.get(pk=journey)
@@ -138,7 +140,7 @@ def standing(journey: str) -> dict[str, Any]:
 
 
 def rollouts(journey: str) -> list[str]:
-    """The ids of the rollouts that did its steps, oldest first."""
+    """Returns the ids of the rollouts that did its steps, oldest first."""
     from migrations_app.models.journey import JourneyRollout
 
     made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="work").order_by("pk")
@@ -146,7 +148,7 @@ def rollouts(journey: str) -> list[str]:
 
 
 def shown(journey: str) -> list[list[str]]:
-    """State and cause of each plan that the preview shows."""
+    """Returns state and cause of each plan in the preview."""
     from migrations_app.models.journey import JourneyRollout
 
     made = JourneyRollout.objects.filter(step__journey_id=journey, purpose="preview").order_by("pk")
@@ -191,7 +193,7 @@ def _walk(journey: uuid.UUID, *, point: str, nth: int) -> None:
 
 
 def _work(cluster: uuid.UUID) -> bool:
-    """Scans, plans and carries out what waits for a worker; whether there was anything."""
+    """Scans, plans and carries out what waits for a worker; returns whether there was anything."""
     from migrations_app.models.rollout import Rollout
     from migrations_app.models.scan import Scan
     from migrations_app.use_cases.rollouts import preview, worker

@@ -1,4 +1,4 @@
-"""Fixtures of pull requests: a host, a cluster, a person."""
+"""Fixtures of pull requests: a Git host, a cluster, a person."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A cluster whose NodePool is delivered by Git, a repository on a stand-in of a host, and a person."""
+"""A cluster whose NodePool is delivered by Git, a repository on a stand-in of a Git host, and a person."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -45,13 +45,13 @@ PATCH = ObjectPatch(
 
 
 def finding(change: Any = PATCH, **more: Any) -> Any:
-    """A failing check whose fix is that change, kept by Flux."""
+    """Returns a failing check of an object that Flux delivers, whose fix is that change."""
     remedies = tuple(Remedy(how=how, text="x", change=change) for how in ("flux", "kubectl"))
     return a_finding(CHECK, hop=HOP, severity="warning", remedies=remedies, **more)
 
 
 def a_delivered_cluster(address: str, change: Any = PATCH, *, name: str = "shop") -> Cluster:
-    """The cluster with a snapshot in which that check fails."""
+    """Creates the cluster with a snapshot in which that check fails."""
     cluster = a_cluster(name)
     report = a_report("shop", checks=(finding(change),))
     place = GitSource(
@@ -65,7 +65,7 @@ def a_delivered_cluster(address: str, change: Any = PATCH, *, name: str = "shop"
 
 @contextmanager
 def running(host: FakeHost, settings: Any, monkeypatch: Any, folder: Any) -> Iterator[str]:
-    """The address of the repository on that host, which answers on loopback behind a certificate of the tests."""
+    """Serves the host on loopback with a certificate of the tests; returns the address of its repository."""
     (folder / "ca.pem").write_text(AUTHORITY.pem)
     monkeypatch.setenv("SSL_CERT_FILE", str(folder / "ca.pem"))
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=KEYS, allow_loopback=True)

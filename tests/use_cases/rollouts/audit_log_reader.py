@@ -12,7 +12,7 @@ _PURPOSE = re.compile(r"^karpdash/\S+ action=(\S+) step=(s\d+) attempt=(\d+)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One request of ours that would change something, as the server saw it."""
+    """One request of karpdash that would change something, as the API server recorded it."""
 
     step: str
     attempt: int
@@ -28,7 +28,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line of the journal, and when its intent was recorded in our audit log."""
+    """One line of the journal, and when its intent was recorded in karpdash's audit log."""
 
     step: str
     number: int
@@ -39,7 +39,9 @@ class Line:
 
 
 def requests(events: list[dict[str, Any]], *, of: str) -> list[Seen]:
-    """Those of this rollout, in order, told by their User-Agent (K16). No change of ours goes out without a purpose."""
+    """Returns the requests of this rollout, in order, identified by their User-Agent (K16). Every changing request of
+    karpdash has to name a purpose.
+    """
     found = []
     for event in events:
         agent = event.get("userAgent", "")
@@ -63,7 +65,7 @@ def requests(events: list[dict[str, Any]], *, of: str) -> list[Seen]:
 
 
 def complaints(seen: list[Seen], lines: list[Line]) -> list[str]:
-    """What speaks against at most one effective application of each step, each with a prior intent (A25, R02)."""
+    """Returns what contradicts at most one effective application of each step, each with a prior intent (A25, R02)."""
     effects = Counter(one.step for one in seen if one.took_effect)
     sent = [line for line in lines if line.verb not in ("gate", "skip")]
     applied = {line.step for line in sent if line.outcome == "applied"}
@@ -74,7 +76,7 @@ def complaints(seen: list[Seen], lines: list[Line]) -> list[str]:
 
 
 def _unfounded(one: Seen, seen: list[Seen], lines: list[Line]) -> str:
-    """What is wrong with the intent of this request; empty when all is well."""
+    """Returns what is wrong with the intent of this request; empty if nothing is."""
     name = f"{one.step} attempt {one.attempt}"
     line = next((line for line in lines if (line.step, line.number) == (one.step, one.attempt)), None)
     if line is None or line.recorded_at is None:

@@ -1,4 +1,4 @@
-"""Plans of few steps over nodes, config maps and namespaces, written as rollouts that already run."""
+"""Writes rollouts that already run, with few steps over nodes, config maps and namespaces."""
 
 import uuid
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def tainting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
 
 
 def painting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
-    """Server-side apply of one field."""
+    """Returns a step of server-side apply of one field."""
     field = ("data", "size")
     return Step(
         id="", title=f"Size {target.said}", change=application(target, {"data": {"size": "big"}}),
@@ -72,7 +72,7 @@ def creating(name: str = "made-1", **more: Any) -> Step:
 
 
 def rollout(cluster: Cluster, *steps: Step, limits: RolloutLimits | None = None, **columns: Any) -> Rollout:
-    """A running rollout of these steps."""
+    """Creates a running rollout of these steps."""
     with connect_writer(cluster) as writer:
         identity = writer.identity()
     plan = Plan(
@@ -88,7 +88,7 @@ def rollout(cluster: Cluster, *steps: Step, limits: RolloutLimits | None = None,
 
 
 def advanced(row: Rollout, *, between: Callable[[], object] = lambda: None, most: int = 200) -> Rollout:
-    """The rollout when no worker has anything left to do."""
+    """Returns the rollout when no worker has anything left to do."""
     for _ in range(most):
         if not worker.advance(row.pk, holder=f"w-{uuid.uuid4()}"):
             break
@@ -98,7 +98,7 @@ def advanced(row: Rollout, *, between: Callable[[], object] = lambda: None, most
 
 
 def outcomes(row: Rollout) -> list[tuple[str, str, str]]:
-    """(step, verb, outcome) of each line of the journal."""
+    """Returns (step, verb, outcome) of each line of the journal."""
     return [(one.step, one.verb, one.outcome) for one in Attempt.objects.filter(rollout=row).order_by("pk")]
 
 

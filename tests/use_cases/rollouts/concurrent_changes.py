@@ -1,4 +1,4 @@
-"""Changes during a rollout: by other clients, of credentials, and refusals that the proxy makes up."""
+"""Changes during a rollout: by other clients, of credentials, and refusals that the proxy sends."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -15,13 +15,13 @@ from tests.use_cases.rollouts.building import MAPS, NODE_PATH, config_map, creat
 
 
 def refusal(proxy: FaultProxy, status: int, *, times: int = 1, **headers: str) -> Fault:
-    """The next patches of nodes are refused by this status; the server never sees them."""
+    """Makes the proxy refuse the next patches of nodes with this status; the server never sees them."""
     body = msgspec.json.encode({"kind": "Status", "status": "Failure", "message": "no", "code": status})
     return proxy.add("answer", "PATCH", "/nodes/", status=status, body=body, headers=headers, times=times)
 
 
 def one_of(server: ApiServer, verb: str) -> tuple[Step, str, str]:
-    """A step of that verb, and the method and path of its request."""
+    """Returns a step of that verb, and the method and path of its request."""
     if verb == "create":
         return creating(), "POST", f"{MAPS}\\?"
     if verb == "apply":
@@ -34,7 +34,7 @@ def one_of(server: ApiServer, verb: str) -> tuple[Step, str, str]:
 
 @contextmanager
 def beside(what: Callable[[], None]) -> Iterator[None]:
-    """Runs the function in a thread while the block lasts."""
+    """Runs the function in a thread during the block."""
     thread = threading.Thread(target=what, daemon=True)
     thread.start()
     yield
@@ -42,6 +42,6 @@ def beside(what: Callable[[], None]) -> Iterator[None]:
 
 
 def reconnected(cluster: Cluster, text: bytes) -> None:
-    """The cluster is reached by this kubeconfig from now on, without anybody being told."""
+    """Changes the cluster's stored kubeconfig without any notice to workers."""
     cluster.sealed = keys().seal(text, owner=str(cluster.pk), field=FIELD)
     cluster.save()

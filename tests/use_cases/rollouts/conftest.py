@@ -1,4 +1,6 @@
-"""What tests of rollouts under faults share: a quick worker, a faulty proxy, and the audit log compared at the end."""
+"""Fixtures for tests of rollouts under faults: a quick worker, a faulty proxy, and a comparison with the audit log at
+the end.
+"""
 
 from dataclasses import replace
 
@@ -30,7 +32,7 @@ def quick(settings, monkeypatch):
 
 @pytest.fixture
 def long_slice(quick, monkeypatch):
-    """For a test that asks for one slice: it does not end early where others keep the cores busy."""
+    """Gives a worker's slice more time, so that it does not end early on a busy machine."""
     monkeypatch.setattr(worker, "SLICE_SECONDS", 60.0)
 
 
@@ -55,7 +57,9 @@ def cluster(proxy, quick, db) -> Cluster:
 
 @pytest.fixture
 def complaints(server):
-    """What the API server's audit log says against the journal of a rollout; the list is to be empty."""
+    """Returns a function that compares the journal of a rollout with the API server's audit log; its list is to be
+    empty.
+    """
     mark = server.audit_mark()
 
     def told(row) -> list[str]:

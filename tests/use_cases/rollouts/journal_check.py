@@ -9,7 +9,7 @@ from tests.use_cases.rollouts import audit_log_reader
 
 
 def complaints_of(row: Rollout, events: list[dict[str, Any]]) -> list[str]:
-    """What the API server's audit log says against the journal of this rollout."""
+    """Returns contradictions between the API server's audit log and the journal of this rollout."""
     said = AuditEvent.objects.filter(correlation=str(row.pk), verb__in=("step.intent", "step.passed"))
     at = {(one.step, one.attempt): datetime.fromisoformat(one.at.replace("Z", "+00:00")) for one in said}
     lines = [

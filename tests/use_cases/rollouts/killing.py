@@ -1,4 +1,4 @@
-"""Rollouts of all kinds of steps for tests that kill their workers, and what the API server saw of them."""
+"""Steps of all kinds for tests that kill workers, and their effects as the API server recorded them."""
 
 from tests.use_cases.rollouts import audit_log_reader
 from tests.use_cases.rollouts.building import config_map, creating, deleting, node, painting, tainting
@@ -18,7 +18,7 @@ def step(server, verb, name):
             return creating(name)
 
 
-def effects(server, row, gang):
-    """How often each step took effect, as the server saw it."""
-    found = audit_log_reader.requests(server.audit_events(gang.mark), of=row)
+def effects(server, row, workers):
+    """Returns the steps that took effect, each as often as it did, by the API server's audit log."""
+    found = audit_log_reader.requests(server.audit_events(workers.mark), of=row)
     return sorted(one.step for one in found if one.took_effect)

@@ -1,4 +1,6 @@
-"""Two people who start at the same moment, each in a process of their own: a round is over when both have an answer."""
+"""Lets two people start rollouts at the same moment, each in a process of their own; a round ends when both have an
+answer.
+"""
 
 import json
 import multiprocessing
@@ -13,7 +15,9 @@ FIRST = 9000
 
 
 def pairs(count: int, *, same: bool) -> list[list[str]]:
-    """For each round the rollout that each starter wants: the same one, or two on one cluster. All are approved."""
+    """Returns for each round the rollout that each starter starts: the same one, or two on one cluster. All are
+    approved.
+    """
     from django.contrib.auth.models import User
 
     from migrations_app.models.cluster import Cluster
@@ -30,7 +34,7 @@ def pairs(count: int, *, same: bool) -> list[list[str]]:
 
 
 def race(rounds: list[list[str]]) -> list[list[str]]:
-    """What each starter was told in each round: `won`, or the code and words of the refusal."""
+    """Returns the answer to each starter in each round: `won`, or the code and words of the refusal."""
     from django.db import connections
 
     connections.close_all()
@@ -58,7 +62,7 @@ def _approved(cluster: Any) -> str:
 
 
 def _starter(number: int, rounds: list[list[str]], barrier: Any) -> tuple[int, int]:
-    """(process id, where its answers can be read)"""
+    """Returns (process id, file descriptor of its answers)."""
     read, write = os.pipe()
     pid = os.fork()
     if pid:

@@ -1,7 +1,8 @@
-"""A model of two workers at one step, explored whole: crashes, lost leases and late requests in every order (A15).
+"""A model of two workers at one step, explored completely: crashes, lost leases and late requests in every
+order (A15).
 
-It mirrors use_cases/rollouts/steps.py and attempts.py; where a step stands is asked of actions/states.py. `without`
-names guards that are taken away, to see that each is needed.
+It mirrors use_cases/rollouts/steps.py and attempts.py; the standing of a step comes from actions/states.py. `without`
+names guards that are removed, to show that each is needed.
 """
 
 from collections import deque
@@ -41,7 +42,9 @@ class Line(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """`rv` and `brought` are what it read; `attempt` is the line it works at; `holds`: its token is the lease's."""
+    """`rv` and `brought` are what it read; `attempt` is its current line; `holds`: its fencing token is that of the
+    lease.
+    """
 
     at: str = "idle"
     holds: bool = False
@@ -52,7 +55,7 @@ class Worker(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """A request on its way. It may arrive long after whoever sent it is gone."""
+    """A request on its way. It may arrive long after its sender has ended."""
 
     attempt: int
     rv: int
@@ -60,9 +63,9 @@ class Letter(NamedTuple):
 
 
 class State(NamedTuple):
-    """Cluster, database, wire and workers at one moment; `wrong` names an invariant that was just broken.
+    """Cluster, database, requests and workers at one moment; `wrong` names an invariant that was just broken.
 
-    `taken`: somebody has the lease, dead or alive.
+    `taken`: a worker has the lease, dead or alive.
     """
 
     rv: int = 0
@@ -79,7 +82,7 @@ class State(NamedTuple):
 
 
 class Explored(NamedTuple):
-    """How many states there are, how many of them are done, and which invariants were broken."""
+    """The number of states, the number of final ones, and the broken invariants."""
 
     states: int
     done: int
@@ -87,7 +90,7 @@ class Explored(NamedTuple):
 
 
 def explore(*, without: frozenset[Guard] = frozenset(), until: str = "") -> Explored:
-    """Every state that can be reached; with `until` no more once that invariant was broken."""
+    """Visits every reachable state; with `until`, stops once that invariant is broken."""
     first = State()
     known, todo, wrong, done = {first}, deque([first]), set(), 0
     while todo:
@@ -107,7 +110,7 @@ def explore(*, without: frozenset[Guard] = frozenset(), until: str = "") -> Expl
 
 
 def _normal(state: State) -> State:
-    """Of states that differ in nothing that can matter, always the same one."""
+    """Returns one representative of states that differ only in irrelevant details."""
     waits = {(number, one.attempt) for number, one in enumerate(state.workers) if one.at == "waiting"}
     wire = frozenset(one if (one.sender, one.attempt) in waits else one._replace(sender=NOBODY) for one in state.wire)
     if state.workers[0] > state.workers[1]:
@@ -118,13 +121,13 @@ def _normal(state: State) -> State:
 
 @cache
 def _place(lines: tuple[Line, ...]) -> Position | None:
-    """Where the step stands; None when it is through, gates apart."""
+    """Returns the standing of the step; None when it is done, apart from gates."""
     here = place(PLAN, lines)
     return None if here is None or here.phase == "gate" else here
 
 
 def _lost(state: State) -> str:
-    """Whoever reads the journal of a step that is through knows what was done to the cluster."""
+    """Returns the broken invariant if the journal of a finished step lost what was done to the cluster; else empty."""
     if _place(state.lines) is not None:
         return ""
     known = any(line.outcome == "applied" for line in state.lines)
@@ -140,7 +143,7 @@ def _successors(state: State, without: frozenset[Guard]) -> Iterator[State]:
 
 
 def _around(state: State, without: frozenset[Guard]) -> Iterator[State]:
-    """What happens by itself: a lease runs out, somebody else writes, a request arrives."""
+    """Yields what happens without a worker: a lease ends, another client writes, a request arrives."""
     if state.losses and state.taken:
         lost = tuple(one._replace(holds=False) for one in state.workers)
         yield state._replace(taken=False, workers=lost, losses=state.losses - 1)
@@ -221,7 +224,9 @@ def _sent(state: State, number: int, without: frozenset[Guard]) -> State:
 
 
 def _settled(state: State, number: int, without: frozenset[Guard]) -> State:
-    """By reading: it is there, or so much time went by that the request counts as lost, though it may still come."""
+    """Settles the outcome by reading: the change is there, or the request counts as lost after so much time, though it
+    may still come.
+    """
     worker = state.workers[number]
     applied = worker.brought or "settle_by_reading" in without
     lines = _judged(state.lines, worker.attempt, Line("applied" if applied else "not_applied"))
@@ -238,7 +243,7 @@ def _concluded(state: State, number: int, without: frozenset[Guard]) -> State:
 
 
 def _written(state: State, number: int, lines: tuple[Line, ...], *, then: str, without: frozenset[Guard]) -> State:
-    """A write to the journal: with the token of the lease in the same transaction, or not at all (A14)."""
+    """Writes to the journal: with the fencing token of the lease in the same transaction, or not at all (A14)."""
     worker = state.workers[number]
     if not worker.holds and "token" not in without:
         return _with(state, number, Worker())
@@ -252,7 +257,7 @@ def _judged(lines: tuple[Line, ...], attempt: int, line: Line) -> tuple[Line, ..
 
 
 def _left(state: State, number: int, at: str) -> State:
-    """The worker gives back what it holds, or dies and its lease runs out."""
+    """Ends a worker's work: it gives back its lease, or dies and the lease ends by time."""
     return _with(state, number, Worker(at=at))._replace(taken=state.taken and not state.workers[number].holds)
 
 

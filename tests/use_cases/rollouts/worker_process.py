@@ -1,7 +1,7 @@
-"""Starts workers that die or stand still at a named place: a process of its own, one JSON line in, one out.
+"""Starts workers that die or stop at a named point: a process of its own, one JSON line in, one out.
 
-Run as `python -m tests.use_cases.rollouts.worker_process`; each line is [word, argument, ...]. A worker is a fork: the
-code is loaded once, and every worker has its own connections. Only here the crash points do anything.
+Run as `python -m tests.use_cases.rollouts.worker_process`; each line is [command, argument, ...]. A worker is a fork:
+the code is loaded once, and every worker has its own connections. Only here do the crash points do anything.
 """
 
 import json
@@ -25,7 +25,7 @@ WAIT_SECONDS = 100.0
 
 
 def prepare() -> None:
-    """The tables. The connection is closed: PostgreSQL copies no database that somebody is connected to."""
+    """Creates the tables and closes the connection: PostgreSQL copies no database that has a connection."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -34,14 +34,14 @@ def prepare() -> None:
 
 
 def register(kubeconfig: str, name: str) -> str:
-    """The id of the new cluster."""
+    """Registers a cluster and returns its id."""
     from migrations_app.use_cases.clusters.registration import Details, register_kubeconfig
 
     return str(register_kubeconfig(kubeconfig.encode(), Details(name=name)))
 
 
 def rollout(cluster: str, steps: str) -> str:
-    """The id of a rollout of these steps, told as JSON, that runs already."""
+    """Creates a running rollout of these steps, given as JSON; returns its id."""
     import msgspec
 
     from migrations_app.actions.plan import Step
@@ -53,7 +53,7 @@ def rollout(cluster: str, steps: str) -> str:
 
 
 def start(row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
-    """The process id of a worker that works until there is nothing left to do, or gets that signal there."""
+    """Returns the process id of a worker that works until nothing is left to do, or gets that signal at that point."""
     from django.db import connections
 
     connections.close_all()
@@ -69,8 +69,8 @@ def start(row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
 
 
 def wait(pid: int) -> int:
-    """How the worker ended or stands: its exit code, minus the signal that ended it, 1000 when it was stopped, and 1001
-    when it took too long.
+    """Returns how the worker ended or stands: its exit code, minus the signal that ended it, 1000 when it was stopped,
+    and 1001 when it took too long.
     """
     end = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < end:
@@ -84,7 +84,7 @@ def wait(pid: int) -> int:
 
 
 def send(pid: int, how: str) -> None:
-    """Sends one of our own workers a signal."""
+    """Sends one of the started workers a signal."""
     os.kill(pid, getattr(signal, f"SIG{how}"))
 
 
@@ -96,7 +96,7 @@ def state(row: str) -> list[str]:
 
 
 def lines(row: str) -> list[dict[str, Any]]:
-    """The journal, with the moment in which our audit log has each intent."""
+    """Returns the journal, with the time at which karpdash's audit log recorded each intent."""
     from migrations_app.models.audit import AuditEvent
     from migrations_app.models.rollout import Attempt
 
@@ -112,7 +112,7 @@ def lines(row: str) -> list[dict[str, Any]]:
 
 
 def chain() -> bool:
-    """Whether the numbers of the audit log have no gap and each event follows the one before."""
+    """Whether the numbers of the audit log have no gap and each event refers to the one before."""
     from migrations_app.models.audit import AuditEvent
 
     rows = list(AuditEvent.objects.order_by("seq").values_list("seq", "prev", "hash"))
@@ -150,7 +150,7 @@ def _work(row: uuid.UUID, *, point: str, nth: int, how: signal.Signals) -> None:
 
 
 def races(count: int, same: bool) -> list[list[list[str]]]:
-    """For each round the two rollouts and what the two starters were told."""
+    """Returns for each round the two rollouts and the answers to the two starters."""
     from tests.use_cases.rollouts.races import pairs, race
 
     rounds = pairs(count, same=same)

@@ -1,4 +1,4 @@
-"""Starts `worker_process` for a test: workers on a database of their own, killed and stopped at will."""
+"""Starts `worker_process` for a test: workers on a database of their own, which the test kills and stops."""
 
 import json
 import os
@@ -28,7 +28,7 @@ WORKER_MODULE = "tests.use_cases.rollouts.worker_process"
 
 @dataclass(slots=True)
 class WorkerProcesses:
-    """`mark` is where the API server's audit log stood when the test began."""
+    """`mark` is the position of the API server's audit log when the test began."""
 
     process: "subprocess.Popen[str]"
     server: ApiServer
@@ -37,7 +37,7 @@ class WorkerProcesses:
     pids: list[int] = field(default_factory=list)
 
     def ask(self, word: str, *arguments: Any) -> Any:
-        """The answer of the worker process."""
+        """Runs that command in the worker process and returns its answer."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([word, *arguments]) + "\n")
@@ -45,7 +45,7 @@ class WorkerProcesses:
         return json.loads(self.process.stdout.readline())
 
     def rollout(self, *steps: Step, kubeconfig: str = "") -> str:
-        """The id of a running rollout on a cluster of its own, which is always the same API server."""
+        """Creates a running rollout on a new registration of the same API server and returns its id."""
         self.clusters += 1
         text = kubeconfig or self.server.kubeconfig(self.server.admin_token)
         cluster = self.ask("register", text, f"cluster-{self.clusters}-{uuid.uuid4().hex[:8]}")
@@ -63,11 +63,11 @@ class WorkerProcesses:
         return code
 
     def work(self, row: str, point: str = "", nth: int = 1, how: str = "KILL") -> int:
-        """How a worker ended that was started now."""
+        """Starts a worker and returns how it ended."""
         return self.wait(self.start(row, point, nth, how))
 
     def state(self, row: str) -> str:
-        """The state, and where it stands still its cause."""
+        """Returns the state and, if the rollout has stopped, its cause."""
         word, cause = self.ask("state", row)
         return f"{word}: {cause}" if cause else str(word)
 
@@ -75,7 +75,7 @@ class WorkerProcesses:
         return [(one["step"], one["number"], one["verb"], one["outcome"]) for one in self.ask("lines", row)]
 
     def complaints(self, row: str) -> list[str]:
-        """What the API server's audit log says against the journal of this rollout."""
+        """Returns contradictions between the API server's audit log and the journal of this rollout."""
         lines = [
             audit_log_reader.Line(**one | {"recorded_at": _moment(one["recorded_at"])})
             for one in self.ask("lines", row)
@@ -92,7 +92,9 @@ class WorkerProcesses:
 
 @contextmanager
 def worker_processes(server: ApiServer, place: Path, *, module: str = WORKER_MODULE) -> Iterator[WorkerProcesses]:
-    """Worker processes on SQLite in the folder, or on a database beside that of the run where that is PostgreSQL."""
+    """Runs worker processes on SQLite in the folder, or on another database of the run's server if that is
+    PostgreSQL.
+    """
     file = place / "rollouts.sqlite3"
     with _database(place) as url:
         is_file = url == f"sqlite:///{file}"

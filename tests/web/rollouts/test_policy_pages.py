@@ -84,15 +84,15 @@ def test_what_is_refused_stays_in_the_form(gil, said, status, words):
     ],
 )
 def test_windows_are_read_as_people_write_them(line, days):
-    (found,) = policies.read(line)
+    (found,) = policies.parse_windows(line)
     assert found["days"] == days
-    assert policies.read(policies.written([found])) == (found,)
+    assert policies.parse_windows(policies.windows_text([found])) == (found,)
 
 
 @pytest.mark.parametrize("line", ["Mon", "22:00", "Foo 10:00-11:00", "Mon 10-11", "Mon 10:00-11:00 extra", "-"])
 def test_odd_windows_are_named(line):
     with pytest.raises(InvalidInput) as refused:
-        policies.read(line)
+        policies.parse_windows(line)
     assert line in refused.value.message
 
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import Permission, User
 
 from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Approval, Exported, Rollout
-from tests.builders_rollouts import NONCE, a_line, a_rollout, a_yes, remove, taint
+from tests.builders_rollouts import NONCE, a_line, a_rollout, an_approval, remove, taint
 from tests.web.pages import text
 
 pytestmark = pytest.mark.django_db
@@ -53,14 +53,14 @@ def test_sent_twice_it_is_done_once_and_leads_to_the_same_place(ada, shop, woken
 
 def test_a_double_click_on_start_starts_once(ada, cleo, shop, woken):  # R33
     row = a_rollout(shop, state="approved", author=ada.user)
-    a_yes(row, cleo.user)
+    an_approval(row, cleo.user)
     assert [act(ada, row, "start").status_code for _ in range(2)] == [302, 302]
     assert (state(row), row.version, len(woken)) == ("running", 2, 1)
 
 
 def test_two_tabs_start_once_and_the_second_sees_what_holds(ada, cleo, shop, woken):  # R33
     row = a_rollout(shop, state="approved", author=ada.user)
-    a_yes(row, cleo.user)
+    an_approval(row, cleo.user)
     act(ada, row, "start")
     late = act(ada, row, "start", form_key="t" * 22)
     assert (late.status_code, "Action failed: the rollout moved meanwhile: it is running now" in text(late)) == (
@@ -73,7 +73,7 @@ def test_two_tabs_start_once_and_the_second_sees_what_holds(ada, cleo, shop, wok
 
 def test_a_key_with_other_content_is_refused(ada, cleo, shop):  # A11
     row = a_rollout(shop, state="approved", author=ada.user)
-    a_yes(row, cleo.user)
+    an_approval(row, cleo.user)
     act(ada, row, "start", form_key=KEY)
     assert act(ada, row, "start", form_key=KEY, digest="0" * 64).status_code == 400
 
@@ -158,7 +158,7 @@ def test_settle_and_take_back(ada, shop, woken):
 
 def test_going_on_and_ending(ada, cleo, shop, woken):
     row = a_rollout(shop, state="paused", author=ada.user)
-    a_yes(row, cleo.user)
+    an_approval(row, cleo.user)
     act(ada, row, "resume")
     assert (state(row), woken) == ("running", [(row.pk, "advance_rollout")])
     act(ada, row, "abort")
@@ -168,7 +168,7 @@ def test_going_on_and_ending(ada, cleo, shop, woken):
 
 def test_a_start_that_nobody_confirmed_changes_nothing(ada, cleo, shop):
     row = a_rollout(shop, state="approved", author=ada.user)
-    a_yes(row, cleo.user)
+    an_approval(row, cleo.user)
     answer = act(ada, row, "start", confirmed="")
     assert (answer.status_code, "confirm that the change begins now" in text(answer)) == (400, True)
     assert (state(row), "Yes, change shop now" in text(answer)) == ("approved", True)
@@ -176,7 +176,7 @@ def test_a_start_that_nobody_confirmed_changes_nothing(ada, cleo, shop):
 
 def test_the_kill_switch_stops_the_start_of_what_was_approved(ada, cleo, shop):  # A36
     row = a_rollout(shop, state="approved", author=ada.user)
-    a_yes(row, cleo.user)
+    an_approval(row, cleo.user)
     KillSwitch.objects.create(on=True)
     answer = act(ada, row, "start")
     assert (answer.status_code, "kill_switch" in text(answer), state(row)) == (409, True, "approved")

@@ -12,7 +12,7 @@ from migrations_app.inventory.aws_facts.capacity_room import CapacityLine
 from migrations_app.models.policy import KillSwitch, Policy
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.use_cases.rollouts.backups import keep_diffs
-from tests.builders_rollouts import NODE, POOL, TAINT, a_line, a_picture, a_plan, a_rollout, a_yes, remove, taint
+from tests.builders_rollouts import NODE, POOL, TAINT, a_line, a_picture, a_plan, a_rollout, an_approval, remove, taint
 from tests.builders_rows import a_cluster, a_snapshot
 from tests.web.pages import links, rows, text
 
@@ -165,7 +165,7 @@ def test_a_start_that_is_not_possible_says_why(ada, shop, prepare, words):
 def test_a_cluster_that_is_held_is_named(ada, cleo, shop):
     a_rollout(shop, state="running", title="The other one")
     row = a_rollout(shop, state="approved", author=ada.user)
-    a_yes(row, cleo.user)
+    an_approval(row, cleo.user)
     assert "another rollout holds this cluster: The other one" in text(page(ada, row))
 
 
@@ -212,7 +212,7 @@ def test_an_outcome_and_an_approval_move_the_live_part(ada, shop, django_user_mo
     tags = [ada.get(f"/rollouts/{row.pk}/live")["ETag"]]
     Attempt.objects.filter(pk=line.pk).update(outcome="applied", outcome_at=timezone.now())
     tags.append(ada.get(f"/rollouts/{row.pk}/live")["ETag"])
-    a_yes(row, django_user_model.objects.create_user("cleo"))
+    an_approval(row, django_user_model.objects.create_user("cleo"))
     tags.append(ada.get(f"/rollouts/{row.pk}/live")["ETag"])
     assert len(set(tags)) == 3
 
@@ -253,7 +253,7 @@ def test_what_ended_offers_its_way_back(ada, shop):  # A35
 
 def test_an_emergency_stays_marked(ada, shop, eve):  # A45
     row = a_rollout(shop, state="succeeded")
-    a_yes(row, eve.user, break_glass=True, reason="the fleet was down")
+    an_approval(row, eve.user, break_glass=True, reason="the fleet was down")
     said = text(page(ada, row))
     assert ("alone (break glass)" in said, "the fleet was down" in said) == (True, True)
     assert "approved alone" in rows(ada.get("/rollouts/"))[0]
@@ -279,14 +279,14 @@ def test_lists_tell_what_waits_and_page_by_keys(ada, cleo, shop):
 
 def test_the_inbox_leaves_out_ones_own_and_what_one_approved(cleo, eve, shop):
     mine = a_rollout(shop, state="awaiting_approval", author=eve.user)
-    a_yes(mine, cleo.user)
+    an_approval(mine, cleo.user)
     assert "Nothing waits for you" in text(eve.get("/rollouts/waiting"))
     assert "Nothing waits for you" in text(cleo.get("/rollouts/waiting"))
 
 
 def test_approvers_are_told_of_an_emergency(cleo, eve, shop):  # A45
     row = a_rollout(shop, state="approved", title="Sudden one")
-    a_yes(row, eve.user, break_glass=True)
+    an_approval(row, eve.user, break_glass=True)
     said = text(cleo.get("/rollouts/waiting"))
     assert "Approved by one person (break glass) within the last week: Sudden one" in said
 

@@ -15,7 +15,7 @@ from migrations_app.queries.rollouts.detail import rollout_detail
 from migrations_app.queries.rollouts.samples import MOST_SAMPLES, CounterSample, samples_of
 from migrations_app.use_cases.clusters import groups
 from migrations_app.web.rollouts.run_board import counter_lines, lanes, pace
-from tests.builders_rollouts import a_line, a_picture, a_rollout, a_yes, entitled, remove
+from tests.builders_rollouts import a_line, a_picture, a_rollout, an_approval, entitled, remove
 from tests.builders_rows import a_cluster
 from tests.web.pages import text
 
@@ -146,7 +146,7 @@ def test_the_receipt_for_the_ticket(ada, shop):  # the page, and the same as Mar
     row = running(shop, remove(title="Delete Node a|b"), state="succeeded", ticket="OPS-7")
     ended = Rollout.objects.get(pk=row.pk).started_at + timedelta(hours=1)
     Rollout.objects.filter(pk=row.pk).update(finished_at=ended)
-    a_yes(row, User.objects.create_user("cleo"))
+    an_approval(row, User.objects.create_user("cleo"))
     verified(row, "s001")
     for pending in (1, 7, 2):
         RolloutSample.objects.create(rollout=row, taken_at=timezone.now(), pending_pods=pending, held_pods=0)
