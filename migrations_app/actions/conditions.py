@@ -95,8 +95,8 @@ def projected(read: Tree | None, fields: Iterable[Field]) -> str:
 def content_digest(read: Tree | None) -> str:
     """A digest of what people write into an object: its labels, annotations and spec.
 
-    Annotations that only controllers write are left out, and so is the status. The same for None and for an object
-    without content.
+    Annotations that only controllers write are left out, and so is the status. None and an object without content have
+    the same digest.
     """
     annotations = value_at(read, ("metadata", "annotations")) or {}
     content = [

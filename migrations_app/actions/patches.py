@@ -1,8 +1,6 @@
-"""Merge patches: from the current object to the wanted one, with the fields the step depends on, what it achieves, and
-its undo.
+"""Merge patches from the current object to the wanted one, and the steps made from them, with conditions and undo.
 
-A merge patch replaces lists as a whole, so a changed list is included completely in the fields that a step depends
-on.
+A merge patch replaces whole lists, so a step depends on the complete list that it changes.
 """
 
 from collections.abc import Iterator
@@ -43,7 +41,7 @@ def leaves(patch: Body, *, at: Field = ()) -> Iterator[tuple[Field, Any]]:
 
 
 def way_back(patch: Body, before: Tree) -> Body:
-    """The merge patch that undoes it: each field as it was before, removed again if it was absent."""
+    """The merge patch that undoes `patch`: it sets each field to its value before, or removes it if it was absent."""
     undo_body: Body = {}
     for key, value in patch.items():
         old_value = before.get(key)
@@ -53,7 +51,7 @@ def way_back(patch: Body, before: Tree) -> Body:
 
 
 def field_conditions(patch: Body) -> tuple[Condition, ...]:
-    """What a read shows once the patch has taken effect."""
+    """The conditions that a read shows once the patch has taken effect."""
     return tuple(FieldEquals(field=field, value=value) for field, value in leaves(patch))
 
 

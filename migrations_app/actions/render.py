@@ -113,7 +113,7 @@ def command(change: Change) -> str:
 
 
 def _helm_command(change: Change) -> str:
-    """The same by hand, from a reading of the values that the release has. Names and values are quoted."""
+    """The commands for a person: the first reads the values of the release. Names and values are quoted."""
     run = run_of(change.body)
     release, home = shlex.quote(run.release), shlex.quote(run.namespace)
     if run.do == "rollback":

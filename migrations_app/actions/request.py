@@ -34,7 +34,7 @@ def marks(rollout: str, digest: str) -> dict[str, str]:
 
 
 def completed(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
-    """The body to send, including the preconditions for the server: uid and resourceVersion of the read."""
+    """The body to send, with uid and resourceVersion of the read as preconditions. `own`: annotations of karpdash."""
     if change.verb == "delete":
         return _deletion(change.body, tie)
     if change.verb == "create":

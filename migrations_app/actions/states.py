@@ -1,5 +1,5 @@
-"""The states of a plan and of a rollout with their allowed transitions, and the position of a rollout, from its plan
-and journal alone.
+"""The states of a plan and of a rollout with their allowed transitions, and the position of a rollout in its plan,
+computed from its plan and its journal.
 
 Code and database share the one table of transitions.
 """
@@ -30,10 +30,10 @@ class JournalEntry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The current step, its phase, its open journal line, and how often it was refused in a row.
+    """A step that is not finished, its phase, its open journal line, and how often it was refused in a row.
 
-    `in_doubt`: an earlier request of it counts as never received, but may have arrived late. `skipped`: it was left
-    out.
+    `in_doubt`: an earlier request of the step counts as never received, but may have arrived late. `skipped`: the step
+    was left out.
     """
 
     step: Step
@@ -45,7 +45,7 @@ class Position:
 
 
 def place(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
-    """The first step that is not finished; None if all are."""
+    """The position at the first step that is not finished; None if all are."""
     by_step: dict[str, list[JournalEntry]] = {}
     for line in lines:
         by_step.setdefault(line.step, []).append(line)
@@ -65,7 +65,7 @@ def begins_batch(plan: Plan, step: Step) -> bool:
 
 
 NODE_KINDS = frozenset({"Node", "NodeClaim", "Machine"})
-"""Karpenter creates and deletes these by itself."""
+"""Karpenter creates and deletes objects of these kinds by itself."""
 
 
 def about_one_node(step: Step) -> bool:
@@ -138,7 +138,7 @@ FOLLOWS: dict[State, frozenset[State]] = {
 """A07 and A09. A person resolves `needs_attention`; `failed` and `aborted` are final except for a rollback."""
 
 PLANNED: frozenset[State] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
-"""A plan for which nothing was done yet: it may still expire or be voided."""
+"""States of a plan of which no step was sent yet: it may still expire or be voided."""
 FINAL: frozenset[State] = frozenset(state for state, following in FOLLOWS.items() if not following)
 WORKING: frozenset[State] = frozenset({"running"})
 """States in which a worker makes progress. A rollback is a rollout of its own, with its own state."""

@@ -1,5 +1,5 @@
-"""Undo: the manifest that restores an object, and the inverse of steps that took effect, unless another writer changed
-the object since (A35).
+"""Undo: the manifest that restores an object, and the inverse steps of a rollback, which are refused if another writer
+changed the object since (A35).
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -76,9 +76,10 @@ def inverses(
     made: Mapping[str, str],
     helm: HelmProposal | None = None,
 ) -> Iterator[UndoStep]:
-    """The inverse of each step, in the given order (newest first). Raises Unavailable with the step that has none, or
-    the object that another writer changed since. `helm` is its rollback as it was played. A replaced node stays
-    replaced; what was done beside it is undone.
+    """Yields the inverse of each step, in the given order (newest first). `helm` is the dry run of the rollback.
+
+    A replaced node stays replaced; the other steps are undone. Raises Unavailable with a step that has no undo, or
+    with an object that another writer changed since.
     """
     written: set[tuple[str, Field]] = set()
     for step in applied:
@@ -125,7 +126,7 @@ def _run_back(
     made: Mapping[str, str],
     helm: HelmProposal | None,
 ) -> UndoStep:
-    """The rollback of a run of helm, unless the release was changed since."""
+    """The rollback of a run of helm. Raises Unavailable if the release was changed since."""
     if step.undo is None:
         _refuse_final(step)
     _refuse_changed(step, change, read=objects.get(change.target), written=set(), uid=made.get(step.id, ""))
@@ -159,7 +160,7 @@ def _is_gone(undo: Change, read: Tree | None) -> bool:
 
 
 def _again(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
-    """Creates the deleted object again, unless that was done already."""
+    """The step that creates the deleted object again; a step that sends nothing if that was done already."""
     if read is None:
         return _undo_step(step, undo)
     if _content(read) == _content(undo.body):

@@ -1,4 +1,4 @@
-"""Writes the converted NodePools and EC2NodeClasses of the cluster's own objects: classes first, without force."""
+"""Creates or updates the NodePools and EC2NodeClasses that the cluster's own objects convert to, without force."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT
 
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
 SOURCES = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
-"""What is converted and not written: read again before each request."""
+"""Kinds that are converted but not written. Each step reads their objects again before its request."""
 WARNINGS_SAID = 3
 
 action = Action(
@@ -55,7 +55,7 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    """The objects with those names, if they exist already."""
+    """The converted objects, which may exist already."""
     for name in action.parts:
         refuse_unread(inventory.part(name), name)
     for successor in successors(inventory, parameters):
@@ -69,7 +69,7 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     for successor in successors(scene.inventory, parameters):
         sources = sources_of(scene.inventory, successor)
         for step in _steps(scene, successor):
-            # What an earlier step writes is not what it was when the plan was made; that step compared it.
+            # The plan cannot compare objects that an earlier step writes; that step compared them itself.
             left = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
             yield msgspec.structs.replace(step, computed_from=left)
             written.add((successor.target.kind, successor.target.name))
@@ -142,7 +142,7 @@ def _warnings(successor: Successor) -> tuple[str, ...]:
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    """Nodes of the pools that are written; a pool that is so already is left alone, and so are its nodes."""
+    """Counts the nodes of the pools that are written. A pool that already has its new form is not written."""
     changes = [step.change for step in prepare(scene, parameters) if step.change and step.change.verb != "create"]
     pooled = {change.target.name for change in changes if change.target.kind == kinds.NODE_POOL.kind}
     sizes = nodes_by_pool(scene.inventory)

@@ -54,7 +54,7 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
-    """The named pools that still exist. Nothing is deleted unless it is named."""
+    """The named pools that are not being deleted. Only named pools are deleted."""
     objects: list[Old] = []
     if pools.names_given(parameters, "provisioners"):
         objects += pools.chosen(inventory.provisioners.items, parameters, name="provisioners")

@@ -1,4 +1,4 @@
-"""Lets Karpenter take no node away by itself: a budget of no nodes, which keeps what the budgets were before."""
+"""Sets budgets of no nodes, so that Karpenter removes no node by itself. An annotation keeps the former budgets."""
 
 from collections.abc import Iterator
 

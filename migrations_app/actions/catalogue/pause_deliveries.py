@@ -1,4 +1,4 @@
-"""Switches deliveries of Flux and Argo CD off that would take back what a rollout changes. They keep how they were."""
+"""Pauses the deliveries of Flux and Argo CD that would revert a rollout. An annotation keeps their former setting."""
 
 from collections.abc import Iterator
 
@@ -49,5 +49,5 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
-    """Those that act by themselves: nothing else has to be paused."""
+    """The deliveries that sync by themselves. The others need no pause."""
     return tuple(delivery for delivery in deliveries_named(inventory, parameters) if acts(delivery))

@@ -1,4 +1,4 @@
-"""Restores the budgets of NodePools that karpdash holds, exactly as they were before; changed ones stay as they are."""
+"""Restores the former budgets of NodePools that karpdash holds. Budgets that people changed since then stay."""
 
 from collections.abc import Iterator
 

@@ -65,7 +65,7 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    """The forecast: no node depends on anything that is deleted, or it would not be deleted."""
+    """The forecast: no node moves, because only objects without nodes are deleted."""
     changes = (step.change for step in prepare(scene, parameters) if step.change)
     crds = [change.target.name for change in changes if change.target.kind == kinds.CRD.kind]
     return Forecast(cannot_be_undone=tuple(f"a re-made {name} gets another uid" for name in crds))

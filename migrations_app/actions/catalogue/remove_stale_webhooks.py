@@ -62,7 +62,7 @@ def _webhooks_off(inventory: Inventory) -> bool:
 
 
 def _is_stale(configuration: WebhookConfiguration, running: Release, *, webhooks_off: bool) -> bool:
-    """Whether that release does not serve the webhook, by the table; False if the table does not know the release."""
+    """Whether the running release does not serve the webhook; False if the tables do not know the release."""
     row, answers = admission_row(configuration.name), admits(running, webhooks_off=webhooks_off)
     return row is not None and answers is not None and not (answers and row.shipped_by(running))
 

@@ -1,6 +1,4 @@
-"""Renames retired annotations and labels in workloads, pods and nodes: those that protect pods and those that place
-them.
-"""
+"""Renames retired annotations and labels that protect or place pods, in workloads, pods and nodes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -47,7 +45,7 @@ action = Action(
 
 
 class RenameWork(NamedTuple):
-    """What to do, and as text what cannot be done by this action."""
+    """The steps, the number of pods that restart, and as text what this action cannot change."""
 
     steps: tuple[Step, ...]
     restarting: int
@@ -73,9 +71,7 @@ def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
 
 
 def _rename_work(scene: PlanningContext, parameters: Parameters) -> RenameWork:
-    """Templates first, since their pods have the new keys after a restart; then pods that will not
-    restart, and nodes.
-    """
+    """Templates come first, since their pods get the new keys at a restart; then other pods, then nodes."""
     steps, restarting, handled = [], 0, set()
     left = [f"Rollout {name}: change its manifest" for name in workloads.argo_rollouts(scene.inventory, parameters)]
     renaming = workloads.renaming(scene, parameters)

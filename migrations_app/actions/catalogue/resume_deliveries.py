@@ -1,4 +1,4 @@
-"""Switches deliveries on again that karpdash paused, exactly as they were before."""
+"""Resumes deliveries that karpdash paused, with their settings from before the pause."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Takes Karpenter's Helm release back to the revision before, also where helm failed or was stopped in the middle."""
+"""Rolls Karpenter's Helm release back to the revision before, also after a failed or interrupted run of helm."""
 
 from collections.abc import Iterator
 
@@ -32,5 +32,5 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(_scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    """The forecast: no node moves by it."""
+    """The forecast: no node moves."""
     return Forecast(cannot_be_undone=("the newer release is only brought back by a new upgrade",))

@@ -70,7 +70,7 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 
 def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
-    """The chosen nodes; without a choice those behind Machines."""
+    """The chosen nodes; by default all nodes of Machines."""
     all_nodes = nodes.karpenters(inventory)
     by_name = set(pools.names_given(parameters, "nodes"))
     _refuse_unknown(by_name, {node.name for node in all_nodes}, where="nodes")
@@ -124,7 +124,7 @@ def _fence(pool: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
 
 
 def _roll(node: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
-    """The next batch waits until nothing is drained any more, so that it does not add to Karpenter's own drift."""
+    """The next batch waits until no node is draining, so that both batch and drift do not run at the same time."""
     targets, seconds = tuple(row.target for row in batch), GATE_SECONDS + drift.SECONDS_A_NODE * drifting
     gate = Gate(gone=targets, replaced=True, pending_above=0, seconds=seconds, no_drains=drifting > 0)
     return delete_step(

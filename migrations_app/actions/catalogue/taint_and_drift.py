@@ -16,7 +16,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.karpenter.release_facts import DRAIN_TAINT, SHORT_LIFE
 
 LEAST_SECONDS = 3600
-"""Seconds that the watch lasts at least."""
+"""The watch waits at least this many seconds."""
 EXPIRY = "ttlSecondsUntilExpired"
 DRIFT, BY_EXPIRY = "drift", "expiry"
 
@@ -80,7 +80,7 @@ def _old(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...
 def _parted(
     inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
-    """The nodes that will be replaced, and those that drift does not reach, since nothing drifts without a hash."""
+    """The nodes that will be replaced, and the nodes that drift does not reach because they have no hash."""
     removals = list(nodes.alpha(inventory, {provisioner.name for provisioner in old}))
     going = removals if by == BY_EXPIRY else drift.reached(inventory, old)
     return going, [node_removal for node_removal in removals if node_removal not in going]
@@ -115,9 +115,7 @@ def _fence(
 
 
 def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
-    """The step that waits for the replacement. `compared`: whether counters from before the first request exist to
-    compare with.
-    """
+    """The step that waits for the replacement. `compared`: counters from before the first request exist."""
     all_nodes = not rest and len(going) == len(nodes.alpha(inventory))
     gate = Gate(
         gone=() if all_nodes else tuple(node_removal.target for node_removal in going),

@@ -1,4 +1,4 @@
-"""Upgrades Karpenter's Helm release by a real helm, as it was played before: the controller, or its CRDs' chart."""
+"""Upgrades Karpenter's Helm release, controller or CRD chart, by a real helm, exactly as the dry run showed."""
 
 from collections.abc import Iterator
 
@@ -45,13 +45,13 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    """The forecast: no node moves by it; what cannot be undone is said."""
+    """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
     reason = _way_back(scene.helm)[1] if scene.helm else ""
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
 def _way_back(proposal: HelmProposal) -> tuple[Change | None, str]:
-    """The rollback, or why there is none."""
+    """The rollback and an empty text, or None and the reason why there is none."""
     run = proposal.run
     if reason := no_way_back(parse(run.version), parse(proposal.from_version)):
         return None, f"It is not taken back by karpdash: {reason}."

@@ -1,4 +1,4 @@
-"""Upgrades Karpenter where an object of Flux or Argo CD is the source: version and values change, and it delivers."""
+"""Upgrades Karpenter in the object of Flux or Argo CD that is its source: changes the version and the values there."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ from migrations_app.karpenter.versions import Release, parse
 
 KINDS = (kinds.FLUX_HELM_RELEASE, kinds.ARGO_APPLICATION)
 WHOLE = (("spec",), ("operation",))
-"""Whatever else of the object changes since the preview stops the step."""
+"""The step depends on the whole object: any change of it since the preview stops the step."""
 
 action = Action(
     __name__,
@@ -61,7 +61,7 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
         and parse(delivery.version) == target_release
         and is_delivered(inventory, delivery, release=target_release)
     ):
-        # Told before rights are asked for: what a person did meanwhile needs none.
+        # Checked before permissions are: if a person did the upgrade meanwhile, no permission is needed.
         raise Unavailable(f"{delivery.said} is at {target_release} already", code="nothing_to_do")
     yield bare(delivery_target(delivery.delivery))
 
@@ -89,7 +89,7 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    """The forecast: no node moves by it; what cannot be undone is said."""
+    """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
     reason = _no_way_back(_chosen(scene.inventory, parameters), _lands(scene, parameters))
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
@@ -107,7 +107,7 @@ def _no_way_back(delivery: ChartDelivery, to: Release) -> str:
 
 
 def _with_way_back(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) -> Step:
-    """The step with what starts a sync, the whole object as its condition, and its undo where the tables know one."""
+    """The step with what starts a sync, the whole object as precondition, and its undo if a rollback is possible."""
     by_hand = delivery.delivery.kind == APPLICATION and not acts(delivery.delivery)
     starts = sync_once(read) if by_hand else {}
     change, reason = step.change, _no_way_back(delivery, to)

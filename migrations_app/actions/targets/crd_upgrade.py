@@ -1,7 +1,7 @@
-"""The merge patch from the current CRD to the one that a release ships, and its undo.
+"""Computes the merge patch from the current CRD to the one that a release ships, and its undo.
 
-A merge patch instead of server-side apply: servers before 1.25 refuse to apply the CEL rules of these schemas, but
-drop them from a patch. Lists are replaced as a whole, so `versions` are as shipped.
+It is a merge patch because servers before 1.25 refuse a server-side apply with the CEL rules of these schemas, but
+drop the rules from a patch. A patch replaces whole lists, so `versions` are as shipped.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from migrations_app.actions.undo import restorable
 from migrations_app.karpenter.versions import Release
 
 MARK = "karpdash.io/crds-of"
-"""Annotation with the release and the generation that was patched, so that an old mark is no proof for a new patch."""
+"""Annotation with the release and the patched generation, so that an old mark does not prove a new patch."""
 SERVICE: Field = ("spec", "conversion", "webhook", "clientConfig", "service")
 STRATEGY: Field = ("spec", "conversion", "strategy")
 RULES = "x-kubernetes-validations"
@@ -111,8 +111,8 @@ def _dropped(before: Tree, after: Tree) -> list[str]:
 
 
 def _undo(patch: Body, before: Tree, *, after: Body) -> Body:
-    """The previous state, except that a new storage version stays served, with its conversion, since objects may be
-    stored in it.
+    """The patch back to the previous state. A new storage version stays served, with its conversion, since objects may
+    be stored in it.
     """
     undo = way_back(patch, before)
     if not _keeps(before, after):

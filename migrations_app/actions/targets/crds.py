@@ -1,8 +1,8 @@
-"""CRDs as targets: their objects and permissions, the CRDs in a chart compared with the release tables, the conversion
-to set, and the release of a plan.
+"""CRDs as targets: their objects and permissions, the CRDs of a chart checked against the release tables, the
+conversion to set, and the release that a plan is made for.
 
-A conversion that the controller maintains is kept, and none is set to a Service that cannot answer, since every
-read of the kind would then fail.
+A conversion that the controller maintains is kept. A conversion is never set to a Service that cannot answer, since
+every read of the kind would then fail.
 """
 
 from collections.abc import Mapping
@@ -183,7 +183,7 @@ def crd_target(name: str, uid: str = "") -> ObjectTarget:
 
 
 def target_of(crd: CRD) -> ObjectTarget:
-    """The CRD that was seen, by uid."""
+    """The CRD as read, with its uid."""
     return crd_target(crd.name, crd.metadata.uid or "")
 
 
@@ -203,13 +203,13 @@ def kind_need(verb: str, kind: Kind) -> RbacNeed:
 
 
 def find_crd(inventory: Inventory, name: str) -> CRD | None:
-    """The CRD of that name as seen; None if there is none."""
+    """The CRD of that name as read; None if there is none."""
     return next((crd for crd in inventory.crds.items if crd.name == name), None)
 
 
 def landing(inventory: Inventory, running: DetectedRelease, *, wanted: str = "") -> Release:
-    """The release of a plan; without `wanted`, that of the next hop. Raises Unavailable for a release that is not one
-    hop away, and InvalidInput for one that is unknown, known to be bad or older than the running one.
+    """The release that a plan upgrades to; without `wanted`, that of the next hop. Raises Unavailable for a release
+    that is not one hop away, and InvalidInput for one that is unknown, known to be bad or older than the running one.
     """
     if parse(wanted) is not None and parse(wanted) == running.release:
         return _running(running)

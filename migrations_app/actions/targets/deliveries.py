@@ -1,7 +1,7 @@
-"""The object of Flux or Argo CD that delivers a chart of Karpenter: its version and its values, and how they change.
+"""The object of Flux or Argo CD that delivers a chart of Karpenter: its version, its values, and the patch of both.
 
-Only an object that is its own source is changed: what a repository, another controller or a tool writes is changed
-there, or it would be taken back (A38).
+Only an object that is its own source is changed. What a repository, another controller or a tool writes is changed
+there, because a direct change would be reverted (A38).
 """
 
 import copy
@@ -41,11 +41,11 @@ ROWS = {
 Edits = tuple[tuple[str, str], ...]
 """Dotted keys of values with the new value as JSON; empty: the key is removed."""
 WRITERS = ("kustomize-controller", "argocd-", "helm", "terraform", "hashicorp", "opentofu", "eksctl")
-"""Prefixes of field managers, in lower case, of what would write its own version again."""
+"""Prefixes, in lower case, of the field managers that would write their own version again."""
 PEOPLE = ("argocd-server",)
-"""Those of them that only write what a person did."""
+"""Managers with one of these prefixes that only write what a person did."""
 _TYPED = re.compile(r"true|false|0|-?[1-9]\d{0,17}")
-"""What a parameter of Argo CD means other than text, unless it forces text."""
+"""Parameters of Argo CD that are not text, unless the parameter forces text."""
 
 
 def delivery_target(delivery: GitOpsDelivery) -> ObjectTarget:
@@ -71,7 +71,7 @@ def the_delivery(inventory: Inventory, chart: str) -> ChartDelivery:
 
 
 def place_of(delivery: ChartDelivery) -> ChartPlace:
-    """Where it names the version. Raises Unavailable if another object does."""
+    """The place in the object that names the version. Raises Unavailable if another object names it."""
     if delivery.place is None:
         _refuse_kept(delivery.said, delivery.elsewhere)
     return delivery.place
@@ -82,7 +82,7 @@ def _refuse_kept(delivery_name: str, writer: str) -> NoReturn:
 
 
 def refuse_written(delivery: ChartDelivery, read: Tree) -> None:
-    """Raises Unavailable if the API server says that a tool wrote the version into the object."""
+    """Raises Unavailable if `managedFields` say that a tool wrote the version into the object."""
     place = place_of(delivery)
     written = value_at(read, ("metadata", "managedFields"))
     for entry in written if isinstance(written, list) else ():
@@ -117,7 +117,7 @@ def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
 
 
 def _map(read: Tree, value: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
-    """The map that should stand there; empty if nothing does. Raises Unavailable for anything else."""
+    """The value, which has to be a map; empty for None. Raises Unavailable for anything else."""
     if value is not None and not isinstance(value, dict):
         _refuse_values(read)
     return value or {}
@@ -129,7 +129,7 @@ def _refuse_values(read: Tree) -> NoReturn:
 
 
 def _base(read: Tree, helm: Tree) -> dict[str, Any]:
-    """The values without parameters: the object wins over the text, as in Argo CD."""
+    """The values without parameters: `valuesObject` wins over `values`, as in Argo CD."""
     if helm.get("valuesObject"):
         return _map(read, helm["valuesObject"])
     text = str(helm.get("values") or "")
@@ -138,7 +138,7 @@ def _base(read: Tree, helm: Tree) -> dict[str, Any]:
 
 
 def _edits_of_parameters(read: Tree, helm: Tree) -> Edits:
-    """Parameters win over values; one that reaches into a list is not told apart."""
+    """The parameters, which win over values. Raises Unavailable for a parameter that sets a part of a list."""
     rows = _parameters(helm)
     if any("[" in str(row.get("name")) or "{" in str(row.get("value")) for row in rows):
         _refuse_values(read)
@@ -170,7 +170,7 @@ def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) 
 
 
 def changed_spec(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -> tuple[Tree, tuple[Tree, ...]]:
-    """The spec with version and values changed, and the values that stand in it as text, before and after."""
+    """The spec with the new version and values, and the values that it holds as text, before and after."""
     after = copy.deepcopy(read.get("spec") or {})
     source = below(after, place.at)
     source[place.version] = version
@@ -179,14 +179,14 @@ def changed_spec(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -
 
 
 def without_null(tree: Any) -> Any:  # noqa: ANN401 - plain JSON
-    """The same without fields of maps that are null: the API server stores none of those that were taken out."""
+    """The tree without the fields of maps that are null, since the API server does not store removed fields."""
     if isinstance(tree, dict):
         return {key: without_null(value) for key, value in tree.items() if value is not None}
     return [without_null(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _changed_values(read: Tree, after: Tree, *, place: ChartPlace, edits: Edits) -> tuple[Tree, ...]:
-    """Changes the values of that spec in place; the trees that stand in the patch as text."""
+    """Changes the values of the spec `after` in place. Returns the values that the patch holds as text."""
     if read.get("kind") == HELM_RELEASE:
         after["values"] = laid(_map(read, after.get("values")), edits, prune=True)
         return ()
@@ -209,7 +209,7 @@ def _touched(name: str, edits: Iterable[tuple[str, str]]) -> bool:
 
 
 def sync_once(read: Tree) -> Body:
-    """The operation that lets Argo CD sync an Application once that does not sync by itself; deletes nothing."""
+    """The operation that makes Argo CD sync once an Application that does not sync by itself; it deletes nothing."""
     options = value_at(read, ("spec", "syncPolicy", "syncOptions"))
     sync: Body = {"prune": False} | ({"syncOptions": options} if isinstance(options, list) and options else {})
     return {"operation": {"initiatedBy": {"username": "karpdash"}, "sync": sync}}

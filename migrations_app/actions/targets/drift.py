@@ -1,4 +1,4 @@
-"""Karpenter's own drift: whether it is on, and which nodes it replaces by itself once their Provisioner changes."""
+"""Karpenter's own drift: whether it is on, and which nodes Karpenter replaces when their Provisioner changes."""
 
 from collections.abc import Collection, Iterable
 
@@ -25,7 +25,7 @@ def is_on(scene: PlanningContext) -> bool | None:
 
 
 def reached(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemoval]:
-    """The nodes that a change of these Provisioners makes drift: nothing drifts without a hash on both sides."""
+    """The nodes that drift if these Provisioners change. Drift needs a hash on both the node and the Provisioner."""
     hashed = {
         provisioner.name for provisioner in old if provisioner.metadata.annotation(labels.PROVISIONER_HASH) is not None
     }
@@ -34,12 +34,12 @@ def reached(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemo
 
 
 def drifting_nodes(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
-    """The nodes that Karpenter replaces by itself because the plan changes these Provisioners, or may replace."""
+    """The nodes that Karpenter replaces, or may replace, by itself because the plan changes these Provisioners."""
     return [] if not changing or is_on(scene) is False else reached(scene.inventory, changing)
 
 
 def words(drifting: Iterable[NodeRemoval]) -> str:
-    """The forecast of it as text; empty without such nodes."""
+    """The forecast of the drift as text; empty if no node drifts."""
     names = [node_removal.name for node_removal in drifting]
     if not names:
         return ""

@@ -142,7 +142,7 @@ def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
 
 
 def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
-    """Raises Unavailable with the nodes that a deletion would not drain (A31)."""
+    """Raises Unavailable with the nodes that a deletion would not drain, since they lack the finalizer (A31)."""
     bare = [
         node_removal.name
         for node_removal in going

@@ -1,5 +1,5 @@
-"""Provisioners, NodePools and node classes as targets: which were chosen, what depends on them, which tool would
-revert a direct write, which NodePool takes over, the drain taint, and their converted successors.
+"""Provisioners, NodePools and node classes as targets: the chosen ones, what depends on them, the tool that would
+revert a direct write, the NodePool that takes over, the drain taint, and the converted successors.
 """
 
 from collections import Counter
@@ -31,13 +31,13 @@ from migrations_app.karpenter.release_facts import DRAIN_TAINT, ROLLS_ON
 
 
 def nodes_of(inventory: Inventory, provisioner: str) -> int:
-    """Number of its nodes. An alpha node whose Provisioner is not known counts for each of them."""
+    """The number of nodes of the Provisioner. An alpha node of unknown Provisioner counts for every Provisioner."""
     owned = ownership(inventory).nodes
     return sum(owned_node.owner == "karpenter_alpha" and owned_node.pool in ("", provisioner) for owned_node in owned)
 
 
 def machines_of(inventory: Inventory, provisioner: str) -> int:
-    """Number of its Machines; a Machine without the label counts for each Provisioner."""
+    """The number of Machines of the Provisioner. A Machine without the label counts for every Provisioner."""
     pool_names = (machine.metadata.label(labels.PROVISIONER_NAME) or "" for machine in inventory.machines.items)
     return sum(name in ("", provisioner) for name in pool_names)
 
@@ -88,9 +88,9 @@ def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
 
 
 def owners_given(parameters: Parameters, *, there: Collection[PoolName]) -> set[PoolName]:
-    """The chosen pools: each text is a name, or `Provisioner/name` and `NodePool/name` where both have it.
+    """The chosen pools. Each text is a name, or `Provisioner/name` or `NodePool/name` where both have that name.
 
-    Raises InvalidInput for one that has no node, and for a name that stands for two of them.
+    Raises InvalidInput for a pool that has no node, and for a name that two pools have.
     """
     values = parameters.get("pools") or ()
     if isinstance(values, str) or not isinstance(values, list | tuple):
@@ -121,7 +121,7 @@ def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T,
 
 
 def source_note(metadata: Metadata) -> str:
-    """Where else to change the object, if its next delivery would overwrite a direct write."""
+    """Where else to change the object, if its manager would overwrite a direct write later."""
     by = managed(metadata).by
     if keeper_of(metadata):
         return "change its source too, or this is reverted"
@@ -171,7 +171,7 @@ def refuse_other_release(scene: PlanningContext) -> None:
 
 
 def fenced(provisioner: Provisioner) -> bool:
-    """Whether it has the drain taint already."""
+    """Whether the Provisioner has the drain taint already."""
     return any(
         row.get("key") == DRAIN_TAINT.key and row.get("effect") == DRAIN_TAINT.effect for row in _taints(provisioner)
     )
@@ -192,7 +192,7 @@ def fence(provisioner: Provisioner, *, title: str, spec: Body | None = None, not
 
 
 def _taints(provisioner: Provisioner) -> list[dict[str, Any]]:
-    """Its taints. Raises Unavailable if the list cannot be read, since a patch would replace it as a whole."""
+    """Returns the taints. Raises Unavailable if the list cannot be read, since a patch would replace the whole list."""
     taints = provisioner.get("spec.taints", [])
     if not isinstance(taints, list) or not all(isinstance(row, dict) for row in taints):
         raise Unavailable(f"Provisioner {provisioner.name}: spec.taints cannot be read", code="not_seen")
@@ -207,7 +207,7 @@ LOSSES_SAID = 5
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """One object to apply, and the conversion item it comes from."""
+    """One object to apply, and the item of the conversion that made it."""
 
     body: Tree
     item: Item
@@ -231,9 +231,9 @@ class Successor:
 
 
 def successors(inventory: Inventory, parameters: Parameters) -> tuple[Successor, ...]:
-    """Every converted object of the choice: classes before the pools that refer to them.
+    """Every object that the chosen ones convert to: classes before the pools that refer to them.
 
-    Raises Unavailable with the decisions that are required first.
+    Raises Unavailable with the decisions that a person has to make first.
     """
     items = converted(inventory, parameters)
     _refuse_losses([loss for item in items for loss in item.losses])
@@ -262,7 +262,7 @@ def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | No
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:
-    """The objects by the names of their pools; without names, those of the oldest generation present."""
+    """The chosen pools with their classes, and the generation to convert to; by default the oldest one."""
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
     of_alpha, of_current = (names_given(parameters, name) for name in ("provisioners", "nodepools"))
     if of_alpha and of_current:
@@ -312,7 +312,7 @@ def _node_role(parameters: Parameters) -> str | None:
 
 
 def _known(inventory: Inventory) -> KnownNames:
-    """What the cluster, and AWS if it was read, contribute to a conversion."""
+    """Names that a conversion needs from the cluster, and from AWS if it was read."""
     default = next(iter(names.setting(inventory, DEFAULT_PROFILE).items), "")
     return KnownNames(
         role_of_profile=dict(_roles(inventory)),

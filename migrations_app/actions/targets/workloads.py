@@ -1,6 +1,5 @@
-"""Workloads, pods and nodes with retired Karpenter keys: which name them, their successors, and which pods restart if
-a template changes.
-
+"""Workloads, pods and nodes with retired Karpenter keys: which objects name the keys, how the keys are renamed, and
+which pods restart if a template changes.
 Everything but the renamed keys stays unchanged.
 """
 
@@ -29,8 +28,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """`gone` are old keys that the running release ignores: they are removed, other old keys stay next to the new
-    ones.
+    """`gone` are old keys that the running release ignores: they are removed. Other old keys stay next to the new ones.
 
     `pool_of` returns the NodePool for the name of a Provisioner; it may raise.
     """
@@ -48,7 +46,7 @@ class Renaming:
         return new_template
 
     def metadata(self, metadata: Tree) -> Tree:
-        """The metadata with the successor of its marks as an annotation; the value is kept."""
+        """The metadata with do-not-disrupt instead of the old marks, as an annotation with the old value."""
         annotations = metadata.get("annotations")
         values = [annotations[key] for key in OLD_MARKS if key in annotations] if isinstance(annotations, dict) else []
         if not isinstance(annotations, dict) or not values:
@@ -224,7 +222,7 @@ def templates(inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarge
 
 
 def argo_rollouts(inventory: Inventory, parameters: Parameters) -> tuple[str, ...]:
-    """Namespace and name of the Rollouts that name an old key: they are left to people."""
+    """Namespace and name of the Rollouts that name an old key: people have to change them."""
     mentions = (mention for mention in _named(inventory, parameters) if mention.kind == ROLLOUT)
     return tuple(dict.fromkeys(f"{mention.namespace}/{mention.name}" for mention in mentions))
 
@@ -240,7 +238,7 @@ def _target(inventory: Inventory, mention: Mention) -> ObjectTarget | None:
 
 
 def marked_groups(inventory: Inventory, parameters: Parameters) -> Iterator[PodGroup]:
-    """The pods that have an old mark without the new one."""
+    """The groups of pods that have an old mark without the new one."""
     for group in inventory.pods.items if asks(parameters, "marks") else ():
         alone = set(OLD_MARKS) & set(group.markers) and labels.DO_NOT_DISRUPT not in group.markers
         if alone and _in(parameters, group.namespace):

@@ -1,6 +1,6 @@
-"""Points the conversion of CRDs at the Service of the controller, or ends it where there is nothing to convert.
+"""Points the conversion of CRDs at the controller's Service, or switches it off where nothing needs conversion.
 
-A CRD is changed only where that is seen to help: the Service is there, has the port and a ready endpoint.
+A CRD is changed only if that helps: the Service exists, has the port and a ready endpoint.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from migrations_app.karpenter.crds import REVIEW_VERSIONS
 
 CONVERSION: Field = ("spec", "conversion")
 RESTS_ON: tuple[Field, ...] = (("spec", "versions"), ("status", "storedVersions"))
-"""What decides whether anything is converted, beside the conversion itself."""
+"""Fields, besides the conversion itself, that decide whether the API server converts objects."""
 SERVICES = kinds.SERVICE
 
 action = Action(
@@ -86,7 +86,7 @@ def _ended(crd: CRD) -> tuple[Body, str, str]:
 
 
 def _called(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body, str, str]:
-    """The Service alone where a webhook is called already: its caBundle is written by the controller."""
+    """Patches only the Service where the CRD already calls a webhook, because the controller writes the caBundle."""
     place: Body = {
         "namespace": service.namespace, "name": service.name, "port": service.port, "path": service.path,
     }  # fmt: skip
@@ -107,7 +107,7 @@ def _service(namespace: str, name: str, *, uid: str = "") -> ObjectTarget:
 
 
 def _sources(scene: PlanningContext, service: ServiceReference | None) -> Iterator[SourceObject]:
-    """The Service that will be called: if it is changed or made anew, the step is not sent."""
+    """The Service that the conversion will call. If it changes or is recreated, the step is not sent."""
     read = scene.objects.get(_service(service.namespace, service.name)) if service else None
     if service and read:
         target = _service(service.namespace, service.name, uid=str(value_at(read, ("metadata", "uid")) or ""))

@@ -68,7 +68,7 @@ def _behind(inventory: Inventory) -> Iterable[Kind]:
 
 
 def _untouched(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
-    """The objects that are not rewritten yet: the controller of 1.0 sets the same mark."""
+    """The objects that still have to be rewritten. The controller of 1.0 sets the same mark."""
     part = inventory.part(PARTS[kind])
     refuse_unread(part, PARTS[kind])
     named = [item for item in part.items if isinstance(item, NamedObject)]
@@ -105,7 +105,7 @@ def _touch(kind: Kind, named_object: NamedObject) -> Step:
 
 
 def _trim(crd: CRD, kind: Kind, *, many: int) -> Step:
-    """The step that removes the old stored version; last for its kind, so that every object before it is verified."""
+    """The step that removes the old stored versions. It comes last for its kind, once all objects are rewritten."""
     back = list(crd.stored)
     step = Step(
         id="",

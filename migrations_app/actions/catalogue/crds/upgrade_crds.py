@@ -1,6 +1,4 @@
-"""Upgrades the CRDs to a release, from its chart, which Helm never does by itself. Removes no CRD and no stored
-version.
-"""
+"""Upgrades the CRDs to those of a release's chart, which Helm never does. Removes no CRD and no stored version."""
 
 from collections.abc import Iterator
 
@@ -100,7 +98,7 @@ def _step(scene: PlanningContext, shipped: Body, *, before: Tree | None, release
 
 
 def _marks(inventory: Inventory) -> Tree:
-    """The marks of the Helm release that owns the other CRDs: it refuses to upgrade over a CRD without them."""
+    """The marks of the Helm release that owns the other CRDs: Helm refuses to upgrade over a CRD without them."""
     for crd in inventory.crds.items:
         by = managed(crd.metadata)
         if by.by == "helm" and by.name == CRD_CHART and by.namespace:
