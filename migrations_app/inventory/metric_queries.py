@@ -1,6 +1,6 @@
 """Queries over Karpenter's metrics in the cluster: Prometheus rules and Grafana dashboards.
 
-Only objects that name such a metric are kept, and of those only the queries that do.
+Only objects that name such a metric are kept, and of these only the queries that name one.
 """
 
 from collections.abc import Callable, Iterable, Iterator

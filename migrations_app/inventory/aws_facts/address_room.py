@@ -1,4 +1,4 @@
-"""Whether subnets have addresses for the nodes of several node classes, which may share them."""
+"""Whether subnets have enough free addresses for the nodes of several node classes, which may share the subnets."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -13,12 +13,12 @@ _RESERVED_BLOCKS = 2
 
 
 def by_count(subnet: Subnet) -> int:
-    """The free addresses as AWS counts them; a subnet for IPv6 alone has no lack of them."""
+    """The free addresses as AWS counts them; a subnet with only IPv6 never lacks any."""
     return UNLIMITED if subnet.ipv6_only else subnet.free
 
 
 def in_whole_blocks(subnet: Subnet) -> int:
-    """Addresses that are certainly free in whole /28 blocks: each address in use may lie in a block of its own."""
+    """Addresses that are certainly free in whole /28 blocks, if every used address lies in a block of its own."""
     if subnet.ipv6_only:
         return UNLIMITED
     used = max(0, subnet.size - 5 - subnet.free)
@@ -26,8 +26,8 @@ def in_whole_blocks(subnet: Subnet) -> int:
 
 
 def missing(needs: Mapping[str, int], subnets: Iterable[Subnet], *, free: Callable[[Subnet], int]) -> int:
-    """How many of the needed addresses find no place: what each node class needs, placed in the subnets that it
-    selects, so that no address is given twice.
+    """The number of needed addresses that no subnet can give. Each node class takes addresses of the subnets that it
+    selects, and no address is given twice.
     """
     left: dict[tuple[str, ...], int] = defaultdict(int)
     for subnet in subnets:
@@ -41,13 +41,13 @@ def missing(needs: Mapping[str, int], subnets: Iterable[Subnet], *, free: Callab
 
 
 Group = tuple[str, ...]
-"""The subnets that the same node classes select, named by these."""
+"""The node classes that select a subnet; subnets with the same node classes form one group."""
 Way = list[tuple[str, Group]]
-"""Class and group, in turn: the first class gets room in the first group, whose holder moves on to the next group."""
+"""Pairs of class and group: the first class gets addresses of its group, whose other class moves to the next group."""
 
 
 def _way(needs: Mapping[str, int], left: Mapping[Group, int], *, assigned: Mapping[tuple[str, Group], int]) -> Way:
-    """The shortest way from a class with an open need to a group with room; empty if there is none."""
+    """The shortest path from a class that needs addresses to a group with free ones; empty if there is none."""
     waiting: deque[tuple[str, Way]] = deque((name, []) for name, need in needs.items() if need)
     seen: set[Group] = set()
     while waiting:

@@ -1,6 +1,6 @@
-"""What nodes that replace others need at the peak, compared with what their pools and AWS still have.
+"""Capacity for nodes that replace others: what they need at the peak, and what their pools and AWS still have.
 
-Where a part of AWS was not read, or does not tell enough, the line says so: it is unknown, never enough.
+Where a part of AWS was not read or is incomplete, the line is "unknown", never "enough".
 """
 
 from collections import defaultdict
@@ -27,10 +27,10 @@ NO_TYPE = "instances whose type is not told"
 
 
 class CapacityLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One limit: what the new nodes need of it at the peak and what is free, None where that is not known.
+    """One limit: how much of it the new nodes need at the peak, and how much is free; None where that is not known.
 
-    `name` says which pool, quota, zone or type. `part` is the part of the inventory that was not read, if that is why
-    it is unknown; `code` is that of a quota.
+    `name` is the pool, quota, zone or type. `part` is the inventory part that was not read, if that is the reason for
+    "unknown"; `code` is the code of a quota.
     """
 
     what: CapacityKind
@@ -57,7 +57,7 @@ def capacity_lines(inventory: Inventory, going: Replacement) -> tuple[CapacityLi
 
 
 def _pools(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
-    """The CPU limit of each NodePool whose nodes are replaced and that has one."""
+    """A line for the CPU limit of each NodePool whose nodes are replaced."""
     needs = going.peak(lambda node: node.pool, lambda node: node.vcpus)
     if isinstance(inventory.nodepools, Unseen):
         for name in sorted(name for name in needs if name.startswith("NodePool/")):
@@ -102,8 +102,8 @@ def _unread(kind: CapacityKind, name: str, *, need: int | None, field: str, part
 
 
 def _quota_code(node: ReplacedNode) -> str | None:
-    """The quota that its replacement counts against; empty if that is not known, None for reserved capacity, which
-    counts since it was reserved.
+    """The quota that the replacement of the node counts against; empty if that is not known; None for reserved
+    capacity, which counts from the time of its reservation.
     """
     if node.market == labels.RESERVED:
         return None
@@ -219,7 +219,7 @@ def _reserved(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine
 
 
 def _offered(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
-    """How many pairs of type and zone the nodes have, and how many of them EC2 offers."""
+    """How many pairs of instance type and zone the nodes have, and how many of the pairs EC2 offers."""
     part = inventory.aws.offerings
     pairs = sorted({(node.instance_type, node.zone) for node in going.each() if node.instance_type and node.zone})
     if not pairs:

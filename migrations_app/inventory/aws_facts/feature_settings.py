@@ -1,5 +1,5 @@
-"""Which settings of this cluster decide what its controller requests from AWS: assumed defaults, corrected by what was
-seen.
+"""Finds the features that decide which AWS requests the controller sends: assumed defaults, corrected by what the
+inventory shows.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -175,7 +175,7 @@ def _assume_role(inventory: Inventory) -> Word:
 
 
 def _before_machines(inventory: Inventory) -> Word:
-    """True if instances of 0.27 or older exist: they carry the Provisioner's tag but not the managed-by tag. Otherwise
+    """True if instances of 0.27 or older exist, which have the Provisioner's tag but not the managed-by tag; otherwise
     None.
     """
     every = [dict(instances.tags) for instances in inventory.aws.instances.items]

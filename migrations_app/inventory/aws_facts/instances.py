@@ -1,5 +1,5 @@
-"""Instance tags: which are kept, by which of them each release lists its instances, and which controller requests on
-existing instances the role's policies refuse.
+"""Instance tags: which are kept, by which tags each release lists its instances, and which requests of the controller
+on existing instances the policies of its role refuse.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

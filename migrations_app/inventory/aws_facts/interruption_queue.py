@@ -54,7 +54,7 @@ def bad_name(name: str) -> str:
 
 
 def queue_faults(queue: Queue, seen: AwsSeen) -> Iterator[QueueFault]:
-    """What is wrong with the queue itself; nothing if both senders may send to it."""
+    """The problems of the queue itself; none if both senders may send to it."""
     if not queue.exists:
         where = f"{seen.place.region}, account {seen.place.account or 'of the credentials'}"
         yield QueueFault(about="queue", path=GONE, seen=f"no such queue in {where}", wanted="a queue of that name")

@@ -1,4 +1,4 @@
-"""Whether nodes of a role can join their cluster, as AWS shows it: the role, its policies, its cluster access."""
+"""Whether nodes with a role can join their cluster, by what AWS shows: the role, its policies, its cluster access."""
 
 import re
 from collections.abc import Iterator

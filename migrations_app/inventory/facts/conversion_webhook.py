@@ -1,5 +1,5 @@
-"""How the CRDs convert between v1beta1 and v1: whether the conversion webhook's Service can answer, and what the chart
-karpenter-crd will write into the CRDs.
+"""How the CRDs convert between v1beta1 and v1: whether the Service of the conversion webhook can answer, how to repair
+the conversion, and what the chart karpenter-crd will write into the CRDs.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ from migrations_app.karpenter.versions import Release
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 CONVERTED_PARTS = {"nodepools": kinds.NODE_POOL, "nodeclaims": kinds.NODE_CLAIM, "ec2nodeclasses": kinds.EC2_NODE_CLASS}
 OWN_SERVICE = "KARPENTER_SERVICE"
-"""The variable with which the chart tells the controller the name of its Service."""
+"""The variable in which the chart gives the controller the name of its Service."""
 DEFAULT_PORT = 443
 """The port that the API server uses if the reference names none."""
 
@@ -43,7 +43,7 @@ NOTHING_CONVERTED = "nothing but v1 was ever stored and webhooks are off, so not
 
 
 def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
-    """Whether the cluster was installed with v1 and without webhooks: v1 alone is stored, and the release acts on it.
+    """Whether nothing is converted: only v1 was ever stored, webhooks are off, and the release acts on v1.
 
     False where a CRD could not be read.
     """
@@ -67,7 +67,7 @@ def _failed_conversion(part: Part[object]) -> str | None:
 
 
 def labelled_alone(inventory: Inventory) -> dict[str, str]:
-    """How many objects hold v1beta1 under the label v1, in words, by the name of their CRD."""
+    """How many objects have v1beta1 content under the apiVersion v1, as text, by the name of their CRD."""
     parts = ((kind.crd_name, inventory.part(name)) for name, kind in CONVERTED_PARTS.items())
     others = ((name, part.other_version) for name, part in parts if isinstance(part, Seen))
     return {name: other.detail for name, other in others if other is not None and other.why == NOT_CONVERTED}
@@ -114,8 +114,8 @@ def _unread(part: Part[Service] | Part[Endpoints], service_key: tuple[str | None
 
 
 def _selects(service: Service, workload: Workload) -> bool:
-    """Whether the Service selects the workload's pods. Without a selector its endpoints are written by another party,
-    and this is True.
+    """Whether the Service selects the workload's pods. True for a Service without a selector, whose endpoints somebody
+    else writes.
     """
     if not service.spec.selector:
         return True
@@ -124,10 +124,10 @@ def _selects(service: Service, workload: Workload) -> bool:
 
 
 def webhook_services(inventory: Inventory) -> tuple[Service, ...]:
-    """The Services that offer the webhook port where a controller is.
+    """The Services that offer the webhook port in a namespace with a controller.
 
-    Those that select a controller, if any does, since a Service of another party may be named in a CRD; of these only
-    the one that the controller itself names, for its certificate is made out to that.
+    If any of them selects a controller, only those, since a CRD may name a Service of somebody else; of those only the
+    one that the controller itself names, because its certificate is issued for that name.
     """
     workloads = inventory.controller.items
     homes = {workload.namespace for workload in workloads}
@@ -154,7 +154,7 @@ def _own_service(workload: Workload) -> Iterator[str]:
 
 
 def webhook_service(inventory: Inventory) -> Service | None:
-    """The controller's Service that offers the webhook port; None if there is none, or several and no telling."""
+    """The controller's Service that offers the webhook port; None if there is none, or if several could be meant."""
     services = webhook_services(inventory)
     return services[0] if len(services) == 1 else None
 
@@ -166,9 +166,9 @@ def webhook_path(crd: CRD) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionMend:
-    """How a conversion that does not answer is put right in the CRD: its strategy, and the Service for a webhook.
+    """How to repair a conversion that does not answer: its strategy in the CRD, and the Service of its webhook.
 
-    `strategy` is empty where the CRD is not what has to be changed; `why` and its `code` say what is.
+    `strategy` is empty where a change of the CRD does not help; `why` and its `code` say what does.
     """
 
     strategy: str = ""
@@ -178,7 +178,7 @@ class ConversionMend:
 
 
 def mends(inventory: Inventory, running: Release | None) -> dict[str, ConversionMend]:
-    """What would put it right, by the name of each CRD whose conversion is seen not to answer."""
+    """The repair for each CRD whose conversion does not answer, by the name of the CRD."""
     if converts_nothing(inventory, running):
         return {}
     crds = (crd for crd in conversion_crds(inventory) if _is_amiss(crd, inventory=inventory, running=running))
@@ -186,8 +186,8 @@ def mends(inventory: Inventory, running: Release | None) -> dict[str, Conversion
 
 
 def strategy_is_missing(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
-    """Whether it converts nothing although it should: a controller with webhooks on insists on its place in the CRD,
-    whatever is stored."""
+    """Whether the CRD lacks the strategy Webhook although it needs that: objects have to be converted, or the
+    controller runs with webhooks and requires it, whatever is stored."""
     off = webhooks_off(installation(inventory), running)
     return strategy_of(crd) != "Webhook" and (crd.stored != ("v1",) or not off)
 
@@ -219,7 +219,7 @@ def _mend(crd: CRD, *, inventory: Inventory, running: Release | None) -> Convers
 
 
 def _aimed(crd: CRD, *, inventory: Inventory) -> ConversionMend:
-    """At the Service of the controller, if that answers and is not called already."""
+    """The repair that calls the controller's Service, if that Service answers and is not called already."""
     port = MAIN_CHART_WEBHOOK_SERVICE[2]
     every, real = webhook_services(inventory), webhook_service(inventory)
     if every and real is None:
@@ -265,7 +265,7 @@ def crd_values(inventory: Inventory) -> Values | None:
 
 
 def aim(inventory: Inventory, release: Release) -> WebhookAddress | None:
-    """What karpenter-crd of that release will write; None if it writes no conversion or its values are not known."""
+    """What karpenter-crd of that release will write into CRDs; None without a conversion or if values are not known."""
     values, row = crd_values(inventory), find(release)
     defaults = row.crd_chart_webhook(release) if row else None
     if values is None or defaults is None:

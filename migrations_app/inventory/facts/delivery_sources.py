@@ -1,7 +1,7 @@
-"""Where a delivery of Flux or Argo CD comes from: the repository that it names, and at which branch or version.
+"""The source of a delivery of Flux or Argo CD: the repository with its branch or version.
 
-Which of them delivers a chart of Karpenter to this cluster, and who writes that object itself: what a repository or
-another controller writes is changed there.
+Also which deliveries bring a chart of Karpenter to this cluster, and who writes these delivery objects: what a
+repository or another controller writes has to be changed there.
 """
 
 import re
@@ -18,7 +18,7 @@ from migrations_app.inventory.objects.cluster import GitOpsSource
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
 REFERENCES = ("spec.sourceRef", "spec.chartRef", "spec.chart.spec.sourceRef")
-"""Where a Kustomization and a HelmRelease of Flux name their source."""
+"""Fields in which a Kustomization and a HelmRelease of Flux name their source."""
 SourceName = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -54,9 +54,9 @@ def comes_from(inventory: Inventory, delivery: GitOpsDelivery) -> str:
 
 APPLICATION, HELM_RELEASE, KUSTOMIZATION = "Application", "HelmRelease", "Kustomization"
 IN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc")
-"""What the destination of an Application says where it is this cluster."""
+"""Destinations of an Application that mean this cluster."""
 PAUSED = "karpdash.io/paused"
-"""Annotation of a delivery that karpdash paused: what its switch said before, as JSON."""
+"""Annotation of a delivery that karpdash paused: its former setting, as JSON."""
 OWN_WRITERS: Mapping[str, tuple[str, ...]] = {
     APPLICATION: ("argocd-application-controller", "argocd-server"),
     HELM_RELEASE: ("helm-controller",),
@@ -75,8 +75,8 @@ class ChartPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChartDelivery:
-    """A delivery that brings a chart to this cluster. `place` is None where another object names the version; then, and
-    where somebody else writes the object, `elsewhere` says who or what."""
+    """A delivery that brings a chart to this cluster. `place` is None if another object names the version. `elsewhere`
+    names that object, or the tool or object that writes the delivery; empty otherwise."""
 
     delivery: GitOpsDelivery
     chart: str
@@ -96,12 +96,12 @@ class ChartDelivery:
 
 
 def said_of(delivery: GitOpsDelivery) -> str:
-    """Such as `HelmRelease flux-system/karpenter`."""
+    """The display name, such as `HelmRelease flux-system/karpenter`."""
     return f"{delivery.kind} {delivery.namespace}/{delivery.name}"
 
 
 def below(tree: Any, fields: tuple[str, ...]) -> Any:  # noqa: ANN401 - plain JSON
-    """The value below these fields; a number is a place in a list. None if it is absent."""
+    """The value below these fields; a number is an index of a list. None if it is absent."""
     for field in fields:
         if isinstance(tree, list):
             tree = tree[int(field)] if field.isdecimal() and int(field) < len(tree) else None
@@ -111,7 +111,7 @@ def below(tree: Any, fields: tuple[str, ...]) -> Any:  # noqa: ANN401 - plain JS
 
 
 def acts(delivery: GitOpsDelivery) -> bool:
-    """Whether it applies its source without anybody's doing."""
+    """Whether the delivery applies its source by itself."""
     if delivery.kind == APPLICATION:
         automated = delivery.get("spec.syncPolicy.automated")
         return isinstance(automated, dict) and automated.get("enabled") is not False
@@ -119,12 +119,12 @@ def acts(delivery: GitOpsDelivery) -> bool:
 
 
 def is_paused_by_us(delivery: GitOpsDelivery) -> bool:
-    """Whether it carries what karpdash writes down when it pauses a delivery."""
+    """Whether the delivery has the annotation that karpdash writes when it pauses a delivery."""
     return delivery.metadata.annotation(PAUSED) is not None
 
 
 def stays_here(delivery: GitOpsDelivery) -> bool:
-    """Whether it delivers to the cluster that it is an object of."""
+    """Whether the delivery applies to the cluster that it is an object of."""
     if delivery.kind != APPLICATION:
         return not delivery.get("spec.kubeConfig")
     destinations = (text(delivery, "spec.destination.server"), text(delivery, "spec.destination.name"))
@@ -204,8 +204,8 @@ def _of_chart(inventory: Inventory, delivery: GitOpsDelivery, *, chart: str) -> 
 
 
 class GitSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The place in a Git repository that a delivery applies. `address` is `https://host/path`, without what would sign
-    in; `branch` is empty where a tag, a commit or a range of versions is named, or nothing."""
+    """The place in a Git repository that a delivery applies. `address` is `https://host/path`, without credentials;
+    `branch` is empty if a tag, a commit, a range of versions or nothing is named."""
 
     kind: str
     namespace: str
@@ -226,8 +226,8 @@ _ADDRESS = re.compile(
 
 
 def git_address(text: str) -> str:
-    """The address of a repository as `https://host/path` without `.git`, whichever way it is written; empty for none.
-    A port is kept where the address is one of the web."""
+    """The address of a repository as `https://host/path` without `.git`, however it is written; empty for other text.
+    A port is kept for https addresses only."""
     if match := _ADDRESS.fullmatch(text.strip()):
         scheme, host, port, path = match.groups()
         port_text = (port or "") if scheme == "https" else ""

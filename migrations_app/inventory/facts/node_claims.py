@@ -1,5 +1,5 @@
-"""State of NodeClaims and Machines: how far they have come towards a joined node, when they expire, and their drift
-hashes compared with those of pools and node classes.
+"""State of NodeClaims and Machines: which condition they lack until their node has joined, when they expire, and their
+drift hashes compared with those of pools and node classes.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ ClaimStep = tuple[KarpenterClaim, str, str]
 
 @once
 def first_steps(inventory: Inventory) -> tuple[ClaimStep, ...]:
-    """Every claim of Karpenter's own that is not being deleted."""
+    """Every claim of Karpenter's own that is not being deleted, with the first condition that it does not meet yet."""
     pairs = ((kinds.MACHINE.kind, inventory.machines.items), (kinds.NODE_CLAIM.kind, own_claims(inventory)))
     return tuple(
         (claim, kind, _missing(claim, prefix=ALPHA_PREFIX if kind == kinds.MACHINE.kind else ""))
@@ -107,7 +107,7 @@ class DriftHashes:
 
 @once
 def drift_hashes(inventory: Inventory) -> tuple[DriftHashes, ...]:
-    """Every pool, then every node class of Karpenter's own."""
+    """The hashes of every pool, then of every node class, of Karpenter's own."""
     return tuple(_every(inventory))
 
 

@@ -96,7 +96,7 @@ _OWNER_KEYS = (labels.PROVISIONER_NAME, labels.NODEPOOL)
 
 
 def misfit(old: Provisioner, pool: NodePool) -> str:
-    """Why the pool cannot take over, as text that follows its name; empty if nothing prevents it."""
+    """Why the pool cannot take over from the Provisioner, as text after its name; empty if nothing prevents it."""
     return next(_misfits(old, pool), "")
 
 
@@ -271,7 +271,7 @@ REASONS = frozenset({"Drifted", "Empty", "Underutilized"})
 
 
 def at_once(nodes: int, *, percent: int = DEFAULT_PERCENT) -> int:
-    """How many of that many nodes the percentage allows to be disrupted at once, rounded up."""
+    """The number of nodes that the percentage allows to be disrupted at once, rounded up."""
     return -(-nodes * percent // 100)
 
 

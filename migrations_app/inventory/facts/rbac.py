@@ -18,7 +18,7 @@ def lacking(roles: Iterable[ClusterRole], rights: Iterable[RbacRight]) -> tuple[
 
 
 def grants(rule: PolicyRule, right: RbacRight) -> bool:
-    """Whether the rule grants the right for every object, or for all converting CRDs if that is sufficient."""
+    """Whether the rule grants the right for every object, or for all converted CRDs if that is sufficient."""
     sub = right.resource.partition("/")[2]
     resources = {right.resource, ANY, f"{ANY}/{sub}"} if sub else {right.resource, ANY}
     return (

@@ -209,7 +209,7 @@ def _covering(group: PodGroup, budgets: list[DisruptionBudget]) -> tuple[Disrupt
 
 
 def elsewhere(inventory: Inventory, nodes: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Namespace and name of the budgets whose pods were all seen, none of them on these nodes."""
+    """Namespace and name of the budgets whose pods were all seen and run on none of these nodes."""
     away: dict[tuple[str, str], bool] = {}
     for group, budgets in covered(inventory):
         apart = 0 < len(group.nodes) < NODES_KEPT and not any(name in nodes for name in group.nodes)
@@ -220,7 +220,7 @@ def elsewhere(inventory: Inventory, nodes: Collection[str]) -> frozenset[tuple[s
 
 
 def what_holds(budget: DisruptionBudget) -> tuple[str, str]:
-    """The field and value that never allow a disruption, otherwise the current counts."""
+    """The field and value because of which the budget never allows a disruption; otherwise the current counts."""
     spec, expected = budget.spec, (budget.status and budget.status.expected_pods) or 0
     if spec.max_unavailable in (0, "0", "0%"):
         return "spec.maxUnavailable", str(spec.max_unavailable)
