@@ -112,7 +112,7 @@ def checked(entry: ClusterAccountAccess) -> RoleArn | None:
 
 
 def before(entry: ClusterAccountAccess) -> ClusterAccountAccess:
-    """The access to the role in between, `via`, itself."""
+    """The access to the role of `via`, which assumes the role of the entry."""
     return replace(entry, role_arn=entry.via, account="", via="")
 
 

@@ -136,7 +136,7 @@ def _refuse_deletion(target: ObjectTarget) -> None:
 
 
 def write_result(response: WriteResponse) -> WriteResult:
-    """The result of a request by what the server answered."""
+    """The result of a request, from the server's response."""
     document = _tree(response.body)
     if 200 <= response.status < 300:
         return WriteResult(
