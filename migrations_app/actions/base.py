@@ -118,7 +118,7 @@ class Action:
         self._reads = function
         return function
 
-    def wanted(self, inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
+    def objects_to_read(self, inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
         """The objects to read before planning; empty by default."""
         return tuple(self._reads(inventory, parameters)) if self._reads else ()
 

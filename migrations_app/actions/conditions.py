@@ -85,7 +85,7 @@ def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the 
     return node
 
 
-def projected(read: Tree | None, fields: Iterable[Field]) -> str:
+def fields_digest(read: Tree | None, fields: Iterable[Field]) -> str:
     """A digest of exactly these fields: equal for two reads that agree in them, whatever else changed (A02, T16)."""
     values = [[list(field), value_at(read, field)] for field in fields]
     body = msgspec.json.encode([read is not None, values], order="deterministic")

@@ -33,7 +33,7 @@ def marks(rollout: str, digest: str) -> dict[str, str]:
     return {MARK_ROLLOUT: rollout, MARK_PLAN: digest}
 
 
-def completed(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
+def request_body(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
     """The body to send, with uid and resourceVersion of the read as preconditions. `own`: annotations of karpdash."""
     if change.verb == "delete":
         return _deletion(change.body, tie)

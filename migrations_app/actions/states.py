@@ -44,7 +44,7 @@ class Position:
     skipped: bool = False
 
 
-def place(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
+def current_position(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
     """The position at the first step that is not finished; None if all are."""
     by_step: dict[str, list[JournalEntry]] = {}
     for line in lines:
@@ -60,8 +60,8 @@ def batch_of(plan: Plan, step: Step) -> str:
 
 def begins_batch(plan: Plan, step: Step) -> bool:
     """Whether the step is the first of its batch."""
-    place = plan.steps.index(step)
-    return place == 0 or plan.steps[place - 1].after is not None
+    index = plan.steps.index(step)
+    return index == 0 or plan.steps[index - 1].after is not None
 
 
 NODE_KINDS = frozenset({"Node", "NodeClaim", "Machine"})

@@ -163,12 +163,12 @@ def _numbers(monitor: Monitor) -> Iterator[int | None]:
             yield int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 5 else None
 
 
-def rules_fold() -> MetricQueryCollector:
+def rules_collector() -> MetricQueryCollector:
     """A collector for a list of PrometheusRules."""
     return MetricQueryCollector(partial(_read, kind=PrometheusRule, queries=_of_rule))
 
 
-def dashboards_fold() -> MetricQueryCollector:
+def dashboards_collector() -> MetricQueryCollector:
     """A collector for a list of ConfigMaps with dashboards."""
     return MetricQueryCollector(partial(_read, kind=ConfigMap, queries=dashboard_queries))
 

@@ -68,7 +68,7 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
 
 def _nodes_of(inventory: Inventory, old: Old) -> tuple[NodeRemoval, ...]:
     is_old = isinstance(old, Provisioner)
-    removals = nodes.karpenters(inventory)
+    removals = nodes.karpenter_nodes(inventory)
     return tuple(
         node_removal
         for node_removal in removals

@@ -8,7 +8,7 @@ from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.deliveries import ROWS, delivery_target
 from migrations_app.actions.targets.delivery_switch import NAMES, deliveries_named, pause_step, refuse_owned
 from migrations_app.actions.undo import bare
-from migrations_app.inventory.facts.delivery_sources import acts
+from migrations_app.inventory.facts.delivery_sources import syncs_by_itself
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
@@ -50,4 +50,4 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
     """The deliveries that sync by themselves. The others need no pause."""
-    return tuple(delivery for delivery in deliveries_named(inventory, parameters) if acts(delivery))
+    return tuple(delivery for delivery in deliveries_named(inventory, parameters) if syncs_by_itself(delivery))

@@ -10,7 +10,7 @@ from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import between, patch_step, set_at
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools, workloads
-from migrations_app.actions.targets.nodes import node_target, of_group
+from migrations_app.actions.targets.nodes import group_label, node_target
 from migrations_app.actions.targets.pools import keeper_of
 from migrations_app.actions.targets.workloads import OLD, Renaming
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
@@ -124,7 +124,7 @@ def _of_pods(scene: PlanningContext, group: PodGroup, *, renaming: Renaming) -> 
 def _unnamed(group: PodGroup) -> Iterator[str]:
     more = group.count - len(group.samples)
     if more > 0:
-        yield f"{of_group(group)}: {more} more of its pods keep the old mark alone until they restart"
+        yield f"{group_label(group)}: {more} more of its pods keep the old mark alone until they restart"
 
 
 def _of_nodes(inventory: Inventory, parameters: Parameters, *, renaming: Renaming) -> Iterator[Step]:

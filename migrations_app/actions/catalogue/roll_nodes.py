@@ -64,14 +64,14 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     drifting = drift.drifting_nodes(scene, fenced)
     yield from (_fence(pool, drifting=drifting) for pool in fenced)
     ordered = nodes.emptiest_first(inventory, going)
-    for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenters(inventory)):
+    for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenter_nodes(inventory)):
         for node in batch:
             yield _roll(node, batch=batch, drifting=len(drifting))
 
 
 def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
     """The chosen nodes; by default all nodes of Machines."""
-    all_nodes = nodes.karpenters(inventory)
+    all_nodes = nodes.karpenter_nodes(inventory)
     by_name = set(pools.names_given(parameters, "nodes"))
     _refuse_unknown(by_name, {node.name for node in all_nodes}, where="nodes")
     by_pool = pools.owners_given(parameters, there={node.pool for node in all_nodes})
@@ -109,7 +109,7 @@ def _to_fence(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Prov
         pools.refuse_other_release(scene)
         pools.refuse_without_successor(scene.inventory, old)
         _refuse_nowhere_to_go(scene.inventory)
-    return [pool for pool in old if not pools.fenced(pool)]
+    return [pool for pool in old if not pools.has_drain_taint(pool)]
 
 
 def _refuse_nowhere_to_go(inventory: Inventory) -> None:
@@ -120,7 +120,7 @@ def _refuse_nowhere_to_go(inventory: Inventory) -> None:
 
 def _fence(pool: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
     title = f"Taint Provisioner {pool.name}: it launches no more nodes for these pods"
-    return pools.fence(pool, title=title, note=drift.words(row for row in drifting if row.owned.pool == pool.name))
+    return pools.taint_step(pool, title=title, note=drift.note(row for row in drifting if row.owned.pool == pool.name))
 
 
 def _roll(node: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
@@ -147,4 +147,4 @@ def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
         lost.append("data on the nodes' own disks")
     drifting = drift.drifting_nodes(scene, _to_fence(scene, going))
     moving = {node.name for node in (*going, *drifting)}
-    return nodes.forecast(scene.inventory, moving, lost=tuple(lost), also=also, beside=drift.words(drifting))
+    return nodes.forecast(scene.inventory, moving, lost=tuple(lost), also=also, beside=drift.note(drifting))

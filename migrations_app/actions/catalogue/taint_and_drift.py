@@ -81,8 +81,8 @@ def _parted(
     inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
     """The nodes that will be replaced, and the nodes that drift does not reach because they have no hash."""
-    removals = list(nodes.alpha(inventory, {provisioner.name for provisioner in old}))
-    going = removals if by == BY_EXPIRY else drift.reached(inventory, old)
+    removals = list(nodes.alpha_nodes(inventory, {provisioner.name for provisioner in old}))
+    going = removals if by == BY_EXPIRY else drift.driftable_nodes(inventory, old)
     return going, [node_removal for node_removal in removals if node_removal not in going]
 
 
@@ -101,22 +101,21 @@ def _fence(
     provisioner: Provisioner, *, going: list[NodeRemoval], rest: list[NodeRemoval], seconds: int | None
 ) -> Iterator[Step]:
     spec = {} if seconds is None or provisioner.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
-    if pools.fenced(provisioner) and not spec:
+    tainted = pools.has_drain_taint(provisioner)
+    if tainted and not spec:
         return
     own_count = sum(row.owned.pool == provisioner.name for row in going)
     node_count = own_count + sum(row.owned.pool == provisioner.name for row in rest)
-    verb = (
-        "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(provisioner) else "Shorten"
-    )
+    verb = "Taint" if not spec else "Shorten" if tainted else f"Set {EXPIRY} to {seconds} and taint"
     how = "expire" if seconds is not None else "can drift"
     title = f"{verb} Provisioner {provisioner.name}: {own_count} of {nodes.counted(node_count, 'node')} {how}"
     note = "nodes that are replaced meanwhile do not come back when the taint is taken off"
-    yield pools.fence(provisioner, title=title, spec=spec, note=note)
+    yield pools.taint_step(provisioner, title=title, spec=spec, note=note)
 
 
 def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
     """The step that waits for the replacement. `compared`: counters from before the first request exist."""
-    all_nodes = not rest and len(going) == len(nodes.alpha(inventory))
+    all_nodes = not rest and len(going) == len(nodes.alpha_nodes(inventory))
     gate = Gate(
         gone=() if all_nodes else tuple(node_removal.target for node_removal in going),
         replaced=compared,

@@ -7,7 +7,7 @@ from migrations_app.actions.changes import Change
 from migrations_app.actions.helm.request import HelmProposal, HelmRun
 from migrations_app.actions.helm.step import helm_step
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.targets.helm_releases import no_way_back
+from migrations_app.actions.targets.helm_releases import rollback_problem
 from migrations_app.karpenter.versions import parse
 
 action = Action(
@@ -53,7 +53,7 @@ def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
 def _way_back(proposal: HelmProposal) -> tuple[Change | None, str]:
     """The rollback and an empty text, or None and the reason why there is none."""
     run = proposal.run
-    if reason := no_way_back(parse(run.version), parse(proposal.from_version)):
+    if reason := rollback_problem(parse(run.version), parse(proposal.from_version)):
         return None, f"It is not taken back by karpdash: {reason}."
     back = HelmRun(
         do="rollback", release=run.release, namespace=run.namespace, chart=run.chart, before=run.before + 1,

@@ -6,10 +6,10 @@ import msgspec
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed, merge
-from migrations_app.actions.conditions import Tree, projected
+from migrations_app.actions.conditions import Tree, fields_digest
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.targets.crds import landing
+from migrations_app.actions.targets.crds import planned_release
 from migrations_app.actions.targets.deliveries import (
     delivery_target,
     place_of,
@@ -18,11 +18,11 @@ from migrations_app.actions.targets.deliveries import (
     the_delivery,
     upgrade_patch,
 )
-from migrations_app.actions.targets.delivery_settled import gate_of_way_back, is_delivered, settled_gate
-from migrations_app.actions.targets.helm_releases import no_way_back
+from migrations_app.actions.targets.delivery_settled import is_delivered, settled_gate, undo_gate
+from migrations_app.actions.targets.helm_releases import rollback_problem
 from migrations_app.actions.undo import bare
 from migrations_app.inventory.facts.controller import CHART
-from migrations_app.inventory.facts.delivery_sources import APPLICATION, ChartDelivery, acts
+from migrations_app.inventory.facts.delivery_sources import APPLICATION, ChartDelivery, syncs_by_itself
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import as_tag
@@ -99,16 +99,16 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> ChartDelivery:
 
 
 def _lands(scene: PlanningContext, parameters: Parameters) -> Release:
-    return landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
+    return planned_release(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
 
 
 def _no_way_back(delivery: ChartDelivery, to: Release) -> str:
-    return no_way_back(to, parse(delivery.version))
+    return rollback_problem(to, parse(delivery.version))
 
 
 def _with_way_back(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) -> Step:
     """The step with what starts a sync, the whole object as precondition, and its undo if a rollback is possible."""
-    by_hand = delivery.delivery.kind == APPLICATION and not acts(delivery.delivery)
+    by_hand = delivery.delivery.kind == APPLICATION and not syncs_by_itself(delivery.delivery)
     starts = sync_once(read) if by_hand else {}
     change, reason = step.change, _no_way_back(delivery, to)
     note = "It does not sync by itself: the same request starts one sync, which deletes nothing." if by_hand else ""
@@ -124,9 +124,9 @@ def _with_way_back(step: Step, delivery: ChartDelivery, *, read: Tree, to: Relea
         step,
         change=change,
         preconditions=WHOLE,
-        digest=projected(read, WHOLE),
+        digest=fields_digest(read, WHOLE),
         undo=undo,
         undo_postconditions=field_conditions(step.undo.body) if step.undo and undo else (),
-        undo_after=gate_of_way_back(step.after, delivery) if undo and step.after else None,
+        undo_after=undo_gate(step.after, delivery) if undo and step.after else None,
         note=" ".join(filter(None, notes)),
     )

@@ -12,7 +12,7 @@ import msgspec
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, creation, merge
 from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, ListContains, Tree, value_at
-from migrations_app.actions.patches import between, way_back
+from migrations_app.actions.patches import between, undo_patch
 from migrations_app.actions.plan import Step
 from migrations_app.actions.undo import restorable
 from migrations_app.karpenter.versions import Release
@@ -114,7 +114,7 @@ def _undo(patch: Body, before: Tree, *, after: Body) -> Body:
     """The patch back to the previous state. A new storage version stays served, with its conversion, since objects may
     be stored in it.
     """
-    undo = way_back(patch, before)
+    undo = undo_patch(patch, before)
     if not _keeps(before, after):
         return undo
     new = next(version for version in _versions(after) if version.get("storage"))

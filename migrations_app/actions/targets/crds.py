@@ -14,7 +14,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.inventory.facts.controller import CRD_CHART
-from migrations_app.inventory.facts.conversion_webhook import aim, ready_port, webhook_service
+from migrations_app.inventory.facts.conversion_webhook import chart_webhook_address, ready_port, webhook_service
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
 from migrations_app.inventory.parts import Unseen
@@ -43,7 +43,7 @@ def with_conversion(crd: Body, before: Tree | None, *, inventory: Inventory, rel
 
 
 def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
-    address = aim(inventory, release)
+    address = chart_webhook_address(inventory, release)
     if address is not None and not address.converts:
         words = f"{CRD_CHART} is installed with webhook.enabled=false, but the CRDs of {release} convert: switch it on"
         raise Unavailable(words, code="conversion_off")
@@ -60,7 +60,7 @@ def _client(crd: Body, before: Tree | None, *, inventory: Inventory, release: Re
 
 
 def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
-    address = aim(inventory, release)
+    address = chart_webhook_address(inventory, release)
     if address is not None:
         return address.name, address.namespace, address.port
     service = webhook_service(inventory)
@@ -207,7 +207,7 @@ def find_crd(inventory: Inventory, name: str) -> CRD | None:
     return next((crd for crd in inventory.crds.items if crd.name == name), None)
 
 
-def landing(inventory: Inventory, running: DetectedRelease, *, wanted: str = "") -> Release:
+def planned_release(inventory: Inventory, running: DetectedRelease, *, wanted: str = "") -> Release:
     """The release that a plan upgrades to; without `wanted`, that of the next hop. Raises Unavailable for a release
     that is not one hop away, and InvalidInput for one that is unknown, known to be bad or older than the running one.
     """

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget
 from migrations_app.actions.conditions import Tree, value_at
-from migrations_app.actions.patches import between, way_back
+from migrations_app.actions.patches import between, undo_patch
 from migrations_app.actions.targets.pools import target_of
 from migrations_app.conversion.chart_values.trees import hidden, laid
 from migrations_app.errors import InvalidInput
@@ -23,9 +23,9 @@ from migrations_app.inventory.facts.delivery_sources import (
     KUSTOMIZATION,
     ChartDelivery,
     ChartPlace,
-    acts,
     below,
     chart_deliveries,
+    syncs_by_itself,
 )
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
@@ -65,7 +65,7 @@ def the_delivery(inventory: Inventory, chart: str) -> ChartDelivery:
     (delivery,) = deliveries
     if delivery.elsewhere:
         _refuse_kept(delivery.said, delivery.elsewhere)
-    if delivery.delivery.kind == HELM_RELEASE and not acts(delivery.delivery):
+    if delivery.delivery.kind == HELM_RELEASE and not syncs_by_itself(delivery.delivery):
         raise Unavailable(f"{delivery.said} is suspended and would bring nothing: resume it first", code="suspended")
     return delivery
 
@@ -162,7 +162,7 @@ def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) 
     before = read.get("spec") or {}
     after, trees = changed_spec(read, place, version=version, edits=edits)
     patch = between(before, after)
-    bodies = (patch, way_back(patch, before), *trees)
+    bodies = (patch, undo_patch(patch, before), *trees)
     if any(hidden(body) != body for body in bodies):
         words = "a value that looks like a secret would have to stand in the plan: change it by hand first"
         raise InvalidInput(words, code="secret_value")

@@ -35,7 +35,7 @@ def is_delivered(inventory: Inventory, delivery: ChartDelivery, *, release: Rele
     return delivery.chart != CHART or any(image_release(image) == release for image in images)
 
 
-def gate_of_way_back(gate: Gate, chart_delivery: ChartDelivery) -> Gate:
+def undo_gate(gate: Gate, chart_delivery: ChartDelivery) -> Gate:
     """The gate after the undo: the same gate for the version that the delivery names now."""
     delivery, controller, former = gate.delivery, gate.controller, parse(chart_delivery.version)
     if delivery is not None:

@@ -10,12 +10,18 @@ from msgspec.structs import replace
 
 from migrations_app.actions.base import Parameters, Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, checked_name, merge
-from migrations_app.actions.conditions import Field, Tree, projected, value_at
+from migrations_app.actions.conditions import Field, Tree, fields_digest, value_at
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.deliveries import ROWS, delivery_target
 from migrations_app.errors import InvalidInput
-from migrations_app.inventory.facts.delivery_sources import APPLICATION, PAUSED, said_of, stays_here, writer_of
+from migrations_app.inventory.facts.delivery_sources import (
+    APPLICATION,
+    PAUSED,
+    delivers_to_this_cluster,
+    said_of,
+    writer_of,
+)
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 from migrations_app.manifests.nesting import parse_json
@@ -35,7 +41,7 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
     by_name = {
         said_of(delivery): delivery
         for delivery in inventory.deliveries.items
-        if delivery.kind in ROWS and stays_here(delivery)
+        if delivery.kind in ROWS and delivers_to_this_cluster(delivery)
     }
     names = parameters.get(NAMES) or ()
     if isinstance(names, str) or not isinstance(names, list | tuple):
@@ -79,7 +85,7 @@ def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
 def _with_whole_switch(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
     """The step with the whole setting, and the annotation that keeps it, as preconditions."""
     fields = (switch_of(target), ("metadata", "annotations", PAUSED))
-    return replace(step, preconditions=fields, digest=projected(read, fields))
+    return replace(step, preconditions=fields, digest=fields_digest(read, fields))
 
 
 def pausing(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON

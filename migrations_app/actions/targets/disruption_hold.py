@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Body, Change, ObjectTarget, checked_name, merge
-from migrations_app.actions.conditions import Field, Tree, projected, value_at
+from migrations_app.actions.conditions import Field, Tree, fields_digest, value_at
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.pools import (
@@ -87,7 +87,7 @@ def release_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
             title=f"Leave the budgets of NodePool {pool.name}, which were changed since",
             note=f"They were changed externally and stay; before the hold they were {_text(before)}",
         )  # fmt: skip
-        return replace(step, preconditions=(BUDGETS, MARK), digest=projected(read, (BUDGETS, MARK)))
+        return replace(step, preconditions=(BUDGETS, MARK), digest=fields_digest(read, (BUDGETS, MARK)))
     step = patch_step(
         target, read, patch=releasing(before), title=f"Restore the budgets of NodePool {pool.name}",
         manager=keeper_of(pool.metadata), note=joined(f"to {_text(before)}", source_note(pool.metadata)),

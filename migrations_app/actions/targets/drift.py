@@ -24,21 +24,21 @@ def is_on(scene: PlanningContext) -> bool | None:
     return None if running is None else drift_is_on(running, feature_gates=gates, global_settings=settings)
 
 
-def reached(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemoval]:
+def driftable_nodes(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemoval]:
     """The nodes that drift if these Provisioners change. Drift needs a hash on both the node and the Provisioner."""
     hashed = {
         provisioner.name for provisioner in old if provisioner.metadata.annotation(labels.PROVISIONER_HASH) is not None
     }
-    pool_nodes = nodes.alpha(inventory, {provisioner.name for provisioner in old}) if old else ()
+    pool_nodes = nodes.alpha_nodes(inventory, {provisioner.name for provisioner in old}) if old else ()
     return [pool_node for pool_node in pool_nodes if pool_node.owned.can_drift and pool_node.owned.pool in hashed]
 
 
 def drifting_nodes(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
     """The nodes that Karpenter replaces, or may replace, by itself because the plan changes these Provisioners."""
-    return [] if not changing or is_on(scene) is False else reached(scene.inventory, changing)
+    return [] if not changing or is_on(scene) is False else driftable_nodes(scene.inventory, changing)
 
 
-def words(drifting: Iterable[NodeRemoval]) -> str:
+def note(drifting: Iterable[NodeRemoval]) -> str:
     """The forecast of the drift as text; empty if no node drifts."""
     names = [node_removal.name for node_removal in drifting]
     if not names:

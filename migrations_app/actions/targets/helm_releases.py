@@ -32,13 +32,13 @@ def _refuse_kept(inventory: Inventory) -> None:
         raise Unavailable(f"{tool} keeps the controller and would undo what helm does: change it there", code="kept")
 
 
-def refuse_no_way_back(running: str, to: str, *, chart: str = CHART) -> None:
+def refuse_without_rollback(running: str, to: str, *, chart: str = CHART) -> None:
     """Raises Unavailable unless, by the tables, the running release can be rolled back to that one."""
-    if reason := no_way_back(parse(running), parse(to)):
+    if reason := rollback_problem(parse(running), parse(to)):
         raise Unavailable(f"{chart}: {reason}", code="no_way_back")
 
 
-def no_way_back(running: Release | None, to: Release | None) -> str:
+def rollback_problem(running: Release | None, to: Release | None) -> str:
     """Why the running release cannot be replaced by that earlier release, as text; empty if it can.
 
     The rule of the check `way_back_open`: patch releases of one minor read what each other wrote.

@@ -58,7 +58,7 @@ def node_target(node: Node) -> ObjectTarget:
     return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, node.name, uid=node.metadata.uid or "")
 
 
-def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
+def karpenter_nodes(inventory: Inventory) -> tuple[NodeRemoval, ...]:
     """Every node that Karpenter owns and that is not being deleted, in the order read."""
     node_of = {node.name: node for node in inventory.nodes.items}
     owned = (node for node in ownership(inventory).nodes if node.owner in OWNERS)
@@ -69,9 +69,9 @@ def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
     )
 
 
-def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
+def alpha_nodes(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
     """The nodes behind Machines; with `pools` only those of these Provisioners."""
-    removals = (karpenter for karpenter in karpenters(inventory) if karpenter.owned.owner == ALPHA)
+    removals = (karpenter for karpenter in karpenter_nodes(inventory) if karpenter.owned.owner == ALPHA)
     return tuple(node_removal for node_removal in removals if not pools or node_removal.owned.pool in pools)
 
 
@@ -92,13 +92,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def of_group(group: PodGroup) -> str:
+def group_label(group: PodGroup) -> str:
     """Text such as `Deployment shop/web` or `Pod shop/one`."""
     name = group.owner_name or next(iter(group.samples), "")
     return f"{group.owner_kind or 'Pod'} {group.namespace}/{name}"
 
 
-def moving(inventory: Inventory) -> Iterator[PodGroup]:
+def moving_groups(inventory: Inventory) -> Iterator[PodGroup]:
     """The groups of pods that leave a node when it drains."""
     return (group for group in inventory.pods.items if group.owner_kind not in STAYS_WITH_NODE)
 
@@ -106,7 +106,7 @@ def moving(inventory: Inventory) -> Iterator[PodGroup]:
 def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[NodeRemoval, ...]:
     """The nodes by their estimated number of pods, then by name; a group counts evenly on all its nodes."""
     load: dict[str, Fraction] = {}
-    for group in moving(inventory):
+    for group in moving_groups(inventory):
         for name in group.nodes:
             load[name] = load.get(name, Fraction(0)) + Fraction(group.count, len(group.nodes))
     return tuple(
@@ -168,12 +168,12 @@ def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str
     mark = _mark(node.metadata.annotations or {}, PROTECTING_NODES) if node else ""
     if mark:
         yield f"the node's own {mark}"
-    for group in moving(inventory):
+    for group in moving_groups(inventory):
         reason = _stuck_reason(group, local_data=local_data)
         if reason and name in group.nodes:
-            yield f"{of_group(group)} {reason}"
+            yield f"{group_label(group)} {reason}"
         elif reason and len(group.nodes) >= NODES_KEPT:
-            yield f"{of_group(group)} {reason}, and not all of its nodes are known"
+            yield f"{group_label(group)} {reason}, and not all of its nodes are known"
 
 
 def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
@@ -227,7 +227,7 @@ def _count(inventory: Inventory, names: Collection[str]) -> tuple[int | None, bo
     """Number of pods that have to move, None if pods were not seen; False if the number is a lower bound."""
     if not isinstance(inventory.pods, Seen):
         return None, True
-    counts = [_on(group, names) for group in moving(inventory)]
+    counts = [_on(group, names) for group in moving_groups(inventory)]
     return sum(many for many, _ in counts), all(exact for _, exact in counts) and not inventory.pods.quarantined
 
 
@@ -241,7 +241,7 @@ def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
 
 def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
     covered_ids = {id(group) for group, _ in covered(inventory)}
-    return sum(_on(group, names)[0] for group in moving(inventory) if id(group) not in covered_ids)
+    return sum(_on(group, names)[0] for group in moving_groups(inventory) if id(group) not in covered_ids)
 
 
 def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
@@ -256,7 +256,7 @@ def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
 def _holding(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:
     if len(budgets) > 1:
         names = ", ".join(budget.name for budget in budgets)
-        yield f"{of_group(group)} is under {len(budgets)} budgets ({names}): an eviction is refused"
+        yield f"{group_label(group)} is under {len(budgets)} budgets ({names}): an eviction is refused"
     for budget in budgets:
         status = budget.status
         if status is not None and status.disruptions_allowed == 0 and status.expected_pods:

@@ -170,16 +170,16 @@ def refuse_other_release(scene: PlanningContext) -> None:
         raise Unavailable(f"NodePools take over on {ROLLS_ON.minor}, and {running} runs", code="wrong_release")
 
 
-def fenced(provisioner: Provisioner) -> bool:
+def has_drain_taint(provisioner: Provisioner) -> bool:
     """Whether the Provisioner has the drain taint already."""
     return any(
         row.get("key") == DRAIN_TAINT.key and row.get("effect") == DRAIN_TAINT.effect for row in _taints(provisioner)
     )
 
 
-def fence(provisioner: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
+def taint_step(provisioner: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
     """The step that adds the drain taint to a Provisioner, with further spec fields if given."""
-    taints = {} if fenced(provisioner) else {"taints": [*_taints(provisioner), DRAIN_TAINT.taint]}
+    taints = {} if has_drain_taint(provisioner) else {"taints": [*_taints(provisioner), DRAIN_TAINT.taint]}
     return patch_step(
         target_of(kinds.PROVISIONER, provisioner),
         {"spec": provisioner.spec or {}},

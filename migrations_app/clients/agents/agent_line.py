@@ -64,7 +64,7 @@ class AgentLine:
             body, headers=headers, status=first.status, preload_content=False, decode_content=False
         )
 
-    def turn(self) -> None:
+    def next_address(self) -> None:
         """Does nothing: there is only one way to the server."""
 
     def close(self) -> None:

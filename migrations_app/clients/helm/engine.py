@@ -63,7 +63,9 @@ class RealRun:
     refused: str
 
 
-def play_dry(tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput) -> tuple[HelmEnd, DryRules]:
+def dry_run_helm(
+    tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput
+) -> tuple[HelmEnd, DryRules]:
     """Runs helm with each change sent as a dry run; hooks are left out, since nothing would run them.
 
     Returns how it ended, and the rules with the changes, the answers to them and the record of the new revision.
@@ -73,7 +75,7 @@ def play_dry(tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: 
     return end, rules
 
 
-def carry_out(
+def run_helm(
     tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput, guards: RunGuards, purpose: str
 ) -> RealRun:
     """Runs helm once; only requests that the plan names pass."""
@@ -109,13 +111,13 @@ def _run(
         if inputs.chart:
             write_private(folder / CHART_FILE, inputs.chart)
         values = msgspec.json.encode(dict(inputs.values or {}))
-        words = (*words_of(helm_run), f"--timeout={tool.seconds}s", *(() if hooks else ("--no-hooks",)))
+        words = (*helm_arguments(helm_run), f"--timeout={tool.seconds}s", *(() if hooks else ("--no-hooks",)))
         seconds = tool.seconds + SPARE_SECONDS
         end = run(tool.program, words, folder=folder, stdin=values, seconds=seconds, stop=stop)
         return HelmEnd(end.code, end.words.replace(relay.url, "the cluster"))
 
 
-def words_of(helm_run: HelmRun) -> Iterator[str]:
+def helm_arguments(helm_run: HelmRun) -> Iterator[str]:
     """The arguments after `helm`; the values are given by standard input."""
     if helm_run.do == "rollback":
         yield from ("rollback", helm_run.release, str(helm_run.to))

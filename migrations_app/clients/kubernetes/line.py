@@ -58,7 +58,7 @@ class Line(Protocol):
         Raises one of errors.CAUGHT, or a ReadError that a second try cannot change.
         """
 
-    def turn(self) -> None:
+    def next_address(self) -> None:
         """Sends the next request to another address of the server, if it has several."""
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class DirectLine:
         response: urllib3.HTTPResponse = sent.response
         return response
 
-    def turn(self) -> None:
+    def next_address(self) -> None:
         self._current = (self._current + 1) % self.addresses
 
     def close(self) -> None:

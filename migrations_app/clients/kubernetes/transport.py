@@ -304,7 +304,7 @@ class Transport:
         """Waits before the next try; raises the failure's error if no further try is allowed (K07, K08)."""
         if not failure.again and not (failure.elsewhere and attempt < self._line.addresses):
             raise failure.error from None
-        self._line.turn()
+        self._line.next_address()
         longest = min(self._limits.longest_pause_seconds, self._limits.first_pause_seconds * 2**attempt)
         wait = _JITTER.uniform(0, longest)
         if failure.after is not None:

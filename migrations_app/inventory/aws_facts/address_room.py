@@ -25,7 +25,7 @@ def in_whole_blocks(subnet: Subnet) -> int:
     return BLOCK * max(0, subnet.size // BLOCK - _RESERVED_BLOCKS - used)
 
 
-def missing(needs: Mapping[str, int], subnets: Iterable[Subnet], *, free: Callable[[Subnet], int]) -> int:
+def missing_addresses(needs: Mapping[str, int], subnets: Iterable[Subnet], *, free: Callable[[Subnet], int]) -> int:
     """The number of needed addresses that no subnet can give. Each node class takes addresses of the subnets that it
     selects, and no address is given twice.
     """

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from migrations_app.inventory.aws_facts.address_room import by_count, in_whole_blocks, missing
+from migrations_app.inventory.aws_facts.address_room import by_count, in_whole_blocks, missing_addresses
 from migrations_app.inventory.aws_facts.pod_addresses import WORDS, AddressMode, address_mode, addresses_for
 from migrations_app.inventory.aws_facts.replacement_need import ReplacedNode, Replacement, is_spot, whole
 from migrations_app.inventory.inventory import AWS_PREFIX, Inventory
@@ -166,9 +166,11 @@ def _zone_line(zone: str, needs: dict[str, int | None], *, part: Part[Subnet], m
         return _line("addresses", zone, need=whole_need, free=None, why=why)
     known_needs = {name: amount for name, amount in needs.items() if amount is not None}
     why = WORDS[mode] + _elsewhere(zone, needs, part=part)
-    if missing(known_needs, subnets, free=by_count):
+    if missing_addresses(known_needs, subnets, free=by_count):
         return CapacityLine(what="addresses", name=zone, need=whole_need, free=free, standing="short", why=why)
-    sure = mode in TELLING and not (mode == "prefixes" and missing(known_needs, subnets, free=in_whole_blocks))
+    sure = mode in TELLING and not (
+        mode == "prefixes" and missing_addresses(known_needs, subnets, free=in_whole_blocks)
+    )
     return CapacityLine(
         what="addresses", name=zone, need=whole_need, free=free, standing="enough" if sure else "unknown", why=why
     )

@@ -30,7 +30,7 @@ OTHER_FAMILIES = frozenset(FAMILIES.values()) - {AL2023}
 Word = bool | None
 
 
-def applying(inventory: Inventory) -> frozenset[Feature]:
+def applicable_features(inventory: Inventory) -> frozenset[Feature]:
     """The features assumed for any cluster, plus those seen to be on, minus those seen to be off."""
     words = {feature: tell(inventory) for feature, tell in _TOLD_BY.items()}
     on = {feature for feature, word in words.items() if word}

@@ -18,7 +18,7 @@ from migrations_app.inventory.objects.aws import AwsSeen, TaggedInstances
 from migrations_app.inventory.objects.karpenter import KarpenterClaim
 from migrations_app.karpenter import labels
 
-_TELLING = ("karpenter.", "kubernetes.io/cluster/")
+_KEPT_PREFIXES = ("karpenter.", "kubernetes.io/cluster/")
 WRITES_CLUSTER_NAME: Minor = (1, 0)
 LISTED_BY: tuple[tuple[str, Minor], ...] = (
     (labels.NODEPOOL, (0, 33)),
@@ -30,12 +30,12 @@ Source: pkg/providers/instance/instance.go of aws/karpenter-provider-aws at v0.3
 """
 
 
-def telling(key: str) -> bool:
+def is_kept_tag(key: str) -> bool:
     """Whether a tag with that key is kept. A tag that is not kept may or may not be on the instance."""
     # The claim's name differs on every node, so it would split every group.
     if key == labels.NODECLAIM:
         return False
-    return key == labels.CLUSTER_NAME_TAG or key.startswith(_TELLING)
+    return key == labels.CLUSTER_NAME_TAG or key.startswith(_KEPT_PREFIXES)
 
 
 def tags_text(group: TaggedInstances) -> str:
@@ -55,7 +55,7 @@ def owner_of(group: TaggedInstances) -> str:
     return f"NodePool {pool}" if pool is not None else f"Provisioner {tags.get(labels.PROVISIONER_NAME, '')}"
 
 
-def tags_asked(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str, ...]:
+def tags_at_hop(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str, ...]:
     """The tags to look for at a hop: those by which its releases start listing, and those by which the running release
     already lists.
 
@@ -72,7 +72,7 @@ def every_tag(end: Minor) -> tuple[str, ...]:
     return tuple(key for key, since in LISTED_BY if since <= end)
 
 
-def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tuple[str, str, str] | None:
+def first_missing_tag(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tuple[str, str, str] | None:
     """The first of those tags that the group lacks: (key, current value, wanted value); None if it has all."""
     tags = dict(group.tags)
     for key in keys:
@@ -124,7 +124,7 @@ class OnInstance(IamRequest):
         if not separator or service not in ("aws", "ec2"):
             return super().look(key)
         values = tuple(value for name, value in self.carried.items() if name.lower() == tag)
-        return values if values or telling(tag) else None
+        return values if values or is_kept_tag(tag) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +206,7 @@ def _concerns(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite) 
         return False
     words = site.words()
     sent = (key.format_map(words) for key, _ in probe.request_tags or ())
-    return probe.action == TERMINATE or any(telling(key) and key not in tags for key in sent)
+    return probe.action == TERMINATE or any(is_kept_tag(key) and key not in tags for key in sent)
 
 
 def _with_real_tags(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite, minor: Minor) -> OnInstance:

@@ -33,7 +33,7 @@ class QueueFault:
     sender: str = ""
 
 
-def no_longer_set(inventory: Inventory, running: Release | None) -> str:
+def queue_only_in_settings(inventory: Inventory, running: Release | None) -> str:
     """The queue that only the global settings name, which releases from 0.33 on do not read; empty otherwise."""
     controller = installation(inventory)
     if controller is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):

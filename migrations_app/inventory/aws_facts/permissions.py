@@ -90,7 +90,7 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
         return roles_part
     if roles_part.quarantined:
         return Unseen("unreadable", f"{roles_part.quarantined[0].name}: {roles_part.quarantined[0].why}")
-    judged = working(roles_part.items)
+    judged = requesting_roles(roles_part.items)
     if not judged:
         return Unseen("not_found", "nothing names a role of the controller")
     unread = next((part for role in judged for part in _parts(role) if isinstance(part, Unseen)), None)
@@ -111,7 +111,7 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
     )
 
 
-def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
+def requesting_roles(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
     """The roles that send the requests: the last ones of a role chain if there is one, otherwise all."""
     last = tuple(role for role in roles if role.found_by == "assume_role")
     target = tuple(role for role in roles if role.found_by == "pod_identity_target")
@@ -123,7 +123,7 @@ def controller_role(inventory: Inventory) -> str:
     several, or if an object that may name a role was not read."""
     roles_part = inventory.aws.controller_roles
     if isinstance(roles_part, Seen):
-        arns = {role.arn for role in working(roles_part.items)}
+        arns = {role.arn for role in requesting_roles(roles_part.items)}
     else:
         assumed = names.setting(inventory, ASSUME_ROLE)
         accounts = names.controller_accounts(inventory)
@@ -154,7 +154,7 @@ def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSi
 
 def features_seen(inventory: Inventory) -> frozenset[Feature]:
     """The features that apply to this cluster: the assumed ones, corrected by what was seen."""
-    return feature_settings.applying(inventory)
+    return feature_settings.applicable_features(inventory)
 
 
 def cluster_named(inventory: Inventory) -> str:
@@ -286,7 +286,7 @@ class Room:
         return self.attached >= MOST_ATTACHED
 
 
-def roomiest(policies: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:
+def policy_with_most_space(policies: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:
     """The policy of the role with the most space left after adding what it lacks; None if nothing must be added or no
     policy can be edited. Raises InvalidPolicy if one statement alone is larger than a policy.
     """

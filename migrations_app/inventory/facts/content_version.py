@@ -18,7 +18,7 @@ BETA = "v1beta1"
 GROUPS = {kind.kind: kind.group for kind in kinds.CURRENT_KINDS}
 
 
-def labels_only(crd: CRD) -> bool:
+def changes_only_api_version(crd: CRD) -> bool:
     """Whether the CRD changes only the apiVersion between v1beta1 and v1."""
     both = {*crd.served, *crd.stored}
     return strategy_of(crd) != "Webhook" and {BETA, "v1"} <= both
@@ -31,7 +31,7 @@ def holds_beta(karpenter_object: NodePool | NodeClaim | EC2NodeClass) -> bool:
     return not (_has_required(karpenter_object) or _only_v1(karpenter_object))
 
 
-def relabelled(karpenter_object: V) -> V:
+def with_content_version(karpenter_object: V) -> V:
     """The same object with the apiVersion that its content has."""
     return replace(karpenter_object, api_version=f"{GROUPS[type(karpenter_object).__name__]}/{BETA}")
 

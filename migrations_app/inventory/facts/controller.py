@@ -306,7 +306,7 @@ def places(inventory: Inventory, spec: Placement) -> Places:
 
 
 @once
-def open_places(inventory: Inventory) -> Places | None:
+def controller_places(inventory: Inventory) -> Places | None:
     """The nodes on which the installed controller could run; None if there is no controller."""
     controller = installation(inventory)
     return places(inventory, controller.workload.template.spec) if controller else None
@@ -369,7 +369,7 @@ class GivenGates:
         return tuple(part for part in parts if part.partition("=")[2].strip() not in _WORDS)
 
 
-def told_gates(controller: Installation) -> dict[str, bool]:
+def parsed_gates(controller: Installation) -> dict[str, bool]:
     """The feature gates given to the controller, as the controller parses them; empty if none were given."""
     gates = given_gates(controller)
     return parse_gates(gates.text) if gates else {}

@@ -21,7 +21,7 @@ def ingress_guards(inventory: Inventory, installation: Installation) -> list[Net
     return [policy for policy in every if policy.guards_ingress and selects(policy.spec.pod_selector, labels)]
 
 
-def lets_in(policy: NetworkPolicy, port: PortRow) -> bool:
+def allows_port(policy: NetworkPolicy, port: PortRow) -> bool:
     """Whether the policy lets anybody call that port.
 
     Policies add up. Who may call is not checked, because the API server's address belongs to no pod.

@@ -66,7 +66,7 @@ def _failed_conversion(part: Part[object]) -> str | None:
     return other.detail if other is not None and other.why == CONVERSION_FAILED else None
 
 
-def labelled_alone(inventory: Inventory) -> dict[str, str]:
+def mislabelled_objects(inventory: Inventory) -> dict[str, str]:
     """How many objects have v1beta1 content under the apiVersion v1, as text, by the name of their CRD."""
     parts = ((kind.crd_name, inventory.part(name)) for name, kind in CONVERTED_PARTS.items())
     others = ((name, part.other_version) for name, part in parts if isinstance(part, Seen))
@@ -264,7 +264,7 @@ def crd_values(inventory: Inventory) -> Values | None:
     return given_values(inventory, chart=CRD_CHART)
 
 
-def aim(inventory: Inventory, release: Release) -> WebhookAddress | None:
+def chart_webhook_address(inventory: Inventory, release: Release) -> WebhookAddress | None:
     """What karpenter-crd of that release will write into CRDs; None without a conversion or if values are not known."""
     values, row = crd_values(inventory), find(release)
     defaults = row.crd_chart_webhook(release) if row else None

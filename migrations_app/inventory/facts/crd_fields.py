@@ -5,7 +5,7 @@ from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.versions import Release
 
 
-def lacking_fields(crd: CRD, row: Crd, *, release: Release) -> tuple[str, ...]:
+def missing_fields(crd: CRD, row: Crd, *, release: Release) -> tuple[str, ...]:
     """The fields that the release's CRD has and the installed CRD lacks, in the versions that both serve."""
     return tuple(
         mark.path

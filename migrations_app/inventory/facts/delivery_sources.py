@@ -110,7 +110,7 @@ def below(tree: Any, fields: tuple[str, ...]) -> Any:  # noqa: ANN401 - plain JS
     return tree
 
 
-def acts(delivery: GitOpsDelivery) -> bool:
+def syncs_by_itself(delivery: GitOpsDelivery) -> bool:
     """Whether the delivery applies its source by itself."""
     if delivery.kind == APPLICATION:
         automated = delivery.get("spec.syncPolicy.automated")
@@ -123,7 +123,7 @@ def is_paused_by_us(delivery: GitOpsDelivery) -> bool:
     return delivery.metadata.annotation(PAUSED) is not None
 
 
-def stays_here(delivery: GitOpsDelivery) -> bool:
+def delivers_to_this_cluster(delivery: GitOpsDelivery) -> bool:
     """Whether the delivery applies to the cluster that it is an object of."""
     if delivery.kind != APPLICATION:
         return not delivery.get("spec.kubeConfig")
@@ -182,7 +182,9 @@ def _names(chart_name: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
 def chart_deliveries(inventory: Inventory, chart: str) -> tuple[ChartDelivery, ...]:
     """The deliveries that install the chart in this cluster."""
     local_deliveries = (
-        delivery for delivery in inventory.deliveries.items if delivery.kind in DELIVERERS and stays_here(delivery)
+        delivery
+        for delivery in inventory.deliveries.items
+        if delivery.kind in DELIVERERS and delivers_to_this_cluster(delivery)
     )
     return tuple(
         delivery
@@ -241,7 +243,11 @@ def git_address(text: str) -> str:
 
 def git_sources(inventory: Inventory) -> tuple[GitSource, ...]:
     """The places in Git repositories that deliveries apply to this cluster, in the order of the deliveries."""
-    here = (delivery for delivery in inventory.deliveries.items if delivery.kind in DELIVERERS and stays_here(delivery))
+    here = (
+        delivery
+        for delivery in inventory.deliveries.items
+        if delivery.kind in DELIVERERS and delivers_to_this_cluster(delivery)
+    )
     return tuple(dict.fromkeys(place for delivery in here for place in _git_places(inventory, delivery)))
 
 

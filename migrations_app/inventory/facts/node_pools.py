@@ -148,7 +148,7 @@ ZONE = "topology.kubernetes.io/zone"
 _SPELLED = (ZONE, "failure-domain.beta.kubernetes.io/zone")
 
 
-def reaches(inventory: Inventory, pool: NodePool, *, zone: str) -> bool:
+def reaches_zone(inventory: Inventory, pool: NodePool, *, zone: str) -> bool:
     """False if a requirement of the pool, or the subnets that its class found, exclude the zone; True otherwise."""
     rows = pool.get("spec.template.spec.requirements", [])
     requirements = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
@@ -275,14 +275,14 @@ def at_once(nodes: int, *, percent: int = DEFAULT_PERCENT) -> int:
     return -(-nodes * percent // 100)
 
 
-def closed(pool: NodePool) -> Iterator[tuple[int, str]]:
+def closed_budgets(pool: NodePool) -> Iterator[tuple[int, str]]:
     """The budgets that allow no disruption at any time and for any reason: index and value."""
     for place, budget in rows(pool, BUDGETS):
         if _is_none(budget.get("nodes")) and not budget.get("schedule") and _for_every_reason(budget.get("reasons")):
             yield place, str(budget["nodes"])
 
 
-def unreadable(pool: NodePool) -> Iterator[int]:
+def unreadable_budgets(pool: NodePool) -> Iterator[int]:
     """Index of each budget whose `nodes` is neither a number nor a percentage."""
     for place, budget in rows(pool, BUDGETS):
         amount = str(budget.get("nodes")).removesuffix("%")

@@ -64,7 +64,7 @@ class OwnedNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Anomaly(msgspec.Struct, frozen=True, kw_only=True):
-    """An inconsistency of ownership, such as a claim without its node."""
+    """Something about ownership that does not add up, such as a claim without its node."""
 
     id: str
     kind: str

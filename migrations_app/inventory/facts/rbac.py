@@ -11,7 +11,7 @@ ANY = "*"
 CONVERTED = frozenset(kind.crd_name for kind in kinds.CURRENT_KINDS)
 
 
-def lacking(roles: Iterable[ClusterRole], rights: Iterable[RbacRight]) -> tuple[RbacRight, ...]:
+def missing_rights(roles: Iterable[ClusterRole], rights: Iterable[RbacRight]) -> tuple[RbacRight, ...]:
     """The rights that no role grants, in the given order."""
     rules = [rule for role in roles for rule in role.rules or ()]
     return tuple(right for right in rights if not any(grants(rule, right) for rule in rules))

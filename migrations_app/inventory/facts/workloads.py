@@ -208,7 +208,7 @@ def _covering(group: PodGroup, budgets: list[DisruptionBudget]) -> tuple[Disrupt
     return tuple(budget for budget in budgets if selects(budget.spec.selector, group.labels))
 
 
-def elsewhere(inventory: Inventory, nodes: Collection[str]) -> frozenset[tuple[str, str]]:
+def budgets_without_pods_on(inventory: Inventory, nodes: Collection[str]) -> frozenset[tuple[str, str]]:
     """Namespace and name of the budgets whose pods were all seen and run on none of these nodes."""
     away: dict[tuple[str, str], bool] = {}
     for group, budgets in covered(inventory):

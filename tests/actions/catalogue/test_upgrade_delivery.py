@@ -58,7 +58,7 @@ def refused(*docs, edits=EDITS, **parameters):
 def one_hop(monkeypatch):
     """1.0.14 is one patch away: what the next hop lands on is another test's subject."""
     for module in (upgrade_delivery, values):
-        monkeypatch.setattr(module, "landing", lambda *_, wanted: release(wanted))
+        monkeypatch.setattr(module, "planned_release", lambda *_, wanted: release(wanted))
 
 
 def test_a_helm_release_gets_version_and_values_and_keeps_the_rest():  # A02
@@ -227,7 +227,7 @@ def test_where_the_tables_know_no_way_back_there_is_none():  # A35
 def test_what_a_person_did_meanwhile_is_told_before_rights_are_asked_for():
     def wanted(running, *docs, **parameters):
         found = a_cluster(running).with_docs(*docs).build()
-        return [one.said for one in action_of(NAME).wanted(found, {"release": "1.0.14"} | parameters)]
+        return [one.said for one in action_of(NAME).objects_to_read(found, {"release": "1.0.14"} | parameters)]
 
     with pytest.raises(Unavailable) as caught:
         wanted("1.0.14", helm_release("1.0.14"))

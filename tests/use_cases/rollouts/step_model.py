@@ -10,7 +10,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step
-from migrations_app.actions.states import Position, place
+from migrations_app.actions.states import Position, current_position
 from tests.use_cases.rollouts.building import creating
 
 Guard = Literal["precondition", "token", "intent_first", "look_first", "settle_by_reading", "doubt"]
@@ -119,7 +119,7 @@ def _normal(state: State) -> State:
 @cache
 def _place(lines: tuple[Line, ...]) -> Position | None:
     """Where the step stands; None when it is through, gates apart."""
-    here = place(PLAN, lines)
+    here = current_position(PLAN, lines)
     return None if here is None or here.phase == "gate" else here
 
 

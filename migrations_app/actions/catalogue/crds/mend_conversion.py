@@ -9,7 +9,7 @@ import msgspec
 
 from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Field, Tree, content_digest, projected, value_at
+from migrations_app.actions.conditions import Field, Tree, content_digest, fields_digest, value_at
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import SourceObject, Step
 from migrations_app.actions.targets.crds import CLIENT, OFF, crd_need, crd_target, find_crd, target_of
@@ -73,7 +73,7 @@ def _step(scene: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMen
     return msgspec.structs.replace(
         step,
         preconditions=fields,
-        digest=projected(before, fields),
+        digest=fields_digest(before, fields),
         risk="medium",
         computed_from=tuple(_sources(scene, mend.service)),
     )

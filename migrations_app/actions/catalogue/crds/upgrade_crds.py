@@ -15,8 +15,8 @@ from migrations_app.actions.targets.crds import (
     crd_target,
     crds_of,
     find_crd,
-    landing,
     origin,
+    planned_release,
     with_conversion,
 )
 from migrations_app.actions.targets.pools import keeper_of
@@ -81,7 +81,7 @@ def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
 
 
 def _release(scene: PlanningContext, parameters: Parameters) -> Release:
-    return landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
+    return planned_release(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
 
 
 def _step(scene: PlanningContext, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:

@@ -49,7 +49,7 @@ def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[Ju
     if strategy == "Webhook":
         yield from _called(case, crd, real=real)
     elif facts.strategy_is_missing(crd, inventory=case.inventory, running=case.running.release):
-        seen = facts.labelled_alone(case.inventory).get(crd.name, "")
+        seen = facts.mislabelled_objects(case.inventory).get(crd.name, "")
         yield at_crd(crd, "spec.conversion.strategy", seen=f"{strategy}; {seen}".strip("; "), wanted="Webhook")
 
 

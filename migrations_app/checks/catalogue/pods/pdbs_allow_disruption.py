@@ -9,7 +9,7 @@ from migrations_app.checks.remedies.observations import shown, way_back
 from migrations_app.checks.remedies.pod_protection import budget_loosened
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.shell import no_option
-from migrations_app.inventory.facts.workloads import elsewhere, what_holds
+from migrations_app.inventory.facts.workloads import budgets_without_pods_on, what_holds
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
         return
-    off = elsewhere(case.inventory, nodes)
+    off = budgets_without_pods_on(case.inventory, nodes)
     for budget in case.inventory.pdbs.items:
         if (budget.namespace, budget.name) in off:
             continue
