@@ -83,24 +83,24 @@ def _reasons(gate: ControllerGate, seen: ControllerSeen) -> Iterator[str]:
     if seen.pods is None:
         yield "the pods of the controller could not be read"
         return
-    yield from _of_pods(gate, seen, pods=seen.pods)
+    yield from _pod_reasons(gate, seen, pods=seen.pods)
 
 
-def _of_pods(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
-    right = [pod for pod in pods if gate.fits(pod.images)]
-    other = [pod.name for pod in pods if pod not in right]
+def _pod_reasons(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
+    matching = [pod for pod in pods if gate.fits(pod.images)]
+    other = [pod.name for pod in pods if pod not in matching]
     if other:
         yield f"other images run in {', '.join(other[:MOST_NAMED])}"
-    waiting = [pod.name for pod in right if not pod.ready]
+    waiting = [pod.name for pod in matching if not pod.ready]
     if waiting:
         yield f"not ready: {', '.join(waiting[:MOST_NAMED])}"
-    if len(right) < seen.wanted:
-        yield f"{len(right)} of {seen.wanted} pods run {gate.wanted}"
+    if len(matching) < seen.wanted:
+        yield f"{len(matching)} of {seen.wanted} pods run {gate.wanted}"
     if gate.leader:
-        yield from _of_leader(gate, seen, names=[pod.name for pod in right if pod.ready])
+        yield from _leader_reasons(gate, seen, names=[pod.name for pod in matching if pod.ready])
 
 
-def _of_leader(gate: ControllerGate, seen: ControllerSeen, *, names: list[str]) -> Iterator[str]:
+def _leader_reasons(gate: ControllerGate, seen: ControllerSeen, *, names: list[str]) -> Iterator[str]:
     if seen.holder is None:
         yield f"Lease {gate.namespace}/{gate.leader} could not be read, so the leader is not known"
     elif not any(seen.holder == name or seen.holder.startswith(f"{name}_") for name in names):

@@ -84,14 +84,14 @@ def _application(read: Tree) -> DeliverySeen:
     ended = _text(operation, "phase") == "Succeeded" and read.get("operation") is None
     return DeliverySeen(
         found=True,
-        observed=_compared(read, sync),
+        observed=_compares_current_sources(read, sync),
         ready=healthy and synced and ended,
         version=_revision(read, sync),
         told=_text(operation, "message")[:LONGEST_WORDS],
     )
 
 
-def _compared(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
+def _compares_current_sources(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
     """Whether Argo CD compared the cluster with the sources that the object names now."""
     return all(
         value_at(sync, ("comparedTo", field, *which)) == value_at(read, ("spec", field, *which))
@@ -101,13 +101,13 @@ def _compared(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
 
 def _revision(read: Tree, sync: Any) -> str:  # noqa: ANN401 - plain JSON
     """The version of the chart; with several sources, the version of the first source that names a chart."""
-    several = value_at(read, ("spec", "sources"))
-    if not isinstance(several, list):
+    sources = value_at(read, ("spec", "sources"))
+    if not isinstance(sources, list):
         return _text(sync, "revision")
-    place = next(
-        (number for number, source in enumerate(several) if isinstance(source, dict) and source.get("chart")), 0
+    index = next(
+        (number for number, source in enumerate(sources) if isinstance(source, dict) and source.get("chart")), 0
     )
-    revision = value_at(sync, ("revisions", str(place)))
+    revision = value_at(sync, ("revisions", str(index)))
     return revision if isinstance(revision, str) else ""
 
 

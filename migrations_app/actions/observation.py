@@ -63,18 +63,20 @@ def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
 
 def _drained(before: RunObservation, now: ClusterCounters) -> list[str]:
     """The nodes that went between two reads, if the read names all nodes; then the nodes that drain now."""
-    there = {mark.name for mark in now.nodes}
-    gone_nodes = [] if now.nodes_rest or now.all_nodes is None else [name for name in before.known if name not in there]
+    present = {mark.name for mark in now.nodes}
+    gone_nodes = (
+        [] if now.nodes_rest or now.all_nodes is None else [name for name in before.known if name not in present]
+    )
     return [*gone_nodes, *(mark.name for mark in now.nodes if mark.draining)]
 
 
 def _held_pods(before: RunObservation, now: ClusterCounters) -> dict[str, tuple[str, ...]]:
     pods_by_budget = {by: dict.fromkeys(pods) for by, pods in before.held.items()}
-    left = MOST_PODS - sum(map(len, pods_by_budget.values()))
+    room = MOST_PODS - sum(map(len, pods_by_budget.values()))
     for eviction in now.blocked:
         pods = pods_by_budget.setdefault(eviction.budget or "annotation", {})
         name = f"{eviction.namespace}/{eviction.pod}"
-        if name not in pods and left > 0:
+        if name not in pods and room > 0:
             pods[name] = None
-            left -= 1
+            room -= 1
     return {by: tuple(pods) for by, pods in pods_by_budget.items() if pods}

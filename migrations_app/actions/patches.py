@@ -57,7 +57,7 @@ def field_conditions(patch: Body) -> tuple[Condition, ...]:
 
 def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step that sends the patch, depends on exactly the fields that it sets, and can be undone."""
-    back = undo_patch(patch, before)
+    undo_body = undo_patch(patch, before)
     preconditions = tuple(field for field, _ in leaves(patch))
     return Step(
         id="",
@@ -65,8 +65,8 @@ def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) 
         preconditions=preconditions,
         digest=fields_digest(before, preconditions),
         postconditions=field_conditions(patch),
-        undo=merge(target, back),
-        undo_postconditions=field_conditions(back),
+        undo=merge(target, undo_body),
+        undo_postconditions=field_conditions(undo_body),
         **more,
     )
 

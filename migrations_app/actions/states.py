@@ -49,7 +49,7 @@ def current_position(plan: Plan, lines: Iterable[JournalEntry]) -> Position | No
     by_step: dict[str, list[JournalEntry]] = {}
     for line in lines:
         by_step.setdefault(line.step, []).append(line)
-    return next((position for step in plan.steps if (position := _of(step, by_step.get(step.id, [])))), None)
+    return next((position for step in plan.steps if (position := _step_position(step, by_step.get(step.id, [])))), None)
 
 
 def batch_of(plan: Plan, step: Step) -> str:
@@ -81,11 +81,11 @@ def left_out(lines: Iterable[JournalEntry]) -> frozenset[str]:
 
 def applied(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     """The steps whose request took effect, newest first: what a rollback undoes (A35)."""
-    done = {line.step for line in lines if line.verb != GATE and line.outcome == "applied"}
-    return tuple(step for step in reversed(plan.steps) if step.id in done)
+    applied_ids = {line.step for line in lines if line.verb != GATE and line.outcome == "applied"}
+    return tuple(step for step in reversed(plan.steps) if step.id in applied_ids)
 
 
-def _of(step: Step, lines: list[JournalEntry]) -> Position | None:
+def _step_position(step: Step, lines: list[JournalEntry]) -> Position | None:
     if any(line.verb == GATE for line in lines):
         return None
     if step.change is None or any(line.outcome in ("applied", "noop") for line in lines):

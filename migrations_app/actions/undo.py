@@ -86,7 +86,7 @@ def inverses(
         if step.change is None:
             continue
         if step.change.verb == "helm":
-            yield _run_back(step, step.change, objects=objects, made=made, helm=helm)
+            yield _helm_rollback(step, step.change, objects=objects, made=made, helm=helm)
             continue
         yield _inverse(step, step.change, objects=objects, made=made, written=written)
         written |= {(step.change.target.path, field) for field in _fields(step.postconditions)}
@@ -101,14 +101,14 @@ def _inverse(
     written: set[tuple[str, Field]],
 ) -> UndoStep:
     if step.undo is None:
-        left = step.skippable or (change.verb == "delete" and change.target.kind == kinds.NODE.kind)
-        if not left:
+        may_stay = step.skippable or (change.verb == "delete" and change.target.kind == kinds.NODE.kind)
+        if not may_stay:
             _refuse_final(step)
         return _skipped_step(step, step.note or "nothing takes it back")
     read = objects.get(bare(change.target))
-    undo = _tied(step, step.undo, made=made)
+    undo = _bound_to_uid(step, step.undo, made=made)
     if undo.verb == "create":
-        return _again(step, undo, read=read)
+        return _recreate(step, undo, read=read)
     if _is_gone(undo, read):
         if undo.verb == "delete":
             return _skipped_step(step, "it is gone already")
@@ -118,7 +118,7 @@ def _inverse(
     return _undo_step(step, undo, over=over)
 
 
-def _run_back(
+def _helm_rollback(
     step: Step,
     change: Change,
     *,
@@ -145,7 +145,7 @@ def _refuse_final(step: Step) -> NoReturn:
     raise Unavailable(f"nothing takes this step back: {step.title}", code="no_way_back")
 
 
-def _tied(step: Step, undo: Change, *, made: Mapping[str, str]) -> Change:
+def _bound_to_uid(step: Step, undo: Change, *, made: Mapping[str, str]) -> Change:
     """The undo, limited by uid to the object that karpdash created, never a later object with the same name."""
     if undo.verb == "create" or undo.target.uid:
         return undo
@@ -159,7 +159,7 @@ def _is_gone(undo: Change, read: Tree | None) -> bool:
     return holds(Deleted(), read, uid=undo.target.uid)
 
 
-def _again(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
+def _recreate(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
     """The step that creates the deleted object again; a step that sends nothing if that was done already."""
     if read is None:
         return _undo_step(step, undo)
@@ -179,14 +179,14 @@ def _refuse_changed(
     step.
     """
     path = change.target.path
-    own = [
+    own_conditions = [
         postcondition
         for postcondition in step.postconditions
         if not any((path, field) in written for field in _fields((postcondition,)))
     ]
-    undone = [condition for condition in own if not holds(condition, read, uid=uid)]
-    if undone:
-        where = ", ".join(dict.fromkeys(_place_of(condition) for condition in undone[:MOST_NAMED]))
+    unmet = [condition for condition in own_conditions if not holds(condition, read, uid=uid)]
+    if unmet:
+        where = ", ".join(dict.fromkeys(_place_of(condition) for condition in unmet[:MOST_NAMED]))
         raise Unavailable(f"{change.target.said} was changed by others since: {where}", code="changed")
 
 

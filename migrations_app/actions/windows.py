@@ -9,10 +9,10 @@ MOST_DAYS = 366
 
 def is_open(window: object, now: datetime) -> bool:
     """Whether the window is open at `now` (UTC). It spans midnight if it ends before it begins; malformed: False."""
-    read = _read(window)
-    if read is None:
+    parsed = _parsed(window)
+    if parsed is None:
         return False
-    begins, ends, days = read
+    begins, ends, days = parsed
     clock, today = now.time(), now.weekday()
     if begins <= ends:
         return today in days and begins <= clock < ends
@@ -27,10 +27,10 @@ def any_open(windows: Iterable[object], now: datetime) -> bool:
 
 def spans(window: object, *, since: datetime, days: int) -> Iterator[tuple[datetime, datetime]]:
     """Start and end of each opening, for `days` days from the day of `since` on; nothing for a malformed window."""
-    read = _read(window)
-    if read is None:
+    parsed = _parsed(window)
+    if parsed is None:
         return
-    begins, ends, weekdays = read
+    begins, ends, weekdays = parsed
     first = datetime.combine(since.date(), time(), tzinfo=UTC)
     for number in range(min(days, MOST_DAYS)):
         day = first + timedelta(days=number)
@@ -39,7 +39,7 @@ def spans(window: object, *, since: datetime, days: int) -> Iterator[tuple[datet
             yield datetime.combine(day, begins, tzinfo=UTC), datetime.combine(until, ends, tzinfo=UTC)
 
 
-def _read(window: object) -> tuple[time, time, frozenset[int]] | None:
+def _parsed(window: object) -> tuple[time, time, frozenset[int]] | None:
     if not isinstance(window, dict):
         return None
     try:

@@ -174,7 +174,7 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
     @wraps(function)
     def known(inventory: Inventory) -> T:
         if function not in inventory.known:
-            inventory.known[function] = _worked_out(inventory, function)
+            inventory.known[function] = _computed(inventory, function)
         fact: Fact = inventory.known[function]
         if isinstance(inventory, NotingInventory):
             inventory.note(fact.reads)
@@ -184,7 +184,7 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
     return known
 
 
-def _worked_out(inventory: Inventory, function: Callable[[Inventory], object]) -> Fact:
+def _computed(inventory: Inventory, function: Callable[[Inventory], object]) -> Fact:
     if isinstance(inventory, NotingInventory):
         return Fact(*inventory.reading(lambda: function(inventory)))
     return Fact(function(inventory), FIELDS)

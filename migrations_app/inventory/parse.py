@@ -133,7 +133,7 @@ def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) ->
         return _quarantine(body, kind, problem="of another kind than its list - at `$.kind`")
     if problem := name_problem(named_object):
         return _quarantine(body, kind, problem=problem)
-    return _lean(named_object)
+    return _without_last_applied(named_object)
 
 
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
@@ -186,7 +186,7 @@ def _quarantine(body: bytes, kind: type[NamedObject], *, problem: str) -> Unpars
     return UnparsableObject(kind.__name__, namespace, name or NO_NAME, path[:200], problem.partition(" - at")[0][:200])
 
 
-def _lean(named_object: N) -> N:
+def _without_last_applied(named_object: N) -> N:
     """Removes the last-applied text, which is never read, may contain secrets and doubles the size (T23)."""
     metadata = named_object.metadata
     if isinstance(named_object, Node):

@@ -70,8 +70,8 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
         sources = sources_of(scene.inventory, successor)
         for step in _steps(scene, successor):
             # The plan cannot compare objects that an earlier step writes; that step compared them itself.
-            left = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
-            yield msgspec.structs.replace(step, computed_from=left)
+            unwritten = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
+            yield msgspec.structs.replace(step, computed_from=unwritten)
             written.add((successor.target.kind, successor.target.name))
 
 
@@ -81,7 +81,7 @@ def _steps(scene: PlanningContext, successor: Successor) -> Iterator[Step]:
     if read is None:
         yield _create(scene.inventory, successor)
     else:
-        yield from _over(scene.inventory, successor, read=read)
+        yield from _update_steps(scene.inventory, successor, read=read)
 
 
 def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
@@ -95,8 +95,8 @@ def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
 def _create(inventory: Inventory, successor: Successor) -> Step:
     is_pool = successor.target.kind == kinds.NODE_POOL.kind
     source = f"{successor.item.kind} {successor.item.name}"
-    old = object_of(inventory, successor.item.kind, name=successor.item.name)
-    by = managed(old.metadata).by if old else "hand"
+    source_object = object_of(inventory, successor.item.kind, name=successor.item.name)
+    by = managed(source_object.metadata).by if source_object else "hand"
     keeper_note = f"{source} is kept by {by}: add this object there too" if by != "hand" else ""
     note = "it takes pods at once; taken back, the nodes that it launched drain" if is_pool else ""
     return create_step(
@@ -108,7 +108,7 @@ def _create(inventory: Inventory, successor: Successor) -> Step:
     )
 
 
-def _over(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator[Step]:
+def _update_steps(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator[Step]:
     """Server-side apply over the existing object; fields to remove are not owned by karpdash, so a separate patch
     removes them.
     """
@@ -131,8 +131,8 @@ def _over(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator
 
 
 def _nodes(inventory: Inventory, successor: Successor) -> str:
-    many = nodes_by_pool(inventory)[successor.target.name] if successor.target.kind == kinds.NODE_POOL.kind else 0
-    return f"{counted(many, 'node')} may drift by it" if many else ""
+    node_count = nodes_by_pool(inventory)[successor.target.name] if successor.target.kind == kinds.NODE_POOL.kind else 0
+    return f"{counted(node_count, 'node')} may drift by it" if node_count else ""
 
 
 def _warnings(successor: Successor) -> tuple[str, ...]:

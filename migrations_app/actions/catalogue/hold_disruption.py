@@ -47,12 +47,14 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     refuse_without_budgets(scene)
     pools = [(pool, _read(scene, pool)) for pool in pools_named(scene.inventory, parameters)]
-    free = [(pool, read) for pool, read in pools if value_at(read, BUDGETS) != NO_NODES]
-    changed = ", ".join(pool.name for pool, read in free if value_at(read, MARK) is not None)
-    if changed:
-        words = f"NodePools {changed}: held before, and their budgets were changed since; restore the budgets first"
+    not_held = [(pool, read) for pool, read in pools if value_at(read, BUDGETS) != NO_NODES]
+    changed_names = ", ".join(pool.name for pool, read in not_held if value_at(read, MARK) is not None)
+    if changed_names:
+        words = (
+            f"NodePools {changed_names}: held before, and their budgets were changed since; restore the budgets first"
+        )
         raise Unavailable(words, code="changed")
-    yield from (hold_step(scene, pool, read=read) for pool, read in free)
+    yield from (hold_step(scene, pool, read=read) for pool, read in not_held)
 
 
 def _read(scene: PlanningContext, pool: NodePool) -> Tree:

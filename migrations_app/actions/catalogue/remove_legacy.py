@@ -45,9 +45,11 @@ def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarge
 
 @action.prepare
 def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    acting = _refuse_acting(scene)
+    alpha_in_use = _acts_on_alpha(scene)
     going = [
-        provisioner for provisioner in scene.inventory.provisioners.items if not _holding(scene.inventory, provisioner)
+        provisioner
+        for provisioner in scene.inventory.provisioners.items
+        if not _dependents(scene.inventory, provisioner)
     ]
     used = templates_used(scene.inventory, without={provisioner.name for provisioner in going})
     templates = [
@@ -57,10 +59,10 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     ]
     yield from (_delete_object(scene, kinds.PROVISIONER, named_object=provisioner) for provisioner in going)
     yield from (_delete_object(scene, kinds.AWS_NODE_TEMPLATE, named_object=template) for template in templates)
-    empty = [kind for kind in kinds.ALPHA_KINDS if not acting and not _items(scene.inventory, kind)]
+    empty = [kind for kind in kinds.ALPHA_KINDS if not alpha_in_use and not _items(scene.inventory, kind)]
     yield from (_delete_crd(scene, kind) for kind in empty if find_crd(scene.inventory, kind.crd_name))
     if not going and not templates:
-        _refuse_held(scene.inventory)
+        _refuse_in_use(scene.inventory)
 
 
 @action.foresee
@@ -71,7 +73,7 @@ def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     return Forecast(cannot_be_undone=tuple(f"a re-made {name} gets another uid" for name in crds))
 
 
-def _refuse_acting(scene: PlanningContext) -> bool:
+def _acts_on_alpha(scene: PlanningContext) -> bool:
     """Whether the running release still acts on alpha objects as well as beta. Raises Unavailable if it acts on alpha
     only.
     """
@@ -84,15 +86,17 @@ def _refuse_acting(scene: PlanningContext) -> bool:
     return alpha
 
 
-def _holding(inventory: Inventory, provisioner: Provisioner) -> str:
+def _dependents(inventory: Inventory, provisioner: Provisioner) -> str:
     """What still depends on the Provisioner, as text; empty if nothing does."""
     nodes, machines = nodes_of(inventory, provisioner.name), machines_of(inventory, provisioner.name)
     return f"Provisioner {provisioner.name} has {nodes} nodes and {machines} Machines" if nodes or machines else ""
 
 
-def _refuse_held(inventory: Inventory) -> None:
+def _refuse_in_use(inventory: Inventory) -> None:
     """Raises Unavailable only if nothing can be deleted; the message names the objects and what depends on them."""
-    reasons = [reason for provisioner in inventory.provisioners.items if (reason := _holding(inventory, provisioner))]
+    reasons = [
+        reason for provisioner in inventory.provisioners.items if (reason := _dependents(inventory, provisioner))
+    ]
     if reasons and not any(_is_empty(inventory, kind) for kind in kinds.ALPHA_KINDS):
         raise Unavailable("; ".join(reasons[:5]), code="in_use")
 

@@ -88,9 +88,9 @@ def _rename_work(scene: PlanningContext, parameters: Parameters) -> RenameWork:
             handled |= {(target.kind, target.namespace, target.name)} if restart_effect.pods else set()
     for group in workloads.marked_groups(scene.inventory, parameters):
         if (group.owner_kind, group.namespace, group.owner_name) not in handled:
-            steps += _of_pods(scene, group, renaming=renaming)
-            left += _unnamed(group)
-    return RenameWork((*steps, *_of_nodes(scene.inventory, parameters, renaming=renaming)), restarting, tuple(left))
+            steps += _pod_steps(scene, group, renaming=renaming)
+            left += _pods_left(group)
+    return RenameWork((*steps, *_node_steps(scene.inventory, parameters, renaming=renaming)), restarting, tuple(left))
 
 
 def _renamed(target: ObjectTarget, read: Tree, *, renaming: Renaming, parameters: Parameters) -> Tree:
@@ -112,7 +112,7 @@ def _step(target: ObjectTarget, read: Tree, *, patch: Tree, restart: workloads.R
     )  # fmt: skip
 
 
-def _of_pods(scene: PlanningContext, group: PodGroup, *, renaming: Renaming) -> Iterator[Step]:
+def _pod_steps(scene: PlanningContext, group: PodGroup, *, renaming: Renaming) -> Iterator[Step]:
     for target in (workloads.pod_target(group.namespace, name) for name in group.samples):
         read = scene.objects.get(target)
         patch = between(read, read | {"metadata": renaming.metadata(read["metadata"])}) if read else {}
@@ -121,13 +121,13 @@ def _of_pods(scene: PlanningContext, group: PodGroup, *, renaming: Renaming) -> 
             yield patch_step(workloads.with_uid(target, read), read, patch=patch, title=title)
 
 
-def _unnamed(group: PodGroup) -> Iterator[str]:
+def _pods_left(group: PodGroup) -> Iterator[str]:
     more = group.count - len(group.samples)
     if more > 0:
         yield f"{group_label(group)}: {more} more of its pods keep the old mark alone until they restart"
 
 
-def _of_nodes(inventory: Inventory, parameters: Parameters, *, renaming: Renaming) -> Iterator[Step]:
+def _node_steps(inventory: Inventory, parameters: Parameters, *, renaming: Renaming) -> Iterator[Step]:
     for node in (
         inventory.nodes.items if workloads.asks(parameters, "marks") and not parameters.get("namespaces") else ()
     ):

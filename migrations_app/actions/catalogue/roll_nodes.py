@@ -54,22 +54,22 @@ action = Action(
 
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    inventory, going = scene.inventory, _going(scene.inventory, parameters)
+    inventory, going = scene.inventory, _chosen_nodes(scene.inventory, parameters)
     names = {node.name for node in going}
     nodes.refuse_without_finalizer(going)
     nodes.refuse_controllers(inventory, names)
     listed = set(pools.names_given(parameters, "with_protected"))
     nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
-    fenced = _to_fence(scene, going)
-    drifting = drift.drifting_nodes(scene, fenced)
-    yield from (_fence(pool, drifting=drifting) for pool in fenced)
+    tainted = _to_taint(scene, going)
+    drifting = drift.drifting_nodes(scene, tainted)
+    yield from (_taint(pool, drifting=drifting) for pool in tainted)
     ordered = nodes.emptiest_first(inventory, going)
     for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenter_nodes(inventory)):
         for node in batch:
             yield _roll(node, batch=batch, drifting=len(drifting))
 
 
-def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
+def _chosen_nodes(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
     """The chosen nodes; by default all nodes of Machines."""
     all_nodes = nodes.karpenter_nodes(inventory)
     by_name = set(pools.names_given(parameters, "nodes"))
@@ -79,8 +79,8 @@ def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval
         chosen = [node for node in all_nodes if node.name in by_name or node.pool in by_pool]
     else:
         chosen = [node for node in all_nodes if node.owned.owner == nodes.ALPHA]
-    left = set(pools.names_given(parameters, "without"))
-    going = [node for node in chosen if node.name not in left]
+    skipped = set(pools.names_given(parameters, "without"))
+    going = [node for node in chosen if node.name not in skipped]
     if not going:
         raise Unavailable("there is no node to be replaced", code="nothing_to_do")
     return going
@@ -101,24 +101,24 @@ def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
     return msgspec.structs.replace(scene.limits, batch=size)
 
 
-def _to_fence(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
+def _to_taint(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
     """The Provisioners to taint first; otherwise they would launch the replacements as Machines again."""
     owners = {node.owned.pool for node in going if node.owned.owner == nodes.ALPHA}
     old = [pool for pool in scene.inventory.provisioners.items if pool.name in owners and not pool.metadata.deleting]
     if owners:
         pools.refuse_other_release(scene)
         pools.refuse_without_successor(scene.inventory, old)
-        _refuse_nowhere_to_go(scene.inventory)
+        _refuse_without_nodepool(scene.inventory)
     return [pool for pool in old if not pools.has_drain_taint(pool)]
 
 
-def _refuse_nowhere_to_go(inventory: Inventory) -> None:
+def _refuse_without_nodepool(inventory: Inventory) -> None:
     """Raises Unavailable without a ready NodePool: the pods of a deleted Provisioner would stay pending."""
     if not any(pools.is_ready(pool) for pool in pools.living_pools(inventory)):
         raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
 
 
-def _fence(pool: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
+def _taint(pool: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
     title = f"Taint Provisioner {pool.name}: it launches no more nodes for these pods"
     return pools.taint_step(pool, title=title, note=drift.note(row for row in drifting if row.owned.pool == pool.name))
 
@@ -139,12 +139,12 @@ def _roll(node: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> 
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    going = _going(scene.inventory, parameters)
+    going = _chosen_nodes(scene.inventory, parameters)
     listed = [name for name in pools.names_given(parameters, "with_protected") if name in {node.name for node in going}]
     also = (f"protected pods run on {nodes.name_list(listed)}: they may hold the drain up",) if listed else ()
     lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:
         lost.append("data on the nodes' own disks")
-    drifting = drift.drifting_nodes(scene, _to_fence(scene, going))
+    drifting = drift.drifting_nodes(scene, _to_taint(scene, going))
     moving = {node.name for node in (*going, *drifting)}
     return nodes.forecast(scene.inventory, moving, lost=tuple(lost), also=also, beside=drift.note(drifting))

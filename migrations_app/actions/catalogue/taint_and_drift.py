@@ -41,21 +41,25 @@ action = Action(
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     pools.refuse_other_release(scene)
-    by = _way(parameters)
-    old = _old(scene.inventory, parameters)
-    pools.refuse_without_successor(scene.inventory, old)
-    going, rest = _parted(scene.inventory, old, by=by)
+    by = _replaced_by(parameters)
+    provisioners = _chosen_provisioners(scene.inventory, parameters)
+    pools.refuse_without_successor(scene.inventory, provisioners)
+    going, rest = _split_nodes(scene.inventory, provisioners, by=by)
     if by == DRIFT:
-        _refuse_without_drift(scene, old, going=going, rest=rest)
+        _refuse_without_drift(scene, provisioners, going=going, rest=rest)
     nodes.refuse_controllers(scene.inventory, [node_removal.name for node_removal in going])
     seconds = _seconds(parameters) if by == BY_EXPIRY else None
-    fences = [step for provisioner in old for step in _fence(provisioner, going=going, rest=rest, seconds=seconds)]
-    yield from fences
+    taint_steps = [
+        step
+        for provisioner in provisioners
+        for step in _taint_steps(provisioner, going=going, rest=rest, seconds=seconds)
+    ]
+    yield from taint_steps
     if going:
-        yield _watch(scene.inventory, going, rest=rest, compared=bool(fences))
+        yield _watch(scene.inventory, going, rest=rest, compared=bool(taint_steps))
 
 
-def _way(parameters: Parameters) -> str:
+def _replaced_by(parameters: Parameters) -> str:
     by = parameters.get("by") or DRIFT
     if by not in (DRIFT, BY_EXPIRY):
         raise InvalidInput(f"{DRIFT} or {BY_EXPIRY} is wanted", where="by", code="bad_parameter")
@@ -70,34 +74,34 @@ def _seconds(parameters: Parameters) -> int:
     return number
 
 
-def _old(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...]:
+def _chosen_provisioners(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...]:
     living = [provisioner for provisioner in inventory.provisioners.items if not provisioner.metadata.deleting]
     if not living:
         raise Unavailable("no Provisioner is left", code="nothing_to_do")
     return pools.chosen(living, parameters, name="provisioners")
 
 
-def _parted(
-    inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
+def _split_nodes(
+    inventory: Inventory, provisioners: tuple[Provisioner, ...], *, by: str
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
     """The nodes that will be replaced, and the nodes that drift does not reach because they have no hash."""
-    removals = list(nodes.alpha_nodes(inventory, {provisioner.name for provisioner in old}))
-    going = removals if by == BY_EXPIRY else drift.driftable_nodes(inventory, old)
+    removals = list(nodes.alpha_nodes(inventory, {provisioner.name for provisioner in provisioners}))
+    going = removals if by == BY_EXPIRY else drift.driftable_nodes(inventory, provisioners)
     return going, [node_removal for node_removal in removals if node_removal not in going]
 
 
 def _refuse_without_drift(
-    scene: PlanningContext, old: tuple[Provisioner, ...], *, going: list[NodeRemoval], rest: list[NodeRemoval]
+    scene: PlanningContext, provisioners: tuple[Provisioner, ...], *, going: list[NodeRemoval], rest: list[NodeRemoval]
 ) -> None:
     if not drift.is_on(scene):
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
     if rest and not going:
-        owners = nodes.name_list(provisioner.name for provisioner in old)
+        owners = nodes.name_list(provisioner.name for provisioner in provisioners)
         words = f"none of {nodes.counted(len(rest), 'node')} of {owners} can drift: no hash is on them"
         raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
 
 
-def _fence(
+def _taint_steps(
     provisioner: Provisioner, *, going: list[NodeRemoval], rest: list[NodeRemoval], seconds: int | None
 ) -> Iterator[Step]:
     spec = {} if seconds is None or provisioner.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
@@ -124,18 +128,18 @@ def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRem
         seconds=max(LEAST_SECONDS, drift.SECONDS_A_NODE * len(going)),
     )
     title = f"Watch until {nodes.counted(len(going), 'node')} went and what replaces them is Ready"
-    return Step(id="", title=title, after=gate, note=_rest(rest))
+    return Step(id="", title=title, after=gate, note=_rest_note(rest))
 
 
-def _rest(rest: list[NodeRemoval]) -> str:
+def _rest_note(rest: list[NodeRemoval]) -> str:
     names = nodes.name_list(node_removal.name for node_removal in rest)
     return f"{nodes.counted(len(rest), 'node')} without a hash cannot drift; roll afterwards: {names}" if rest else ""
 
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    old = _old(scene.inventory, parameters)
-    going, rest = _parted(scene.inventory, old, by=_way(parameters))
+    provisioners = _chosen_provisioners(scene.inventory, parameters)
+    going, rest = _split_nodes(scene.inventory, provisioners, by=_replaced_by(parameters))
     lost = (f"{nodes.counted(len(going), 'node')}, once replaced",) if going else ()
-    also = (_rest(rest),) if rest else ()
+    also = (_rest_note(rest),) if rest else ()
     return nodes.forecast(scene.inventory, {node_removal.name for node_removal in going}, lost=lost, also=also)

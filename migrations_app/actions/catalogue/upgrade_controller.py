@@ -34,7 +34,7 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
     if proposal is None:
         raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
     run = proposal.run
-    back, reason = _way_back(proposal)
+    back, reason = _rollback(proposal)
     yield helm_step(
         proposal,
         title=f"Upgrade Helm release {run.namespace}/{run.release} from {proposal.from_version} to {run.version}",
@@ -46,11 +46,11 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
     """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
-    reason = _way_back(scene.helm)[1] if scene.helm else ""
+    reason = _rollback(scene.helm)[1] if scene.helm else ""
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
-def _way_back(proposal: HelmProposal) -> tuple[Change | None, str]:
+def _rollback(proposal: HelmProposal) -> tuple[Change | None, str]:
     """The rollback and an empty text, or None and the reason why there is none."""
     run = proposal.run
     if reason := rollback_problem(parse(run.version), parse(proposal.from_version)):

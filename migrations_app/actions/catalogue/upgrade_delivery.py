@@ -76,7 +76,7 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     refuse_written(delivery, read)
     if read.get("operation") is not None:
         raise Unavailable(f"{delivery.said} is being synced: wait until that has ended", code="busy")
-    to = _lands(scene, parameters)
+    to = _target_release(scene, parameters)
     patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=scene.edits)
     if patch == {"spec": {}}:
         raise Unavailable(f"{delivery.said} is at {to} already", code="nothing_to_do")
@@ -84,13 +84,13 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     step = patch_step(
         target, read, patch=patch, title=title, risk="high", after=settled_gate(scene.inventory, delivery, to=to)
     )
-    yield _with_way_back(step, delivery, read=read, to=to)
+    yield _with_undo(step, delivery, read=read, to=to)
 
 
 @action.foresee
 def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
-    reason = _no_way_back(_chosen(scene.inventory, parameters), _lands(scene, parameters))
+    reason = _rollback_problem(_chosen(scene.inventory, parameters), _target_release(scene, parameters))
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
@@ -98,19 +98,19 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> ChartDelivery:
     return the_delivery(inventory, str(parameters.get("chart") or CHART))
 
 
-def _lands(scene: PlanningContext, parameters: Parameters) -> Release:
+def _target_release(scene: PlanningContext, parameters: Parameters) -> Release:
     return planned_release(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
 
 
-def _no_way_back(delivery: ChartDelivery, to: Release) -> str:
+def _rollback_problem(delivery: ChartDelivery, to: Release) -> str:
     return rollback_problem(to, parse(delivery.version))
 
 
-def _with_way_back(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) -> Step:
+def _with_undo(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) -> Step:
     """The step with what starts a sync, the whole object as precondition, and its undo if a rollback is possible."""
     by_hand = delivery.delivery.kind == APPLICATION and not syncs_by_itself(delivery.delivery)
     starts = sync_once(read) if by_hand else {}
-    change, reason = step.change, _no_way_back(delivery, to)
+    change, reason = step.change, _rollback_problem(delivery, to)
     note = "It does not sync by itself: the same request starts one sync, which deletes nothing." if by_hand else ""
     notes = (
         note,

@@ -115,14 +115,14 @@ def _undo(patch: Body, before: Tree, *, after: Body) -> Body:
     be stored in it.
     """
     undo = undo_patch(patch, before)
-    if not _keeps(before, after):
+    if not _version_to_keep(before, after):
         return undo
     new = next(version for version in _versions(after) if version.get("storage"))
     spec = {key: value for key, value in undo["spec"].items() if key != "conversion"}
     return undo | {"spec": spec | {"versions": [*_versions(before), new | {"storage": False}]}}
 
 
-def _keeps(before: Tree, after: Body) -> str:
+def _version_to_keep(before: Tree, after: Body) -> str:
     """The version that stays served after the undo; empty if none must."""
     new = _storage(after)
     return "" if new in {version["name"] for version in _versions(before)} else new
@@ -156,9 +156,9 @@ def _versions_text(crd: Body) -> str:
 
 
 def _note(before: Tree, after: Body) -> str:
-    old_version = _keeps(before, after)
-    if old_version:
-        return f"Taken back, {old_version} stays served: objects may be stored in it by then."
+    kept_version = _version_to_keep(before, after)
+    if kept_version:
+        return f"Taken back, {kept_version} stays served: objects may be stored in it by then."
     lost_versions = _dropped(before, after)
     return (
         f"{', '.join(lost_versions)} is no longer served: whoever still reads or applies it is refused."

@@ -109,14 +109,14 @@ def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
     if read.get("kind") == HELM_RELEASE:
         if spec.get("valuesFrom") or below(spec, ("chart", "spec", "valuesFiles")):
             _refuse_values(read)
-        return _map(read, spec.get("values"))
-    helm = _map(read, below(spec, (*place.at, "helm")))
+        return _checked_map(read, spec.get("values"))
+    helm = _checked_map(read, below(spec, (*place.at, "helm")))
     if any(helm.get(name) for name in ("valueFiles", "fileParameters")):
         _refuse_values(read)
-    return laid(_base(read, helm), _edits_of_parameters(read, helm))
+    return laid(_own_values(read, helm), _edits_of_parameters(read, helm))
 
 
-def _map(read: Tree, value: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
+def _checked_map(read: Tree, value: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
     """The value, which has to be a map; empty for None. Raises Unavailable for anything else."""
     if value is not None and not isinstance(value, dict):
         _refuse_values(read)
@@ -128,13 +128,13 @@ def _refuse_values(read: Tree) -> NoReturn:
     raise Unavailable(f"{name} takes values from other objects or files: change them there", code="values_elsewhere")
 
 
-def _base(read: Tree, helm: Tree) -> dict[str, Any]:
+def _own_values(read: Tree, helm: Tree) -> dict[str, Any]:
     """The values without parameters: `valuesObject` wins over `values`, as in Argo CD."""
     if helm.get("valuesObject"):
-        return _map(read, helm["valuesObject"])
+        return _checked_map(read, helm["valuesObject"])
     text = str(helm.get("values") or "")
     document = read_document(text.encode(), limits=MANIFESTS) if text.strip() else None
-    return _map(read, document)
+    return _checked_map(read, document)
 
 
 def _edits_of_parameters(read: Tree, helm: Tree) -> Edits:
@@ -188,23 +188,23 @@ def without_null(tree: Any) -> Any:  # noqa: ANN401 - plain JSON
 def _changed_values(read: Tree, after: Tree, *, place: ChartPlace, edits: Edits) -> tuple[Tree, ...]:
     """Changes the values of the spec `after` in place. Returns the values that the patch holds as text."""
     if read.get("kind") == HELM_RELEASE:
-        after["values"] = laid(_map(read, after.get("values")), edits, prune=True)
+        after["values"] = laid(_checked_map(read, after.get("values")), edits, prune=True)
         return ()
     source = below(after, place.at)
-    helm = source["helm"] = _map(read, source.get("helm"))
-    old = _base(read, helm)
-    new = laid(old, edits, prune=True)
+    helm = source["helm"] = _checked_map(read, source.get("helm"))
+    values_before = _own_values(read, helm)
+    values_after = laid(values_before, edits, prune=True)
     if rows := _parameters(helm):
-        parameters = [row for row in rows if not _touched(str(row.get("name")), edits)]
+        parameters = [row for row in rows if not _is_edited(str(row.get("name")), edits)]
         helm["parameters"] = parameters or None
     if helm.get("valuesObject"):
-        helm["valuesObject"] = new
+        helm["valuesObject"] = values_after
         return ()
-    helm["values"] = text_of(new) if new else None
-    return old, new
+    helm["values"] = text_of(values_after) if values_after else None
+    return values_before, values_after
 
 
-def _touched(name: str, edits: Iterable[tuple[str, str]]) -> bool:
+def _is_edited(name: str, edits: Iterable[tuple[str, str]]) -> bool:
     return any(name == key or name.startswith(f"{key}.") for key, _ in edits)
 
 

@@ -92,8 +92,8 @@ def release_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
         target, read, patch=releasing(before), title=f"Restore the budgets of NodePool {pool.name}",
         manager=keeper_of(pool.metadata), note=joined(f"to {_text(before)}", source_note(pool.metadata)),
     )  # fmt: skip
-    back = holding(before)
-    return replace(step, undo=merge(target, back), undo_postconditions=field_conditions(back))
+    hold_patch = holding(before)
+    return replace(step, undo=merge(target, hold_patch), undo_postconditions=field_conditions(hold_patch))
 
 
 def holding(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON

@@ -165,7 +165,7 @@ def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_dat
 
 def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str]:
     node = next((candidate for candidate in inventory.nodes.items if candidate.name == name), None)
-    mark = _mark(node.metadata.annotations or {}, PROTECTING_NODES) if node else ""
+    mark = _protecting_mark(node.metadata.annotations or {}, PROTECTING_NODES) if node else ""
     if mark:
         yield f"the node's own {mark}"
     for group in moving_groups(inventory):
@@ -186,7 +186,7 @@ def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _stuck_reason(group: PodGroup, *, local_data: bool) -> str:
-    mark = _mark(group.markers, PROTECTING)
+    mark = _protecting_mark(group.markers, PROTECTING)
     if not group.owner_kind:
         return "has no controller"
     if mark:
@@ -195,7 +195,7 @@ def _stuck_reason(group: PodGroup, *, local_data: bool) -> str:
     return "" if local_data or not local_kinds else f"keeps data on the node ({', '.join(local_kinds)})"
 
 
-def _mark(annotations: dict[str, str], keys: tuple[str, ...]) -> str:
+def _protecting_mark(annotations: dict[str, str], keys: tuple[str, ...]) -> str:
     return next((key for key in keys if annotations.get(key) == "true"), "")
 
 
@@ -227,11 +227,11 @@ def _count(inventory: Inventory, names: Collection[str]) -> tuple[int | None, bo
     """Number of pods that have to move, None if pods were not seen; False if the number is a lower bound."""
     if not isinstance(inventory.pods, Seen):
         return None, True
-    counts = [_on(group, names) for group in moving_groups(inventory)]
+    counts = [_pods_on(group, names) for group in moving_groups(inventory)]
     return sum(many for many, _ in counts), all(exact for _, exact in counts) and not inventory.pods.quarantined
 
 
-def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
+def _pods_on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
     matching = sum(name in names for name in group.nodes)
     known = len(group.nodes) < NODES_KEPT
     if matching == len(group.nodes) and known:
@@ -241,7 +241,7 @@ def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
 
 def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
     covered_ids = {id(group) for group, _ in covered(inventory)}
-    return sum(_on(group, names)[0] for group in moving_groups(inventory) if id(group) not in covered_ids)
+    return sum(_pods_on(group, names)[0] for group in moving_groups(inventory) if id(group) not in covered_ids)
 
 
 def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
@@ -249,11 +249,11 @@ def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
     reasons: dict[str, None] = {}
     for group, budgets in covered(inventory):
         if group.owner_kind not in STAYS_WITH_NODE and any(name in names for name in group.nodes):
-            reasons |= dict.fromkeys(_holding(group, budgets))
+            reasons |= dict.fromkeys(_blocking_budgets(group, budgets))
     yield from reasons
 
 
-def _holding(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:
+def _blocking_budgets(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:
     if len(budgets) > 1:
         names = ", ".join(budget.name for budget in budgets)
         yield f"{group_label(group)} is under {len(budgets)} budgets ({names}): an eviction is refused"

@@ -148,13 +148,13 @@ def living_pools(inventory: Inventory) -> tuple[NodePool, ...]:
 def refuse_without_successor(inventory: Inventory, old: Iterable[Provisioner]) -> None:
     """Raises Unavailable with the Provisioners whose pods no ready NodePool can take over."""
     for provisioner in old:
-        reasons = [_against(provisioner, pool) for pool in living_pools(inventory)]
+        reasons = [_obstacle(provisioner, pool) for pool in living_pools(inventory)]
         if all(reasons):
             reason = min(reasons, key=len) if reasons else "there is no NodePool"
             raise Unavailable(f"nothing takes over from Provisioner {provisioner.name}: {reason}", code="no_successor")
 
 
-def _against(old: Provisioner, pool: NodePool) -> str:
+def _obstacle(old: Provisioner, pool: NodePool) -> str:
     if not is_ready(pool):
         return f"NodePool {pool.name} is not ready"
     difference = misfit(old, pool)
@@ -264,14 +264,14 @@ def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | No
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:
     """The chosen pools with their classes, and the generation to convert to; by default the oldest one."""
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
-    of_alpha, of_current = (names_given(parameters, name) for name in ("provisioners", "nodepools"))
-    if of_alpha and of_current:
+    provisioner_names, nodepool_names = (names_given(parameters, name) for name in ("provisioners", "nodepools"))
+    if provisioner_names and nodepool_names:
         raise InvalidInput("Provisioners or NodePools, not both at once", where="nodepools", code="bad_parameter")
-    alpha = bool(of_alpha) or (old and not of_current)
-    kinds_here = ("Provisioner", "AWSNodeTemplate") if alpha else ("NodePool", "EC2NodeClass")
-    named = of_alpha or of_current
+    alpha = bool(provisioner_names) or (old and not nodepool_names)
+    kinds_chosen = ("Provisioner", "AWSNodeTemplate") if alpha else ("NodePool", "EC2NodeClass")
+    named = provisioner_names or nodepool_names
     own = {pool.name for pool in own_pools(inventory)}
-    trees = [tree for tree in convertible(inventory) if tree["kind"] in kinds_here]
+    trees = [tree for tree in convertible(inventory) if tree["kind"] in kinds_chosen]
     trees = [tree for tree in trees if tree["kind"] != "NodePool" or name_of(tree) in own]
     _refuse_unknown(named, trees, where="provisioners" if alpha else "nodepools")
     picked = [tree for tree in trees if not named or name_of(tree) in named or tree["kind"] in CLASSES]

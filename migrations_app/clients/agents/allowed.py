@@ -18,19 +18,19 @@ from migrations_app.readiness.rbac import controller_roles
 from migrations_app.readiness.rbac.roles import RbacRule, act_rules, release_rules, scan_rules
 
 _VERBS: Final[Mapping[str, str]] = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_ASKED: Final = {"limit", "continue", "labelSelector", "fieldSelector"}
+_READ_PARAMETERS: Final = {"limit", "continue", "labelSelector", "fieldSelector"}
 """Parameters of a read. Watches are not allowed, nor answers of a version that is not the newest (K10)."""
-_WITH_CHANGE: Final = {"fieldManager", "force", "dryRun"}
-_CONTENT: Final = {
+_CHANGE_PARAMETERS: Final = {"fieldManager", "force", "dryRun"}
+_CONTENT_TYPES: Final = {
     "application/json",
     "application/merge-patch+json",
     "application/json-patch+json",
     "application/apply-patch+yaml",
     "application/strategic-merge-patch+json",
 }
-_SECRETS: Final = ("labelSelector", "owner=helm")
+_HELM_RECORDS_ONLY: Final = ("labelSelector", "owner=helm")
 """Of Secrets only Helm's release records are read, and only in a named namespace."""
-_BY_HELM: Final = {"timeout", "timeoutSeconds", "watch", "resourceVersion", "allowWatchBookmarks"}
+_HELM_READ_PARAMETERS: Final = {"timeout", "timeoutSeconds", "watch", "resourceVersion", "allowWatchBookmarks"}
 """Parameters of reads by a real helm, which discovers what is served and watches the Jobs of hooks."""
 _SCHEMAS: Final = "openapi/v2"
 _WATCH_SECONDS: Final = frozenset(str(seconds) for seconds in range(1, 11))
@@ -93,16 +93,16 @@ class AllowedCalls:
             return "" if call.method == "GET" and plain else "only discovery and /version are read there"
         verb = _verb(call, target)
         if by_helm and not target.deeper and _is_granted(controller_roles.release_rules(), verb, target=target):
-            return _of_helm(call, target)
+            return _helm_refusal(call, target)
         if target.deeper or verb == "watch" or not _is_granted(self._rules, verb, target=target):
             reading = "" if self.acts or verb in ("get", "list") else "this agent was installed to read only: "
             return f"{reading}it does not {verb or call.method} {target.resource}"
-        if target.plural == "secrets" and (_SECRETS not in call.query or not target.namespace):
+        if target.plural == "secrets" and (_HELM_RECORDS_ONLY not in call.query or not target.namespace):
             return "of Secrets only Helm's release records are read, namespace by namespace"
         return ""
 
 
-def _of_helm(call: AgentCall, target: _Target) -> str:
+def _helm_refusal(call: AgentCall, target: _Target) -> str:
     """Why a call of a run of helm in the release's namespace is not sent; empty if it is."""
     if "watch" in dict(call.query):
         seconds = dict(call.query).get("timeoutSeconds", "")
@@ -145,12 +145,12 @@ def _malformed(call: AgentCall, *, by_helm: bool) -> str:
     names = {name for name, _ in call.query}
     if len(names) < len(call.query):
         return "a parameter is given twice"
-    allowed_query = _ASKED | _BY_HELM if by_helm else _ASKED
-    if beyond := sorted(names - (allowed_query if call.method == "GET" else _WITH_CHANGE)):
+    allowed_query = _READ_PARAMETERS | _HELM_READ_PARAMETERS if by_helm else _READ_PARAMETERS
+    if beyond := sorted(names - (allowed_query if call.method == "GET" else _CHANGE_PARAMETERS)):
         return f"the parameter {beyond[0][:40]} is not passed on"
     if dict(call.query).get("force", "false") != "false":
         return "fields of others are never taken by force"
-    if call.content_type not in (_CONTENT if call.method != "GET" else _CONTENT | {""}):
+    if call.content_type not in (_CONTENT_TYPES if call.method != "GET" else _CONTENT_TYPES | {""}):
         return "the body is of no kind that is sent"
     if call.method != "GET" and call.body is None:
         return "the body is of no kind that is sent"

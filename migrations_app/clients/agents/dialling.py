@@ -140,7 +140,7 @@ class Agent:
         if wait := agent_calls.wait or (WHILE_BUSY if not room else 0.0):
             self._stop.wait(min(wait, LONGEST_PAUSE))
 
-    def _counted(self, change: int) -> None:
+    def _count_calls(self, change: int) -> None:
         with self._count:
             self._under_way += change
 

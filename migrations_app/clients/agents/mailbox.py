@@ -167,7 +167,7 @@ class AgentMailbox:
         reply = self._command("BLPOP", self._key("calls"), max(0.01, min(seconds, 5.0)))
         return bytes(reply[1]) if isinstance(reply, list | tuple) else None
 
-    def _opened(self, text: bytes, nonce: bytes) -> AgentCall | None:
+    def _decrypted(self, text: bytes, nonce: bytes) -> AgentCall | None:
         """The call; None for text that karpdash did not write, and for a call that is over."""
         try:
             call = unpacked(self.keys.open(text, owner=self.agent, field=f"call:{self.session}"), AgentCall)

@@ -68,7 +68,7 @@ class ServerLink:
 
     def __init__(self, url: str, token: Secret, *, ca_file: Path | None = None) -> None:
         """Raises InvalidInput for a URL, a proxy or a CA file that cannot be used."""
-        self._place = _place(url)
+        self._place = _server_address(url)
         self._token = token
         self._pool = _pool(self._place, ca_file)
         self.session = ""
@@ -151,7 +151,7 @@ _PLAIN = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+(/[A-Za-z0-9._~/-]*)?")
 
 def checked_url(url: str) -> str:
     """Returns the URL of a server in the form that agents use. Raises InvalidInput for a URL that no agent accepts."""
-    base = _place(url).base
+    base = _server_address(url).base
     if not _PLAIN.fullmatch(base):
         raise InvalidInput(f"{clean(url, longest=60)!r} is no plain URL", where="--server")
     return base
@@ -164,7 +164,7 @@ def checked_proxy(url: str) -> str:
     return url.rstrip("/")
 
 
-def _place(url: str) -> _ServerAddress:
+def _server_address(url: str) -> _ServerAddress:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

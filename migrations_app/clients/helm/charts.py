@@ -241,8 +241,8 @@ class _Pull:
     def blob(self, digest: str, *, most: int) -> bytes:
         url = f"{self._root}/blobs/{digest}"
         for _ in range(REDIRECTS + 1):
-            at_home = _origin(url) == _origin(self._root)
-            http_answer = self._get(url, most=most, token=self.token if at_home else "")
+            same_server = _origin(url) == _origin(self._root)
+            http_answer = self._get(url, most=most, token=self.token if same_server else "")
             if http_answer.status not in (301, 302, 303, 307, 308):
                 return self._checked_body(http_answer, self.name)
             url = _redirect_target(url, http_answer.headers.get("Location", ""))

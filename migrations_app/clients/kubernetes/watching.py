@@ -66,7 +66,7 @@ def is_unchanged(transport: Transport, resource: Resource, *, since: str, count:
         "allowWatchBookmarks": "true",
         "timeoutSeconds": str(seconds),
     }
-    with _hurrying_bookmark(transport, resource, version=state.resource_version):
+    with _requesting_progress(transport, resource, version=state.resource_version):
         look = partial(_event_proof, version=current_version)
         return transport.watch(resource.path, list(query.items()), seconds=seconds + SLACK, look=look) is True
 
@@ -86,7 +86,7 @@ def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int 
 
 
 @contextmanager
-def _hurrying_bookmark(transport: Transport, resource: Resource, *, version: str) -> Iterator[None]:
+def _requesting_progress(transport: Transport, resource: Resource, *, version: str) -> Iterator[None]:
     """During the watch, requests an empty list that is not older than the version: newer servers then ask etcd for its
     progress at once, while others wait for etcd's periodic progress. The answer is not used.
     """

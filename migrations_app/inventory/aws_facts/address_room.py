@@ -35,40 +35,44 @@ def missing_addresses(needs: Mapping[str, int], subnets: Iterable[Subnet], *, fr
         left[classes] += free(subnet)
     open_needs = {name: need for name, need in needs.items() if need > 0}
     assigned: dict[tuple[str, tuple[str, ...]], int] = defaultdict(int)
-    while way := _way(open_needs, left, assigned=assigned):
-        _follow(way, open_needs, left=left, assigned=assigned)
+    while path := _augmenting_path(open_needs, left, assigned=assigned):
+        _assign_along(path, open_needs, left=left, assigned=assigned)
     return sum(open_needs.values())
 
 
 Group = tuple[str, ...]
 """The node classes that select a subnet; subnets with the same node classes form one group."""
-Way = list[tuple[str, Group]]
+AugmentingPath = list[tuple[str, Group]]
 """Pairs of class and group: the first class gets addresses of its group, whose other class moves to the next group."""
 
 
-def _way(needs: Mapping[str, int], left: Mapping[Group, int], *, assigned: Mapping[tuple[str, Group], int]) -> Way:
+def _augmenting_path(
+    needs: Mapping[str, int], left: Mapping[Group, int], *, assigned: Mapping[tuple[str, Group], int]
+) -> AugmentingPath:
     """The shortest path from a class that needs addresses to a group with free ones; empty if there is none."""
-    waiting: deque[tuple[str, Way]] = deque((name, []) for name, need in needs.items() if need)
+    waiting: deque[tuple[str, AugmentingPath]] = deque((name, []) for name, need in needs.items() if need)
     seen: set[Group] = set()
     while waiting:
-        name, way = waiting.popleft()
+        name, path = waiting.popleft()
         for group in left:
             if name not in group or group in seen:
                 continue
             seen.add(group)
-            step: Way = [*way, (name, group)]
+            step: AugmentingPath = [*path, (name, group)]
             if left[group] > 0:
                 return step
             waiting.extend((other, step) for other in group if other != name and assigned.get((other, group), 0) > 0)
     return []
 
 
-def _follow(way: Way, needs: dict[str, int], *, left: dict[Group, int], assigned: dict[tuple[str, Group], int]) -> None:
-    moved = [assigned[later[0], group] for (_, group), later in pairwise(way)]
-    amount = min([needs[way[0][0]], left[way[-1][1]], *moved])
-    needs[way[0][0]] -= amount
-    left[way[-1][1]] -= amount
-    for (name, group), later in zip(way, [*way[1:], None], strict=True):
+def _assign_along(
+    path: AugmentingPath, needs: dict[str, int], *, left: dict[Group, int], assigned: dict[tuple[str, Group], int]
+) -> None:
+    moved = [assigned[later[0], group] for (_, group), later in pairwise(path)]
+    amount = min([needs[path[0][0]], left[path[-1][1]], *moved])
+    needs[path[0][0]] -= amount
+    left[path[-1][1]] -= amount
+    for (name, group), later in zip(path, [*path[1:], None], strict=True):
         assigned[name, group] += amount
         if later is not None:
             assigned[later[0], group] -= amount

@@ -142,10 +142,10 @@ def _quota_line(name: str, quota: VcpuQuota | None, *, need: int | None, code: s
 def _addresses(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
     """The free addresses of each zone, in the subnets that the classes of its nodes select."""
     mode, part = address_mode(inventory), inventory.aws.subnets
-    only_six = {name for subnet in part.items if subnet.ipv6_only for name in subnet.classes}
+    ipv6_classes = {name for subnet in part.items if subnet.ipv6_only for name in subnet.classes}
 
     def need(node: ReplacedNode) -> int | None:
-        return addresses_for(mode, pods=node.pods, ipv6_only=node.node_class in only_six)
+        return addresses_for(mode, pods=node.pods, ipv6_only=node.node_class in ipv6_classes)
 
     zones: dict[str, dict[str, int | None]] = defaultdict(dict)
     for (zone, node_class), amount in going.peak(lambda node: (node.zone, node.node_class), need).items():
@@ -165,7 +165,7 @@ def _zone_line(zone: str, needs: dict[str, int | None], *, part: Part[Subnet], m
         why = _zone_unknown(zone, without, known=whole_need is not None)
         return _line("addresses", zone, need=whole_need, free=None, why=why)
     known_needs = {name: amount for name, amount in needs.items() if amount is not None}
-    why = WORDS[mode] + _elsewhere(zone, needs, part=part)
+    why = WORDS[mode] + _free_in_other_zones(zone, needs, part=part)
     if missing_addresses(known_needs, subnets, free=by_count):
         return CapacityLine(what="addresses", name=zone, need=whole_need, free=free, standing="short", why=why)
     sure = mode in TELLING and not (
@@ -185,7 +185,7 @@ def _zone_unknown(zone: str, without: list[str], *, known: bool) -> str:
     return f"no subnet of the zone is known for {named}"
 
 
-def _elsewhere(zone: str, needs: dict[str, int | None], *, part: Part[Subnet]) -> str:
+def _free_in_other_zones(zone: str, needs: dict[str, int | None], *, part: Part[Subnet]) -> str:
     others = sum(
         subnet.free for subnet in part.items if subnet.zone != zone and any(name in needs for name in subnet.classes)
     )
@@ -230,6 +230,6 @@ def _offered(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]
         yield _unread("offered", "instance types by zone", need=len(pairs), field="offerings", part=part)
         return
     offered = {(offering.instance_type, offering.zone) for offering in part.items}
-    lost = [f"{kind} in {zone}" for kind, zone in pairs if (kind, zone) not in offered]
-    why = f"not offered: {', '.join(lost[:5])}" if lost else ""
-    yield _line("offered", "instance types by zone", need=len(pairs), free=len(pairs) - len(lost), why=why)
+    not_offered = [f"{kind} in {zone}" for kind, zone in pairs if (kind, zone) not in offered]
+    why = f"not offered: {', '.join(not_offered[:5])}" if not_offered else ""
+    yield _line("offered", "instance types by zone", need=len(pairs), free=len(pairs) - len(not_offered), why=why)

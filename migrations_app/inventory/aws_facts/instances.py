@@ -163,9 +163,9 @@ def on_instances(
 
     Requests that the release `but` makes as well are left out.
     """
-    judged: dict[tuple[str, ...], InstanceRequestAnswer] = {}
-    known = (
-        {_same(group, on_instance) for group, on_instance in _requests(groups, permissions.site, minor=but)}
+    answers: dict[tuple[str, ...], InstanceRequestAnswer] = {}
+    known_requests = (
+        {_request_key(group, on_instance) for group, on_instance in _requests(groups, permissions.site, minor=but)}
         if but
         else set()
     )
@@ -174,15 +174,15 @@ def on_instances(
         limit = None if role.boundary is None else [filled(policy, permissions.site) for policy in role.boundary]
         for minor in minors:
             for group, request in _requests(groups, permissions.site, minor=minor):
-                same = _same(group, request)
-                if same not in known:
+                request_key = _request_key(group, request)
+                if request_key not in known_requests:
                     answer = evaluate(request, policies, boundary=limit)
                     row = InstanceRequestAnswer(minor=minor, group=group, role=role, request=request, answer=answer)
-                    judged.setdefault((role.role.arn, *same), row)
-    return tuple(judged.values())
+                    answers.setdefault((role.role.arn, *request_key), row)
+    return tuple(answers.values())
 
 
-def _same(group: TaggedInstances, request: IamRequest) -> tuple[str, ...]:
+def _request_key(group: TaggedInstances, request: IamRequest) -> tuple[str, ...]:
     return request.action, repr(group.tags), repr(request.request_tags)
 
 
@@ -192,11 +192,11 @@ def _requests(
     for probe in probes_for(minor):
         if probe.kind == "instance" and probe.action in (TERMINATE, TAG) and not probe.on_creation:
             for group in groups:
-                if _concerns(probe, group, site=site):
+                if _applies_to(probe, group, site=site):
                     yield group, _with_real_tags(probe, group, site=site, minor=minor)
 
 
-def _concerns(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite) -> bool:
+def _applies_to(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite) -> bool:
     """Whether the controller sends the request for these instances: it must match their owner and set tags that are
     missing.
     """

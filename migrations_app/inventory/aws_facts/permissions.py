@@ -96,9 +96,9 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
     unread = next((part for role in judged for part in _parts(role) if isinstance(part, Unseen)), None)
     if unread is not None:
         return unread
-    gone = next((role.arn for role in judged if isinstance(role.role, Seen) and not role.role.items), "")
-    if gone:
-        return Unseen("not_found", f"AWS has no role {gone}")
+    missing_role = next((role.arn for role in judged if isinstance(role.role, Seen) and not role.role.items), "")
+    if missing_role:
+        return Unseen("not_found", f"AWS has no role {missing_role}")
     try:
         roles = tuple(_parsed(role) for role in judged)
     except InvalidInput as wrong:

@@ -122,8 +122,8 @@ def replacement_by_pool(inventory: Inventory, names: Collection[str]) -> Replace
     groups = []
     for pool, nodes in by_pool.items():
         unlimited = unread and pool.startswith("NodePool/")
-        paced = len(nodes) if unlimited else _paced(pools.get(pool), len(nodes))
-        groups.append(ReplacementGroup(tuple(nodes), paced))
+        count_at_once = len(nodes) if unlimited else _allowed_at_once(pools.get(pool), len(nodes))
+        groups.append(ReplacementGroup(tuple(nodes), count_at_once))
     stage = tuple(groups)
     return Replacement((stage,) if stage else ())
 
@@ -136,7 +136,7 @@ def replacement_in_batches(inventory: Inventory, batches: Iterable[Sequence[str]
     return Replacement(tuple((ReplacementGroup(nodes, len(nodes)),) for nodes in node_batches if nodes))
 
 
-def _paced(pool: NodePool | None, count: int) -> int:
+def _allowed_at_once(pool: NodePool | None, count: int) -> int:
     if pool is None or pool.get(BUDGETS) is None:
         return max(1, at_once(count, percent=DEFAULT_PERCENT))
     allowed = [_allowed(row, count) for _, row in rows(pool, BUDGETS) if _for_drift(row)]
@@ -158,10 +158,10 @@ def _allowed(row: dict[str, object], count: int) -> int | None:
 
 
 def _nodes(inventory: Inventory, names: Collection[str]) -> Iterator[ReplacedNode]:
-    here = {node.name: node for node in inventory.nodes.items}
+    node_by_name = {node.name: node for node in inventory.nodes.items}
     for owned in ownership(inventory).nodes:
         if owned.name in names and owned.owner in OWNERS:
-            yield _replaced(owned, here[owned.name])
+            yield _replaced(owned, node_by_name[owned.name])
 
 
 def _replaced(owned: OwnedNode, node: Node) -> ReplacedNode:

@@ -20,8 +20,8 @@ GROUPS = {kind.kind: kind.group for kind in kinds.CURRENT_KINDS}
 
 def changes_only_api_version(crd: CRD) -> bool:
     """Whether the CRD changes only the apiVersion between v1beta1 and v1."""
-    both = {*crd.served, *crd.stored}
-    return strategy_of(crd) != "Webhook" and {BETA, "v1"} <= both
+    versions = {*crd.served, *crd.stored}
+    return strategy_of(crd) != "Webhook" and {BETA, "v1"} <= versions
 
 
 def holds_beta(karpenter_object: NodePool | NodeClaim | EC2NodeClass) -> bool:

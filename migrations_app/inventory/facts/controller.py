@@ -270,9 +270,9 @@ def variables_without(inventory: Inventory, old: frozenset[str]) -> list[object]
     values = given_values(inventory)
     chart_rows = value_at(values.tree, VARIABLES) if values else None
     rows = [row for row in chart_rows if isinstance(row, dict)] if isinstance(chart_rows, list) else []
-    left: list[object] = [row for row in rows if row.get("name") not in old]
-    plain = all(isinstance(row, dict) and set(row) == {"name", "value"} and is_whole(row) for row in left)
-    return left if plain and len(left) < len(rows) else None
+    kept_variables: list[object] = [row for row in rows if row.get("name") not in old]
+    plain = all(isinstance(row, dict) and set(row) == {"name", "value"} and is_whole(row) for row in kept_variables)
+    return kept_variables if plain and len(kept_variables) < len(rows) else None
 
 
 ZONE = "topology.kubernetes.io/zone"
@@ -301,8 +301,8 @@ def places(inventory: Inventory, spec: Placement) -> Places:
     terms = _terms(spec)
     keys = {*(spec.node_selector or {}), *(row.key for term in terms for row in term.match_expressions or ())}
     unknown = tuple(sorted(key for key in keys if key not in ALWAYS and not kept_on_node(key)))
-    choices = [LabelSelector(match_expressions=_telling(term)) for term in terms]
-    return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, choices=choices)), unknown)
+    choices = [LabelSelector(match_expressions=_relevant_expressions(term)) for term in terms]
+    return Places(tuple(node for node in inventory.nodes.items if _can_run(node, spec, choices=choices)), unknown)
 
 
 @once
@@ -318,11 +318,11 @@ def _terms(spec: Placement) -> list[NodeTerm]:
     return (required.node_selector_terms if required else None) or []
 
 
-def _telling(term: NodeTerm) -> list[SelectorExpression]:
+def _relevant_expressions(term: NodeTerm) -> list[SelectorExpression]:
     return [row for row in term.match_expressions or () if row.key not in ALWAYS]
 
 
-def _takes(node: Node, spec: Placement, *, choices: list[LabelSelector]) -> bool:
+def _can_run(node: Node, spec: Placement, *, choices: list[LabelSelector]) -> bool:
     labels = node.metadata.labels or {}
     chosen = all(labels.get(key) == value for key, value in (spec.node_selector or {}).items() if key not in ALWAYS)
     return chosen and _fits(choices, labels) and _ready(node) and not any(_repelling(node, spec.tolerations or []))

@@ -181,8 +181,8 @@ def mends(inventory: Inventory, running: Release | None) -> dict[str, Conversion
     """The repair for each CRD whose conversion does not answer, by the name of the CRD."""
     if converts_nothing(inventory, running):
         return {}
-    crds = (crd for crd in conversion_crds(inventory) if _is_amiss(crd, inventory=inventory, running=running))
-    return {crd.name: _mend(crd, inventory=inventory, running=running) for crd in crds}
+    crds = (crd for crd in conversion_crds(inventory) if _is_broken(crd, inventory=inventory, running=running))
+    return {crd.name: _repair(crd, inventory=inventory, running=running) for crd in crds}
 
 
 def strategy_is_missing(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
@@ -192,22 +192,22 @@ def strategy_is_missing(crd: CRD, *, inventory: Inventory, running: Release | No
     return strategy_of(crd) != "Webhook" and (crd.stored != ("v1",) or not off)
 
 
-def _is_amiss(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
+def _is_broken(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
     if strategy_of(crd) != "Webhook":
         return strategy_is_missing(crd, inventory=inventory, running=running)
     target = conversion_target(crd)
     problem = ready_port(inventory, target) if target else ""
-    astray = bool(target and target.path and target.path != webhook_path(crd))
-    return astray or (isinstance(problem, str) and bool(problem)) or crd.name in failed_conversions(inventory)
+    wrong_path = bool(target and target.path and target.path != webhook_path(crd))
+    return wrong_path or (isinstance(problem, str) and bool(problem)) or crd.name in failed_conversions(inventory)
 
 
-def _mend(crd: CRD, *, inventory: Inventory, running: Release | None) -> ConversionMend:
+def _repair(crd: CRD, *, inventory: Inventory, running: Release | None) -> ConversionMend:
     shipped = crd_set(running) if running else None
     if shipped is None:
         return ConversionMend(why="which release has to convert is not known", code="unknown_release")
     off = webhooks_off(installation(inventory), running)
-    insists = shipped.crd_chart_converts and not off
-    if strategy_of(crd) == "Webhook" and crd.served == crd.stored == (crd.storage,) and not insists:
+    must_convert = shipped.crd_chart_converts and not off
+    if strategy_of(crd) == "Webhook" and crd.served == crd.stored == (crd.storage,) and not must_convert:
         return ConversionMend(strategy="None")
     if conversion_target(crd) is None and strategy_of(crd) == "Webhook":
         return ConversionMend(why="its webhook is outside of the cluster", code="webhook_outside")
@@ -215,29 +215,31 @@ def _mend(crd: CRD, *, inventory: Inventory, running: Release | None) -> Convers
         return ConversionMend(why=f"{running} converts nothing: bring its own CRDs", code="release_converts_nothing")
     if off:
         return ConversionMend(why="the controller runs without webhooks: switch them on first", code="webhooks_off")
-    return _aimed(crd, inventory=inventory)
+    return _repair_with_service(crd, inventory=inventory)
 
 
-def _aimed(crd: CRD, *, inventory: Inventory) -> ConversionMend:
+def _repair_with_service(crd: CRD, *, inventory: Inventory) -> ConversionMend:
     """The repair that calls the controller's Service, if that Service answers and is not called already."""
     port = MAIN_CHART_WEBHOOK_SERVICE[2]
-    every, real = webhook_services(inventory), webhook_service(inventory)
-    if every and real is None:
+    every, own_service = webhook_services(inventory), webhook_service(inventory)
+    if every and own_service is None:
         names = " and ".join(f"{candidate.namespace}/{candidate.name}" for candidate in every)
         why = f"which Service has to be called is not known: {names} offer the port {port} of a controller"
         return ConversionMend(why=why, code="several_services")
-    if real is None:
+    if own_service is None:
         return ConversionMend(why=f"no Service of the controller has the port {port}", code="no_webhook_service")
-    right = ServiceReference(namespace=real.namespace or "", name=real.name, port=port, path=webhook_path(crd))
-    problem, place = ready_port(inventory, right), f"{right.namespace}/{right.name}:{port}"
+    wanted_service = ServiceReference(
+        namespace=own_service.namespace or "", name=own_service.name, port=port, path=webhook_path(crd)
+    )
+    problem, place = ready_port(inventory, wanted_service), f"{wanted_service.namespace}/{wanted_service.name}:{port}"
     if isinstance(problem, Unseen):
         return ConversionMend(why=f"whether {place} answers is not known: {problem.why}", code="not_seen")
     if problem:
         return ConversionMend(why=f"{place} does not answer: {problem}", code="conversion_unanswered")
-    if strategy_of(crd) == "Webhook" and conversion_target(crd) == right:
+    if strategy_of(crd) == "Webhook" and conversion_target(crd) == wanted_service:
         why = f"{place} is called already and refuses: restart the controller, which writes its certificate anew"
         return ConversionMend(why=why, code="called_already")
-    return ConversionMend(strategy="Webhook", service=right)
+    return ConversionMend(strategy="Webhook", service=wanted_service)
 
 
 def strategy_of(crd: CRD) -> str:

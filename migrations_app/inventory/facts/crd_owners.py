@@ -29,7 +29,7 @@ def unowned(crd: CRD, inventory: Inventory) -> str:
         return ""
     if marked is None:
         return "absent"
-    return "" if _whole(crd, inventory) else f"{marked} (no such release, or without its label)"
+    return "" if _has_release_marks(crd, inventory) else f"{marked} (no such release, or without its label)"
 
 
 def _flux_replaces(by: Managed, inventory: Inventory) -> bool:
@@ -60,7 +60,7 @@ def _of_chart(inventory: Inventory, chart: str) -> frozenset[ReleaseKey]:
     )
 
 
-def _whole(crd: CRD, inventory: Inventory) -> bool:
+def _has_release_marks(crd: CRD, inventory: Inventory) -> bool:
     metadata, known = crd.metadata, _releases(inventory)
     owner = (
         metadata.annotation(labels.HELM_RELEASE_NAMESPACE) or "",

@@ -160,15 +160,15 @@ def chart_place(kind: str, spec: Spec, *, chart: str) -> ChartPlace | None:
         return ChartPlace(("chart", "spec"), "version") if of and _names(below(chart_spec, ("chart",)), chart) else None
     if kind != APPLICATION:
         return None
-    if _brings(spec.get("source"), chart):
+    if _names_chart_source(spec.get("source"), chart):
         return ChartPlace(("source",), "targetRevision")
     several = spec.get("sources")
     places = enumerate(several) if isinstance(several, list) else ()
-    numbers = (number for number, source in places if _brings(source, chart))
+    numbers = (number for number, source in places if _names_chart_source(source, chart))
     return next((ChartPlace(("sources", str(number)), "targetRevision") for number in numbers), None)
 
 
-def _brings(source: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
+def _names_chart_source(source: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
     if below(source, ("chart",)) is not None:
         return _names(below(source, ("chart",)), chart)
     address = str(below(source, ("repoURL",)) or "")

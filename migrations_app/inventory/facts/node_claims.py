@@ -41,12 +41,12 @@ def first_steps(inventory: Inventory) -> tuple[ClaimStep, ...]:
 
 
 def _missing(claim: KarpenterClaim, *, prefix: str) -> str:
-    held = {
+    true_conditions = {
         condition.type for condition in (claim.status and claim.status.conditions) or () if condition.status == "True"
     }
-    if _JOINED[prefix] <= held:
+    if _JOINED[prefix] <= true_conditions:
         return ""
-    return next(f"{prefix}{word}" for word in ORDER if f"{prefix}{word}" not in held)
+    return next(f"{prefix}{word}" for word in ORDER if f"{prefix}{word}" not in true_conditions)
 
 
 def expired(claim: NodeClaim, pools: dict[str, NodePool], *, now: str) -> bool | None:
@@ -59,10 +59,10 @@ def expired(claim: NodeClaim, pools: dict[str, NodePool], *, now: str) -> bool |
     if after == "Never":
         return False
     length = _length(after) if after else None
-    born, read = moment(claim.metadata.creation_timestamp), moment(now)
-    if length is None or born is None or read is None:
+    created, current = moment(claim.metadata.creation_timestamp), moment(now)
+    if length is None or created is None or current is None:
         return None
-    return born + timedelta(microseconds=length // 1000) <= read
+    return created + timedelta(microseconds=length // 1000) <= current
 
 
 @lru_cache(maxsize=64)
@@ -135,11 +135,11 @@ def _class_of(claim: NodeClaim) -> str:
 
 def _hashed(owner: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> DriftHashes:
     version = owner.metadata.annotation(annotation)
-    have = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
+    count_by_version = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
     outdated = (
         {}
         if version is None
-        else {claim_version: count for claim_version, count in have.items() if claim_version != version}
+        else {claim_version: count for claim_version, count in count_by_version.items() if claim_version != version}
     )
     drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
     return DriftHashes(kind, owner.name, annotation, version, tuple(claims), outdated, drifted)

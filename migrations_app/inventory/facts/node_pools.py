@@ -29,11 +29,11 @@ def spot_possible(inventory: Inventory) -> bool | None:
 
     One pool that allows spot is enough, even if others were not seen.
     """
-    words = [*map(pool_admits_spot, inventory.nodepools.items), *map(admits_spot, inventory.provisioners.items)]
-    if True in words:
+    answers = [*map(pool_admits_spot, inventory.nodepools.items), *map(admits_spot, inventory.provisioners.items)]
+    if True in answers:
         return True
     whole = all(is_whole(part) for part in (inventory.nodepools, inventory.provisioners))
-    return False if whole and None not in words else None
+    return False if whole and None not in answers else None
 
 
 def pool_admits_spot(pool: NodePool) -> bool | None:
@@ -77,10 +77,10 @@ def _capacity_rows(requirements: Iterable[dict[str, Any]]) -> Iterator[Row]:
 
 def _all_admit(rows: Iterable[Row]) -> bool | None:
     """Whether all rows allow spot: False if one excludes it, otherwise None if one cannot be read."""
-    words = [_admits(operator, values) for operator, values in rows]
-    if False in words:
+    answers = [_admits(operator, values) for operator, values in rows]
+    if False in answers:
         return False
-    return None if None in words else True
+    return None if None in answers else True
 
 
 def _admits(operator: str, values: tuple[str, ...]) -> bool | None:
@@ -91,7 +91,7 @@ def _admits(operator: str, values: tuple[str, ...]) -> bool | None:
 
 
 _EFFECTS = ("NoSchedule", "NoExecute")
-_FENCE = labels.LEGACY_TAINT
+_DRAIN_TAINT_KEY = labels.LEGACY_TAINT
 _OWNER_KEYS = (labels.PROVISIONER_NAME, labels.NODEPOOL)
 
 
@@ -101,9 +101,9 @@ def misfit(old: Provisioner, pool: NodePool) -> str:
 
 
 def _misfits(old: Provisioner, pool: NodePool) -> Iterator[str]:
-    borne = _taints(old, "spec.taints")
+    old_taints = _taints(old, "spec.taints")
     for taint in _taints(pool, "spec.template.spec.taints"):
-        if taint not in borne:
+        if taint not in old_taints:
             yield f"has the taint {taint[0]}, which the pods need not tolerate now"
     requirements = _values(pool, "spec.template.spec.requirements")
     pool_labels = _texts(pool, "spec.template.metadata.labels")
@@ -121,7 +121,7 @@ def _taints(whole_object: WholeObject, path: str) -> set[tuple[str, str]]:
         (str(row.get("key")), str(row.get("value", "")), row.get("effect"))
         for row in _pool_fit_rows(whole_object, path)
     )
-    return {(key, value) for key, value, effect in taints if effect in _EFFECTS and key != _FENCE}
+    return {(key, value) for key, value, effect in taints if effect in _EFFECTS and key != _DRAIN_TAINT_KEY}
 
 
 def _values(whole_object: WholeObject, path: str) -> dict[str, set[str]]:

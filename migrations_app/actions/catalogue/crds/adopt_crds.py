@@ -39,10 +39,10 @@ action = Action(
 @action.prepare
 def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     release, namespace = _new_owner(scene.inventory, parameters)
-    open_to_it = [crd for crd in scene.inventory.crds.items if not _marked(crd, release, namespace=namespace)]
-    _refuse_terminating(open_to_it)
-    _refuse_owned(open_to_it, (release, namespace), chosen=parameters.get("take_over") or ())
-    for crd in open_to_it:
+    unmarked_crds = [crd for crd in scene.inventory.crds.items if not _marked(crd, release, namespace=namespace)]
+    _refuse_terminating(unmarked_crds)
+    _refuse_owned(unmarked_crds, (release, namespace), chosen=parameters.get("take_over") or ())
+    for crd in unmarked_crds:
         yield _mark(crd, release, namespace=namespace)
 
 

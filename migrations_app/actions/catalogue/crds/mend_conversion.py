@@ -21,7 +21,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import REVIEW_VERSIONS
 
 CONVERSION: Field = ("spec", "conversion")
-RESTS_ON: tuple[Field, ...] = (("spec", "versions"), ("status", "storedVersions"))
+DECIDING_FIELDS: tuple[Field, ...] = (("spec", "versions"), ("status", "storedVersions"))
 """Fields, besides the conversion itself, that decide whether the API server converts objects."""
 SERVICES = kinds.SERVICE
 
@@ -67,9 +67,9 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 
 def _step(scene: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMend) -> Step:
-    patch, title, note = _ended(crd) if mend.service is None else _called(crd, before, service=mend.service)
+    patch, title, note = _switch_off(crd) if mend.service is None else _call_service(crd, before, service=mend.service)
     step = patch_step(target_of(crd), before, patch=patch, title=title, note=note, manager=keeper_of(crd.metadata))
-    fields = (*step.preconditions, *RESTS_ON)
+    fields = (*step.preconditions, *DECIDING_FIELDS)
     return msgspec.structs.replace(
         step,
         preconditions=fields,
@@ -79,13 +79,13 @@ def _step(scene: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMen
     )
 
 
-def _ended(crd: CRD) -> tuple[Body, str, str]:
+def _switch_off(crd: CRD) -> tuple[Body, str, str]:
     title = f"End the conversion of {crd.name}"
     note = f"{crd.storage} is all that it serves, and all that was ever stored: nothing has to be converted."
     return {"spec": {"conversion": dict(OFF)}}, title, note
 
 
-def _called(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body, str, str]:
+def _call_service(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body, str, str]:
     """Patches only the Service where the CRD already calls a webhook, because the controller writes the caBundle."""
     place: Body = {
         "namespace": service.namespace, "name": service.name, "port": service.port, "path": service.path,
@@ -93,9 +93,13 @@ def _called(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body,
     title = f"Let {service.namespace}/{service.name} convert the objects of {crd.name}"
     note = "The controller writes its certificate into the CRD by itself; until then the conversion is refused."
     if value_at(before, CLIENT) is not None:
-        known = "" if value_at(before, (*CLIENT, "caBundle")) else note
+        certificate_note = "" if value_at(before, (*CLIENT, "caBundle")) else note
         strategy: Body = {} if value_at(before, (*CONVERSION, "strategy")) == "Webhook" else {"strategy": "Webhook"}
-        return {"spec": {"conversion": {**strategy, "webhook": {"clientConfig": {"service": place}}}}}, title, known
+        return (
+            {"spec": {"conversion": {**strategy, "webhook": {"clientConfig": {"service": place}}}}},
+            title,
+            certificate_note,
+        )
     webhook = {"conversionReviewVersions": list(REVIEW_VERSIONS), "clientConfig": {"service": place}}
     return {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}, title, note
 

@@ -48,26 +48,26 @@ def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
         crd = find_crd(scene.inventory, kind.crd_name)
         if crd is None or crd.stored == (NEW,):
             continue
-        open_ones = _untouched(scene.inventory, kind)
-        _refuse_unready(crd, kind, rewriting=bool(open_ones))
-        chosen = [open_one for open_one in open_ones if f"{kind.kind}/{open_one.name}" not in left_out]
-        yield from (_touch(kind, named_object) for named_object in chosen)
-        if len(chosen) == len(open_ones):
-            yield _trim(crd, kind, many=scene.inventory.part(PARTS[kind]).count or 0)
+        pending = _objects_to_rewrite(scene.inventory, kind)
+        _refuse_unready(crd, kind, rewriting=bool(pending))
+        chosen = [item for item in pending if f"{kind.kind}/{item.name}" not in left_out]
+        yield from (_rewrite_step(kind, named_object) for named_object in chosen)
+        if len(chosen) == len(pending):
+            yield _trim_step(crd, kind, many=scene.inventory.part(PARTS[kind]).count or 0)
 
 
 @action.foresee
 def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    many = sum(len(_untouched(scene.inventory, kind)) for kind in _behind(scene.inventory))
+    many = sum(len(_objects_to_rewrite(scene.inventory, kind)) for kind in _kinds_to_rewrite(scene.inventory))
     return Forecast(cannot_be_undone=(f"{many} objects stay stored as v1",) if many else ())
 
 
-def _behind(inventory: Inventory) -> Iterable[Kind]:
+def _kinds_to_rewrite(inventory: Inventory) -> Iterable[Kind]:
     pairs = ((kind, find_crd(inventory, kind.crd_name)) for kind in kinds.CURRENT_KINDS)
     return [kind for kind, crd in pairs if crd is not None and crd.stored != (NEW,)]
 
 
-def _untouched(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
+def _objects_to_rewrite(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
     """The objects that still have to be rewritten. The controller of 1.0 sets the same mark."""
     part = inventory.part(PARTS[kind])
     refuse_unread(part, PARTS[kind])
@@ -91,7 +91,7 @@ def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
         raise Unavailable(words, code="conversion_off")
 
 
-def _touch(kind: Kind, named_object: NamedObject) -> Step:
+def _rewrite_step(kind: Kind, named_object: NamedObject) -> Step:
     target = object_target(kind, NEW, name=named_object.name, uid=named_object.metadata.uid or "")
     return patch_step(
         target,
@@ -104,17 +104,18 @@ def _touch(kind: Kind, named_object: NamedObject) -> Step:
     )
 
 
-def _trim(crd: CRD, kind: Kind, *, many: int) -> Step:
+def _trim_step(crd: CRD, kind: Kind, *, many: int) -> Step:
     """The step that removes the old stored versions. It comes last for its kind, once all objects are rewritten."""
-    back = list(crd.stored)
+    stored_before = list(crd.stored)
+    removed = ", ".join(version for version in stored_before if version != NEW)
     step = Step(
         id="",
-        title=f"Take {', '.join(version for version in back if version != NEW)} off the stored versions of {crd.name}",
+        title=f"Take {removed} off the stored versions of {crd.name}",
         change=merge(target_of(crd), {"status": {"storedVersions": [NEW]}}, subresource="status"),
         preconditions=(STORED, ("spec", "versions"), ("spec", "conversion", "strategy")),
         postconditions=(FieldEquals(field=STORED, value=[NEW]),),
-        undo=merge(target_of(crd), {"status": {"storedVersions": back}}, subresource="status"),
-        undo_postconditions=(FieldEquals(field=STORED, value=back),),
+        undo=merge(target_of(crd), {"status": {"storedVersions": stored_before}}, subresource="status"),
+        undo_postconditions=(FieldEquals(field=STORED, value=stored_before),),
         risk="medium",
         manager=keeper_of(crd.metadata),
     )
