@@ -122,19 +122,19 @@ class Action:
         """The objects to read before planning; empty by default."""
         return tuple(self._reads(inventory, parameters)) if self._reads else ()
 
-    def steps(self, scene: PlanningContext, parameters: Parameters) -> tuple[Step, ...]:
+    def steps(self, context: PlanningContext, parameters: Parameters) -> tuple[Step, ...]:
         """Returns the steps, not yet numbered. Raises Unavailable, also if a required part was not read completely."""
         if self._prepare is None:
             raise TypeError(f"{self.module} prepares nothing")
         for name in self.parts:
-            refuse_unread(scene.inventory.part(name), name)
-        all_steps = tuple(self._prepare(scene, parameters))
+            refuse_unread(context.inventory.part(name), name)
+        all_steps = tuple(self._prepare(context, parameters))
         if not all_steps:
             raise Unavailable("there is nothing to do", code="nothing_to_do")
         return all_steps
 
-    def forecast(self, scene: PlanningContext, parameters: Parameters) -> Forecast:
-        return self._foresee(scene, parameters) if self._foresee else Forecast()
+    def forecast(self, context: PlanningContext, parameters: Parameters) -> Forecast:
+        return self._foresee(context, parameters) if self._foresee else Forecast()
 
 
 def refuse_unread(part: Part[object], name: str) -> None:

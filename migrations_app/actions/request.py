@@ -18,7 +18,7 @@ class ObjectVersion:
     resource_version: str = ""
 
     @classmethod
-    def to(cls, read: Tree | None) -> "ObjectVersion":
+    def of(cls, read: Tree | None) -> "ObjectVersion":
         """The version of the object as read."""
         if read is None:
             return cls()

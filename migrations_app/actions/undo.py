@@ -105,7 +105,7 @@ def _inverse(
         if not may_stay:
             _refuse_final(step)
         return _skipped_step(step, step.note or "nothing takes it back")
-    read = objects.get(bare(change.target))
+    read = objects.get(without_uid(change.target))
     undo = _bound_to_uid(step, step.undo, made=made)
     if undo.verb == "create":
         return _recreate(step, undo, read=read)
@@ -136,7 +136,7 @@ def _helm_rollback(
     return UndoStep(helm_step(helm, title=f"Undo: {step.title}"))
 
 
-def bare(target: ObjectTarget) -> ObjectTarget:
+def without_uid(target: ObjectTarget) -> ObjectTarget:
     """The same target without uid, as used for the keys of PlanningContext.objects."""
     return msgspec.structs.replace(target, uid="")
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from migrations_app.iam.requirements.features import every_minor
 from migrations_app.inventory.aws_facts.instances import (
     LISTED_BY,
-    all_named,
+    all_have_cluster_name,
     claimed_ids,
     every_tag,
     first_ids,
@@ -100,7 +100,7 @@ def with_groups(*groups) -> Inventory:
     [((v1(),), True), ((v1(), beta()), False), ((v1(cluster="x"),), False), ((), None), ((alpha(),), None)],
 )
 def test_whether_all_carry_the_name_of_the_cluster(groups, named):
-    assert all_named(with_groups(*groups).aws) is named
+    assert all_have_cluster_name(with_groups(*groups).aws) is named
 
 
 def test_instances_without_a_claim():

@@ -11,7 +11,7 @@ from migrations_app.actions.patches import apply_step, create_step, patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted, nodes_by_pool
-from migrations_app.actions.targets.pools import Successor, keeper_of, object_of, successors
+from migrations_app.actions.targets.pools import Successor, object_of, reverting_tool, successors
 from migrations_app.actions.targets.successors import fields_gone, sources_of
 from migrations_app.actions.targets.workloads import with_uid
 from migrations_app.inventory.facts.managers import managed
@@ -64,24 +64,24 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     written: set[tuple[str, str]] = set()
-    for successor in successors(scene.inventory, parameters):
-        sources = sources_of(scene.inventory, successor)
-        for step in _steps(scene, successor):
+    for successor in successors(context.inventory, parameters):
+        sources = sources_of(context.inventory, successor)
+        for step in _steps(context, successor):
             # The plan cannot compare objects that an earlier step writes; that step compared them itself.
             unwritten = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
             yield msgspec.structs.replace(step, computed_from=unwritten)
             written.add((successor.target.kind, successor.target.name))
 
 
-def _steps(scene: PlanningContext, successor: Successor) -> Iterator[Step]:
-    _refuse_unserved(scene.inventory, successor.target)
-    read = scene.objects.get(successor.target)
+def _steps(context: PlanningContext, successor: Successor) -> Iterator[Step]:
+    _refuse_unserved(context.inventory, successor.target)
+    read = context.objects.get(successor.target)
     if read is None:
-        yield _create(scene.inventory, successor)
+        yield _create(context.inventory, successor)
     else:
-        yield from _update_steps(scene.inventory, successor, read=read)
+        yield from _update_steps(context.inventory, successor, read=read)
 
 
 def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
@@ -114,7 +114,7 @@ def _update_steps(inventory: Inventory, successor: Successor, *, read: Tree) -> 
     """
     target = with_uid(successor.target, read)
     existing = object_of(inventory, target.kind, name=target.name)
-    by = keeper_of(existing.metadata) if existing else ""
+    by = reverting_tool(existing.metadata) if existing else ""
     note = pools.joined(
         pools.source_note(existing.metadata) if existing else "", _nodes(inventory, successor), *_warnings(successor)
     )
@@ -141,9 +141,9 @@ def _warnings(successor: Successor) -> tuple[str, ...]:
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
     """Counts the nodes of the pools that are written. A pool that already has its new form is not written."""
-    changes = [step.change for step in prepare(scene, parameters) if step.change and step.change.verb != "create"]
+    changes = [step.change for step in prepare(context, parameters) if step.change and step.change.verb != "create"]
     pooled = {change.target.name for change in changes if change.target.kind == kinds.NODE_POOL.kind}
-    sizes = nodes_by_pool(scene.inventory)
+    sizes = nodes_by_pool(context.inventory)
     return Forecast(nodes=sum(sizes[name] for name in pooled), pods=None if pooled else 0)

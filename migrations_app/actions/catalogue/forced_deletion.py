@@ -9,7 +9,7 @@ from migrations_app.actions.patches import delete_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
 from migrations_app.karpenter import kinds
@@ -43,24 +43,24 @@ OldPool = Provisioner | NodePool
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    chosen = _chosen(scene.inventory, parameters)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    chosen = _chosen(context.inventory, parameters)
     nodes.refuse_controllers(
-        scene.inventory, {node.name for old_pool in chosen for node in _nodes_of(scene.inventory, old_pool)}
+        context.inventory, {node.name for old_pool in chosen for node in _nodes_of(context.inventory, old_pool)}
     )
     for old_pool in chosen:
-        old_nodes = _nodes_of(scene.inventory, old_pool)
+        old_nodes = _nodes_of(context.inventory, old_pool)
         if old_nodes:
-            _refuse_without_successor(scene.inventory, old_pool, chosen=chosen)
-        yield _delete(scene, old_pool, many=len(old_nodes))
+            _refuse_without_successor(context.inventory, old_pool, chosen=chosen)
+        yield _delete(context, old_pool, many=len(old_nodes))
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[OldPool, ...]:
     """The named pools that are not being deleted. Only named pools are deleted."""
     objects: list[OldPool] = []
-    if pools.names_given(parameters, "provisioners"):
+    if pools.chosen_names(parameters, "provisioners"):
         objects += pools.chosen(inventory.provisioners.items, parameters, name="provisioners")
-    if pools.names_given(parameters, "nodepools"):
+    if pools.chosen_names(parameters, "nodepools"):
         objects += pools.chosen(pools.living_pools(inventory), parameters, name="nodepools")
     standing = tuple(item for item in objects if not item.metadata.deleting)
     if not standing:
@@ -87,26 +87,28 @@ def _refuse_without_successor(inventory: Inventory, old_pool: OldPool, *, chosen
         raise Unavailable(f"no other NodePool is ready to take the pods of {old_pool.name}", code="no_successor")
 
 
-def _delete(scene: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
+def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
     row = kinds.PROVISIONER if isinstance(old_pool, Provisioner) else kinds.NODE_POOL
-    target = pools.target_of(row, old_pool, version=pools.served_version(scene.inventory, row.plural))
+    target = pools.target_of(row, old_pool, version=pools.served_version(context.inventory, row.plural))
     return delete_step(
         target,
         foreground=True,
         title=f"Delete {target.said} with {nodes.counted(many, 'node')} at once",
         risk="destructive",
-        manager=keeper_of(old_pool.metadata),
+        manager=reverting_tool(old_pool.metadata),
         after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
         note=pools.joined(NO_WAY_BACK, pools.source_note(old_pool.metadata)),
     )
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    chosen = _chosen(scene.inventory, parameters)
-    going = {node.name for old_pool in chosen for node in _nodes_of(scene.inventory, old_pool)}
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    chosen = _chosen(context.inventory, parameters)
+    node_names = {node.name for old_pool in chosen for node in _nodes_of(context.inventory, old_pool)}
     lost = tuple(
         f"{'Provisioner' if isinstance(old_pool, Provisioner) else 'NodePool'} {old_pool.name}" for old_pool in chosen
     )
-    everything = (*lost, f"{nodes.counted(len(going), 'node')}, all at once")
-    return nodes.forecast(scene.inventory, going, lost=everything, also=nodes.held_pods(scene.inventory, going))
+    everything = (*lost, f"{nodes.counted(len(node_names), 'node')}, all at once")
+    return nodes.forecast(
+        context.inventory, node_names, lost=everything, also=nodes.held_pods(context.inventory, node_names)
+    )

@@ -7,7 +7,7 @@ from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.deliveries import ROWS, delivery_target
 from migrations_app.actions.targets.delivery_switch import NAMES, deliveries_named, pause_step, refuse_owned
-from migrations_app.actions.undo import bare
+from migrations_app.actions.undo import without_uid
 from migrations_app.inventory.facts.delivery_sources import syncs_by_itself
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
@@ -34,15 +34,15 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(delivery_target(delivery)) for delivery in _chosen(inventory, parameters))
+    yield from (without_uid(delivery_target(delivery)) for delivery in _chosen(inventory, parameters))
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    deliveries = _chosen(scene.inventory, parameters)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    deliveries = _chosen(context.inventory, parameters)
     refuse_owned(deliveries)
     for delivery in deliveries:
-        read = scene.objects.get(bare(delivery_target(delivery)))
+        read = context.objects.get(without_uid(delivery_target(delivery)))
         if read is None:
             raise Unavailable(f"{delivery.kind} {delivery.name} could not be read, or is gone", code="not_seen")
         yield pause_step(delivery, read)

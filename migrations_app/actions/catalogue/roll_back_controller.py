@@ -21,8 +21,8 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    proposal = scene.helm
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    proposal = context.helm
     if proposal is None:
         raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
     run = proposal.run

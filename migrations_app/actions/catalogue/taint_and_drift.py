@@ -39,24 +39,24 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    pools.refuse_other_release(scene)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    pools.refuse_other_release(context)
     by = _replaced_by(parameters)
-    provisioners = _chosen_provisioners(scene.inventory, parameters)
-    pools.refuse_without_successor(scene.inventory, provisioners)
-    going, rest = _split_nodes(scene.inventory, provisioners, by=by)
+    provisioners = _chosen_provisioners(context.inventory, parameters)
+    pools.refuse_without_successor(context.inventory, provisioners)
+    replaced, unreached = _split_nodes(context.inventory, provisioners, by=by)
     if by == DRIFT:
-        _refuse_without_drift(scene, provisioners, going=going, rest=rest)
-    nodes.refuse_controllers(scene.inventory, [node_removal.name for node_removal in going])
+        _refuse_without_drift(context, provisioners, replaced=replaced, unreached=unreached)
+    nodes.refuse_controllers(context.inventory, [node_removal.name for node_removal in replaced])
     seconds = _seconds(parameters) if by == BY_EXPIRY else None
     taint_steps = [
         step
         for provisioner in provisioners
-        for step in _taint_steps(provisioner, going=going, rest=rest, seconds=seconds)
+        for step in _taint_steps(provisioner, replaced=replaced, unreached=unreached, seconds=seconds)
     ]
     yield from taint_steps
-    if going:
-        yield _watch(scene.inventory, going, rest=rest, compared=bool(taint_steps))
+    if replaced:
+        yield _watch(context.inventory, replaced, unreached=unreached, compared=bool(taint_steps))
 
 
 def _replaced_by(parameters: Parameters) -> str:
@@ -86,30 +86,34 @@ def _split_nodes(
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
     """The nodes that will be replaced, and the nodes that drift does not reach because they have no hash."""
     removals = list(nodes.alpha_nodes(inventory, {provisioner.name for provisioner in provisioners}))
-    going = removals if by == BY_EXPIRY else drift.driftable_nodes(inventory, provisioners)
-    return going, [node_removal for node_removal in removals if node_removal not in going]
+    replaced = removals if by == BY_EXPIRY else drift.driftable_nodes(inventory, provisioners)
+    return replaced, [node_removal for node_removal in removals if node_removal not in replaced]
 
 
 def _refuse_without_drift(
-    scene: PlanningContext, provisioners: tuple[Provisioner, ...], *, going: list[NodeRemoval], rest: list[NodeRemoval]
+    context: PlanningContext,
+    provisioners: tuple[Provisioner, ...],
+    *,
+    replaced: list[NodeRemoval],
+    unreached: list[NodeRemoval],
 ) -> None:
-    if not drift.is_on(scene):
+    if not drift.is_on(context):
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
-    if rest and not going:
+    if unreached and not replaced:
         owners = nodes.name_list(provisioner.name for provisioner in provisioners)
-        words = f"none of {nodes.counted(len(rest), 'node')} of {owners} can drift: no hash is on them"
+        words = f"none of {nodes.counted(len(unreached), 'node')} of {owners} can drift: no hash is on them"
         raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
 
 
 def _taint_steps(
-    provisioner: Provisioner, *, going: list[NodeRemoval], rest: list[NodeRemoval], seconds: int | None
+    provisioner: Provisioner, *, replaced: list[NodeRemoval], unreached: list[NodeRemoval], seconds: int | None
 ) -> Iterator[Step]:
     spec = {} if seconds is None or provisioner.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
     tainted = pools.has_drain_taint(provisioner)
     if tainted and not spec:
         return
-    own_count = sum(row.owned.pool == provisioner.name for row in going)
-    node_count = own_count + sum(row.owned.pool == provisioner.name for row in rest)
+    own_count = sum(row.owned.pool == provisioner.name for row in replaced)
+    node_count = own_count + sum(row.owned.pool == provisioner.name for row in unreached)
     verb = "Taint" if not spec else "Shorten" if tainted else f"Set {EXPIRY} to {seconds} and taint"
     how = "expire" if seconds is not None else "can drift"
     title = f"{verb} Provisioner {provisioner.name}: {own_count} of {nodes.counted(node_count, 'node')} {how}"
@@ -117,29 +121,29 @@ def _taint_steps(
     yield pools.taint_step(provisioner, title=title, spec=spec, note=note)
 
 
-def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
+def _watch(inventory: Inventory, replaced: list[NodeRemoval], *, unreached: list[NodeRemoval], compared: bool) -> Step:
     """The step that waits for the replacement. `compared`: counters from before the first request exist."""
-    all_nodes = not rest and len(going) == len(nodes.alpha_nodes(inventory))
+    all_nodes = not unreached and len(replaced) == len(nodes.alpha_nodes(inventory))
     gate = Gate(
-        gone=() if all_nodes else tuple(node_removal.target for node_removal in going),
+        gone=() if all_nodes else tuple(node_removal.target for node_removal in replaced),
         replaced=compared,
         no_legacy_nodes=all_nodes,
         pending_above=0 if compared else None,
-        seconds=max(LEAST_SECONDS, drift.SECONDS_A_NODE * len(going)),
+        seconds=max(LEAST_SECONDS, drift.SECONDS_A_NODE * len(replaced)),
     )
-    title = f"Watch until {nodes.counted(len(going), 'node')} went and what replaces them is Ready"
-    return Step(id="", title=title, after=gate, note=_rest_note(rest))
+    title = f"Watch until {nodes.counted(len(replaced), 'node')} went and what replaces them is Ready"
+    return Step(id="", title=title, after=gate, note=_rest_note(unreached))
 
 
-def _rest_note(rest: list[NodeRemoval]) -> str:
-    names = nodes.name_list(node_removal.name for node_removal in rest)
-    return f"{nodes.counted(len(rest), 'node')} without a hash cannot drift; roll afterwards: {names}" if rest else ""
+def _rest_note(unreached: list[NodeRemoval]) -> str:
+    count, names = nodes.counted(len(unreached), "node"), nodes.name_list(row.name for row in unreached)
+    return f"{count} without a hash cannot drift; roll afterwards: {names}" if unreached else ""
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    provisioners = _chosen_provisioners(scene.inventory, parameters)
-    going, rest = _split_nodes(scene.inventory, provisioners, by=_replaced_by(parameters))
-    lost = (f"{nodes.counted(len(going), 'node')}, once replaced",) if going else ()
-    also = (_rest_note(rest),) if rest else ()
-    return nodes.forecast(scene.inventory, {node_removal.name for node_removal in going}, lost=lost, also=also)
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    provisioners = _chosen_provisioners(context.inventory, parameters)
+    replaced, unreached = _split_nodes(context.inventory, provisioners, by=_replaced_by(parameters))
+    lost = (f"{nodes.counted(len(replaced), 'node')}, once replaced",) if replaced else ()
+    also = (_rest_note(unreached),) if unreached else ()
+    return nodes.forecast(context.inventory, {node_removal.name for node_removal in replaced}, lost=lost, also=also)

@@ -29,8 +29,8 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    proposal = scene.helm
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    proposal = context.helm
     if proposal is None:
         raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
     run = proposal.run
@@ -44,9 +44,9 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 
 @action.foresee
-def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
+def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
     """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
-    reason = _rollback(scene.helm)[1] if scene.helm else ""
+    reason = _rollback(context.helm)[1] if context.helm else ""
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 

@@ -20,7 +20,7 @@ from migrations_app.actions.targets.deliveries import (
 )
 from migrations_app.actions.targets.delivery_settled import is_delivered, settled_gate, undo_gate
 from migrations_app.actions.targets.helm_releases import rollback_problem
-from migrations_app.actions.undo import bare
+from migrations_app.actions.undo import without_uid
 from migrations_app.inventory.facts.controller import CHART
 from migrations_app.inventory.facts.delivery_sources import APPLICATION, ChartDelivery, syncs_by_itself
 from migrations_app.inventory.inventory import Inventory
@@ -63,34 +63,34 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
     ):
         # Checked before permissions are: if a person did the upgrade meanwhile, no permission is needed.
         raise Unavailable(f"{delivery.said} is at {target_release} already", code="nothing_to_do")
-    yield bare(delivery_target(delivery.delivery))
+    yield without_uid(delivery_target(delivery.delivery))
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    delivery = _chosen(scene.inventory, parameters)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    delivery = _chosen(context.inventory, parameters)
     target = delivery_target(delivery.delivery)
-    read = scene.objects.get(bare(target))
-    if scene.edits is None or read is None:
+    read = context.objects.get(without_uid(target))
+    if context.edits is None or read is None:
         raise Unavailable("what a delivery brings is only known from the cluster itself", code="delivery_only_live")
     refuse_written(delivery, read)
     if read.get("operation") is not None:
         raise Unavailable(f"{delivery.said} is being synced: wait until that has ended", code="busy")
-    to = _target_release(scene, parameters)
-    patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=scene.edits)
+    to = _target_release(context, parameters)
+    patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=context.edits)
     if patch == {"spec": {}}:
         raise Unavailable(f"{delivery.said} is at {to} already", code="nothing_to_do")
     title = f"Upgrade {delivery.chart} in {delivery.said} from {delivery.version or 'no version'} to {as_tag(to)}"
     step = patch_step(
-        target, read, patch=patch, title=title, risk="high", after=settled_gate(scene.inventory, delivery, to=to)
+        target, read, patch=patch, title=title, risk="high", after=settled_gate(context.inventory, delivery, to=to)
     )
     yield _with_undo(step, delivery, read=read, to=to)
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
-    reason = _rollback_problem(_chosen(scene.inventory, parameters), _target_release(scene, parameters))
+    reason = _rollback_problem(_chosen(context.inventory, parameters), _target_release(context, parameters))
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
@@ -98,8 +98,8 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> ChartDelivery:
     return the_delivery(inventory, str(parameters.get("chart") or CHART))
 
 
-def _target_release(scene: PlanningContext, parameters: Parameters) -> Release:
-    return planned_release(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
+def _target_release(context: PlanningContext, parameters: Parameters) -> Release:
+    return planned_release(context.inventory, context.running, wanted=str(parameters.get("release") or ""))
 
 
 def _rollback_problem(delivery: ChartDelivery, to: Release) -> str:

@@ -14,7 +14,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.inventory.facts.controller import CRD_CHART
-from migrations_app.inventory.facts.conversion_webhook import chart_webhook_address, ready_port, webhook_service
+from migrations_app.inventory.facts.conversion_webhook import chart_webhook, service_problem, webhook_service
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
 from migrations_app.inventory.parts import Unseen
@@ -43,7 +43,7 @@ def with_conversion(crd: Body, before: Tree | None, *, inventory: Inventory, rel
 
 
 def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
-    address = chart_webhook_address(inventory, release)
+    address = chart_webhook(inventory, release)
     if address is not None and not address.converts:
         words = f"{CRD_CHART} is installed with webhook.enabled=false, but the CRDs of {release} convert: switch it on"
         raise Unavailable(words, code="conversion_off")
@@ -60,7 +60,7 @@ def _client(crd: Body, before: Tree | None, *, inventory: Inventory, release: Re
 
 
 def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
-    address = chart_webhook_address(inventory, release)
+    address = chart_webhook(inventory, release)
     if address is not None:
         return address.name, address.namespace, address.port
     service = webhook_service(inventory)
@@ -78,7 +78,7 @@ def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
     target = ServiceReference(
         namespace=str(service.get("namespace", "")), name=str(service.get("name", "")), port=service.get("port")
     )
-    problem = ready_port(inventory, target)
+    problem = service_problem(inventory, target)
     if problem:
         words = f"{crd} would be converted by {target.namespace}/{target.name}, and every read of it fail: {problem}"
         raise Unavailable(words, code="conversion_unanswered")

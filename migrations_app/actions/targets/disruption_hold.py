@@ -15,8 +15,8 @@ from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.pools import (
     chosen,
     joined,
-    keeper_of,
     living_pools,
+    reverting_tool,
     served_version,
     source_note,
     target_of,
@@ -55,32 +55,32 @@ def pool_target(inventory: Inventory, pool: NodePool) -> ObjectTarget:
     return target_of(kinds.NODE_POOL, pool, version=served_version(inventory, "nodepools"))
 
 
-def refuse_without_budgets(scene: PlanningContext) -> None:
+def refuse_without_budgets(context: PlanningContext) -> None:
     """Raises Unavailable, with a way without budgets, if the release is not known or does not respect budgets."""
-    running = scene.running.release
+    running = context.running.release
     if running is None:
-        raise Unavailable(f"which release runs is not known: {scene.running.how}", code="release_unknown")
+        raise Unavailable(f"which release runs is not known: {context.running.how}", code="release_unknown")
     if minor_order(running.minor) < FIRST_WITH_BUDGETS:
         raise Unavailable(f"Karpenter {running} {NO_BUDGETS}", code="wrong_release")
 
 
-def hold_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
+def hold_step(context: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
     """The step that sets budgets of no nodes and keeps the former budgets; its undo restores them."""
-    running = scene.running.release
+    running = context.running.release
     expires = running is not None and minor_order(running.minor) >= FIRST_FORCEFUL_EXPIRY
     expiry = "from 1.0 on nodes that are older than expireAfter go all the same" if expires else ""
     return patch_step(
-        pool_target(scene.inventory, pool), read, patch=holding(_budgets(pool, read)),
+        pool_target(context.inventory, pool), read, patch=holding(_budgets(pool, read)),
         title=f"Hold Karpenter's own disruption of NodePool {pool.name}",
-        manager=keeper_of(pool.metadata), note=joined(UNTOUCHED, expiry, source_note(pool.metadata)),
+        manager=reverting_tool(pool.metadata), note=joined(UNTOUCHED, expiry, source_note(pool.metadata)),
     )  # fmt: skip
 
 
-def release_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
+def release_step(context: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
     """The step that restores the former budgets. If somebody changed the budgets since the hold, they stay, and the
     step only removes the annotation. Raises Unavailable for an annotation without valid budgets.
     """
-    target, before = pool_target(scene.inventory, pool), former_budgets(pool, read)
+    target, before = pool_target(context.inventory, pool), former_budgets(pool, read)
     if value_at(read, BUDGETS) != NO_NODES:
         step = patch_step(
             target, read, patch={"metadata": {"annotations": {HELD: None}}},
@@ -90,7 +90,7 @@ def release_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
         return replace(step, preconditions=(BUDGETS, MARK), digest=fields_digest(read, (BUDGETS, MARK)))
     step = patch_step(
         target, read, patch=releasing(before), title=f"Restore the budgets of NodePool {pool.name}",
-        manager=keeper_of(pool.metadata), note=joined(f"to {_text(before)}", source_note(pool.metadata)),
+        manager=reverting_tool(pool.metadata), note=joined(f"to {_text(before)}", source_note(pool.metadata)),
     )  # fmt: skip
     hold_patch = holding(before)
     return replace(step, undo=merge(target, hold_patch), undo_postconditions=field_conditions(hold_patch))

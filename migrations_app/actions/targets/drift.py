@@ -15,12 +15,12 @@ SECONDS_A_NODE = 900
 """Seconds to wait for each node that drifts: the old controllers replace nodes one after the other."""
 
 
-def is_on(scene: PlanningContext) -> bool | None:
+def is_on(context: PlanningContext) -> bool | None:
     """Whether the running controller replaces nodes that drift; None if that is not known."""
-    running, controller = scene.running.release, installation(scene.inventory)
+    running, controller = context.running.release, installation(context.inventory)
     gate_setting = given_gates(controller) if controller else None
     gates = gate_setting.text if gate_setting else None
-    settings = next((config.data for config in scene.inventory.settings.items if config.data), None)
+    settings = next((config.data for config in context.inventory.settings.items if config.data), None)
     return None if running is None else drift_is_on(running, feature_gates=gates, global_settings=settings)
 
 
@@ -33,9 +33,9 @@ def driftable_nodes(inventory: Inventory, old: Collection[Provisioner]) -> list[
     return [pool_node for pool_node in pool_nodes if pool_node.owned.can_drift and pool_node.owned.pool in hashed]
 
 
-def drifting_nodes(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
+def drifting_nodes(context: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
     """The nodes that Karpenter replaces, or may replace, by itself because the plan changes these Provisioners."""
-    return [] if not changing or is_on(scene) is False else driftable_nodes(scene.inventory, changing)
+    return [] if not changing or is_on(context) is False else driftable_nodes(context.inventory, changing)
 
 
 def note(drifting: Iterable[NodeRemoval]) -> str:

@@ -9,7 +9,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.plan import Forecast, RolloutLimits
 from migrations_app.inventory.facts.ownership import OwnedNode, ownership
-from migrations_app.inventory.facts.workloads import covered, what_holds
+from migrations_app.inventory.facts.workloads import blocking_field, covered
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import DisruptionBudget, Node, PodGroup
 from migrations_app.inventory.parts import Seen
@@ -103,24 +103,26 @@ def moving_groups(inventory: Inventory) -> Iterator[PodGroup]:
     return (group for group in inventory.pods.items if group.owner_kind not in STAYS_WITH_NODE)
 
 
-def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[NodeRemoval, ...]:
+def emptiest_first(inventory: Inventory, removals: Iterable[NodeRemoval]) -> tuple[NodeRemoval, ...]:
     """The nodes by their estimated number of pods, then by name; a group counts evenly on all its nodes."""
     load: dict[str, Fraction] = {}
     for group in moving_groups(inventory):
         for name in group.nodes:
             load[name] = load.get(name, Fraction(0)) + Fraction(group.count, len(group.nodes))
     return tuple(
-        sorted(going, key=lambda node_removal: (load.get(node_removal.name, Fraction(0)), natural(node_removal.name)))
+        sorted(
+            removals, key=lambda node_removal: (load.get(node_removal.name, Fraction(0)), natural(node_removal.name))
+        )
     )
 
 
 def batches(
-    going: Sequence[NodeRemoval], limits: RolloutLimits, *, every: Sequence[NodeRemoval]
+    removals: Sequence[NodeRemoval], limits: RolloutLimits, *, every: Sequence[NodeRemoval]
 ) -> Iterator[tuple[NodeRemoval, ...]]:
     """The nodes pool by pool, as many at once as the limits allow (A33). `every`: all nodes of Karpenter."""
     sizes = Counter(node_removal.pool for node_removal in every)
-    for pool in dict.fromkeys(node_removal.pool for node_removal in going):
-        pool_nodes = [node_removal for node_removal in going if node_removal.pool == pool]
+    for pool in dict.fromkeys(node_removal.pool for node_removal in removals):
+        pool_nodes = [node_removal for node_removal in removals if node_removal.pool == pool]
         share = sizes.get(pool, len(pool_nodes)) * limits.pool_percent // 100
         many = max(1, min(limits.batch, share))
         for start in range(0, len(pool_nodes), many):
@@ -141,11 +143,11 @@ def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
         )
 
 
-def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
+def refuse_without_finalizer(removals: Iterable[NodeRemoval]) -> None:
     """Raises Unavailable with the nodes that a deletion would not drain, since they lack the finalizer (A31)."""
     bare = [
         node_removal.name
-        for node_removal in going
+        for node_removal in removals
         if labels.TERMINATION_FINALIZER not in (node_removal.node.metadata.finalizers or ())
     ]
     if bare:
@@ -260,5 +262,5 @@ def _blocking_budgets(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) ->
     for budget in budgets:
         status = budget.status
         if status is not None and status.disruptions_allowed == 0 and status.expected_pods:
-            path, seen = what_holds(budget)
+            path, seen = blocking_field(budget)
             yield f"PodDisruptionBudget {budget.namespace}/{budget.name} lets no pod go: {path} {seen}"

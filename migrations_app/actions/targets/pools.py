@@ -50,7 +50,7 @@ def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozens
     return frozenset(by_provisioners | {reference.name or "" for reference in references if reference})
 
 
-def keeper_of(metadata: Metadata) -> str:
+def reverting_tool(metadata: Metadata) -> str:
     """Tool and owner, such as `Flux flux-system/karpenter`; empty if no tool reverts a direct write."""
     manager = managed(metadata)
     tool = REVERTS.get(manager.by, "")
@@ -79,7 +79,7 @@ def served_version(inventory: Inventory, part: str) -> str:
     return str(getattr(inventory.part(part), "served", None) or "").rpartition("/")[2]
 
 
-def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
+def chosen_names(parameters: Parameters, name: str) -> tuple[str, ...]:
     """The chosen names, each once. Raises InvalidInput for an invalid object name."""
     values = parameters.get(name) or ()
     if isinstance(values, str) or not isinstance(values, list | tuple):
@@ -87,7 +87,7 @@ def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(checked_name(text if isinstance(text, str) else "") for text in values))
 
 
-def owners_given(parameters: Parameters, *, there: Collection[PoolName]) -> set[PoolName]:
+def chosen_owners(parameters: Parameters, *, existing: Collection[PoolName]) -> set[PoolName]:
     """The chosen pools. Each text is a name, or `Provisioner/name` or `NodePool/name` where both have that name.
 
     Raises InvalidInput for a pool that has no node, and for a name that two pools have.
@@ -95,13 +95,13 @@ def owners_given(parameters: Parameters, *, there: Collection[PoolName]) -> set[
     values = parameters.get("pools") or ()
     if isinstance(values, str) or not isinstance(values, list | tuple):
         raise InvalidInput("a list of names is wanted", where="pools", code="bad_parameter")
-    return {_owner(text if isinstance(text, str) else "", there) for text in values}
+    return {_owner(text if isinstance(text, str) else "", existing) for text in values}
 
 
-def _owner(text: str, there: Collection[PoolName]) -> PoolName:
+def _owner(text: str, existing: Collection[PoolName]) -> PoolName:
     kind, _, name = text.rpartition("/") if text.startswith(("Provisioner/", "NodePool/")) else ("", "", text)
     checked_name(name)
-    matches = sorted(pool for pool in there if pool[1] == name and kind in ("", pool[0]))
+    matches = sorted(pool for pool in existing if pool[1] == name and kind in ("", pool[0]))
     if not matches:
         raise InvalidInput(f"not among Karpenter's nodes: {text}", where="pools", code="unknown_name")
     if len(matches) > 1:
@@ -112,7 +112,7 @@ def _owner(text: str, there: Collection[PoolName]) -> PoolName:
 
 def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T, ...]:
     """The objects with those names, by default all. Raises InvalidInput with the names that do not exist."""
-    names = names_given(parameters, name)
+    names = chosen_names(parameters, name)
     by_name = {item.name: item for item in items}
     missing = [item for item in names if item not in by_name]
     if missing:
@@ -123,7 +123,7 @@ def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T,
 def source_note(metadata: Metadata) -> str:
     """Where else to change the object, if its manager would overwrite a direct write later."""
     by = managed(metadata).by
-    if keeper_of(metadata):
+    if reverting_tool(metadata):
         return "change its source too, or this is reverted"
     return "" if by == "hand" else f"{by} overwrites this at its next upgrade, unless its values are changed too"
 
@@ -161,11 +161,11 @@ def _obstacle(old: Provisioner, pool: NodePool) -> str:
     return f"NodePool {pool.name} {difference}" if difference else ""
 
 
-def refuse_other_release(scene: PlanningContext) -> None:
+def refuse_other_release(context: PlanningContext) -> None:
     """Raises Unavailable unless the running release supports both generations."""
-    running = scene.running.release
+    running = context.running.release
     if running is None:
-        raise Unavailable(f"which release runs is not known: {scene.running.how}", code="release_unknown")
+        raise Unavailable(f"which release runs is not known: {context.running.how}", code="release_unknown")
     if running.minor != ROLLS_ON.minor:
         raise Unavailable(f"NodePools take over on {ROLLS_ON.minor}, and {running} runs", code="wrong_release")
 
@@ -186,7 +186,7 @@ def taint_step(provisioner: Provisioner, *, title: str, spec: Body | None = None
         patch={"spec": taints | (spec or {})},
         title=title,
         risk="medium",
-        manager=keeper_of(provisioner.metadata),
+        manager=reverting_tool(provisioner.metadata),
         note=joined(note, source_note(provisioner.metadata)),
     )
 
@@ -264,7 +264,7 @@ def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | No
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:
     """The chosen pools with their classes, and the generation to convert to; by default the oldest one."""
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
-    provisioner_names, nodepool_names = (names_given(parameters, name) for name in ("provisioners", "nodepools"))
+    provisioner_names, nodepool_names = (chosen_names(parameters, name) for name in ("provisioners", "nodepools"))
     if provisioner_names and nodepool_names:
         raise InvalidInput("Provisioners or NodePools, not both at once", where="nodepools", code="bad_parameter")
     alpha = bool(provisioner_names) or (old and not nodepool_names)

@@ -14,7 +14,7 @@ from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Field, Tree, value_at
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted
-from migrations_app.inventory.facts.workloads import KIND_OF_PART, Mention, marked, placed
+from migrations_app.inventory.facts.workloads import KIND_OF_PART, Mention, mark_mentions, placement_mentions
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
 from migrations_app.inventory.objects.karpenter import Metadata, PodGroup
 from migrations_app.karpenter import kinds, labels
@@ -228,8 +228,8 @@ def argo_rollouts(inventory: Inventory, parameters: Parameters) -> tuple[str, ..
 
 
 def _mentions(inventory: Inventory, parameters: Parameters) -> list[Mention]:
-    mentions = [*(marked(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
-    mentions += placed(inventory, {OLD}) if asks(parameters, "placement") else ()
+    mentions = [*(mark_mentions(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
+    mentions += placement_mentions(inventory, {OLD}) if asks(parameters, "placement") else ()
     return [mention for mention in mentions if _in_namespaces(parameters, mention.namespace)]
 
 
@@ -251,13 +251,13 @@ def asks(parameters: Parameters, name: str) -> bool:
 
 
 def _in_namespaces(parameters: Parameters, namespace: str) -> bool:
-    namespaces = pools.names_given(parameters, "namespaces")
+    namespaces = pools.chosen_names(parameters, "namespaces")
     return not namespaces or namespace in namespaces
 
 
-def renaming(scene: PlanningContext, parameters: Parameters) -> Renaming:
+def renaming(context: PlanningContext, parameters: Parameters) -> Renaming:
     """The renaming for the running release, with the NodePools of this cluster."""
-    running, pool_names = scene.running.release, {pool.name for pool in pools.living_pools(scene.inventory)}
+    running, pool_names = context.running.release, {pool.name for pool in pools.living_pools(context.inventory)}
     gone = {key for key in (*OLD_MARKS, OLD) if running is not None and labels.retired(key, running)}
     default_pool = parameters.get("pool") or ""
 

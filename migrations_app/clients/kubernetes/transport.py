@@ -54,7 +54,7 @@ for _name in ("urllib3.connection", "urllib3.response"):
     logging.getLogger(_name).setLevel(logging.ERROR)
 
 
-def agent() -> str:
+def user_agent() -> str:
     """The User-Agent sent to API servers (K16)."""
     try:
         return f"karpdash/{metadata.version('karpdash')}"
@@ -93,7 +93,7 @@ class Transport:
         self.ca_digest = self._line.ca_digest
         self._token = token or _fixed_source(connection.token)
         self._limits = limits
-        self._agent = f"{agent()} {purpose}"
+        self._agent = f"{user_agent()} {purpose}"
         self.meter = TrafficMeter(limits)
 
     def close(self) -> None:
@@ -204,7 +204,7 @@ class Transport:
         purpose: str,
         accept: str = JSON,
     ) -> WriteResponse:
-        headers = self._headers(1, accept) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
+        headers = self._headers(1, accept) | {"Content-Type": content_type, "User-Agent": f"{user_agent()} {purpose}"}
         call = ApiCall(
             method=method,
             request=api_request(_VERBS[method], path),

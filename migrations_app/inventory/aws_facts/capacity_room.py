@@ -21,7 +21,7 @@ from migrations_app.karpenter.vcpu_quotas import quota_of, quota_row
 
 CapacityKind = Literal["pool", "vcpus", "addresses", "reserved", "offered"]
 Standing = Literal["enough", "short", "unknown"]
-TELLING: tuple[AddressMode, ...] = ("each", "prefixes", "ipv6")
+KNOWN_MODES: tuple[AddressMode, ...] = ("each", "prefixes", "ipv6")
 """The modes in which it is known where pods get their addresses."""
 NO_TYPE = "instances whose type is not told"
 
@@ -43,22 +43,22 @@ class CapacityLine(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
 
 
-def capacity_lines(inventory: Inventory, going: Replacement) -> tuple[CapacityLine, ...]:
+def capacity_lines(inventory: Inventory, replacement: Replacement) -> tuple[CapacityLine, ...]:
     """A line for each limit that the replacement touches; none if nothing is replaced."""
-    if not going.nodes:
+    if not replacement.nodes:
         return ()
     return (
-        *_pools(inventory, going),
-        *_vcpus(inventory, going),
-        *_addresses(inventory, going),
-        *_reserved(inventory, going),
-        *_offered(inventory, going),
+        *_pools(inventory, replacement),
+        *_vcpus(inventory, replacement),
+        *_addresses(inventory, replacement),
+        *_reserved(inventory, replacement),
+        *_offered(inventory, replacement),
     )
 
 
-def _pools(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
+def _pools(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
     """A line for the CPU limit of each NodePool whose nodes are replaced."""
-    needs = going.peak(lambda node: node.pool, lambda node: node.vcpus)
+    needs = replacement.peak(lambda node: node.pool, lambda node: node.vcpus)
     if isinstance(inventory.nodepools, Unseen):
         for name in sorted(name for name in needs if name.startswith("NodePool/")):
             why = f"NodePools could not be read: {inventory.nodepools.why}"
@@ -111,13 +111,13 @@ def _quota_code(node: ReplacedNode) -> str | None:
     return row.code if row else ""
 
 
-def _vcpus(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
+def _vcpus(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
     part = inventory.aws.quotas
     known = {quota.code: quota for quota in part.items}
-    for code, need in sorted(going.peak(_quota_code, lambda node: node.vcpus).items()):
+    for code, need in sorted(replacement.peak(_quota_code, lambda node: node.vcpus).items()):
         row = quota_row(code)
         if row is None:
-            types = sorted({node.instance_type or NO_TYPE for node in going.each() if _quota_code(node) == ""})
+            types = sorted({node.instance_type or NO_TYPE for node in replacement.each() if _quota_code(node) == ""})
             why = f"which quota counts is not known for {', '.join(types[:5])}"
             yield _line("vcpus", "other families", need=need, free=None, why=why)
             continue
@@ -139,7 +139,7 @@ def _quota_line(name: str, quota: VcpuQuota | None, *, need: int | None, code: s
     return _line("vcpus", name, need=need, free=max(0, quota.limit - quota.used), why=why, code=code)
 
 
-def _addresses(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
+def _addresses(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
     """The free addresses of each zone, in the subnets that the classes of its nodes select."""
     mode, part = address_mode(inventory), inventory.aws.subnets
     ipv6_classes = {name for subnet in part.items if subnet.ipv6_only for name in subnet.classes}
@@ -148,7 +148,7 @@ def _addresses(inventory: Inventory, going: Replacement) -> Iterator[CapacityLin
         return addresses_for(mode, pods=node.pods, ipv6_only=node.node_class in ipv6_classes)
 
     zones: dict[str, dict[str, int | None]] = defaultdict(dict)
-    for (zone, node_class), amount in going.peak(lambda node: (node.zone, node.node_class), need).items():
+    for (zone, node_class), amount in replacement.peak(lambda node: (node.zone, node.node_class), need).items():
         zones[zone][node_class] = amount
     for zone, needs in sorted(zones.items()):
         if isinstance(part, Unseen):
@@ -168,7 +168,7 @@ def _zone_line(zone: str, needs: dict[str, int | None], *, part: Part[Subnet], m
     why = WORDS[mode] + _free_in_other_zones(zone, needs, part=part)
     if missing_addresses(known_needs, subnets, free=by_count):
         return CapacityLine(what="addresses", name=zone, need=whole_need, free=free, standing="short", why=why)
-    sure = mode in TELLING and not (
+    sure = mode in KNOWN_MODES and not (
         mode == "prefixes" and missing_addresses(known_needs, subnets, free=in_whole_blocks)
     )
     return CapacityLine(
@@ -197,10 +197,10 @@ def _sum(amounts: Iterable[int | None]) -> int | None:
     return sum(amount for amount in every if amount is not None) if None not in every else None
 
 
-def _reserved(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
+def _reserved(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
     """Free instances of capacity reservations, for nodes that run in one: of their type and zone."""
     part = inventory.aws.reservations
-    needs = going.peak(
+    needs = replacement.peak(
         lambda node: (node.instance_type, node.zone) if node.market == labels.RESERVED else None, lambda _: 1
     )
     for (kind, zone), need in sorted(needs.items()):
@@ -220,10 +220,10 @@ def _reserved(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine
         )
 
 
-def _offered(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
+def _offered(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
     """How many pairs of instance type and zone the nodes have, and how many of the pairs EC2 offers."""
     part = inventory.aws.offerings
-    pairs = sorted({(node.instance_type, node.zone) for node in going.each() if node.instance_type and node.zone})
+    pairs = sorted({(node.instance_type, node.zone) for node in replacement.each() if node.instance_type and node.zone})
     if not pairs:
         return
     if isinstance(part, Unseen):

@@ -83,7 +83,7 @@ def first_missing_tag(group: TaggedInstances, keys: Iterable[str], *, cluster: s
     return None
 
 
-def all_named(aws: AwsSeen) -> bool | None:
+def all_have_cluster_name(aws: AwsSeen) -> bool | None:
     """Whether every instance of a NodePool carries its cluster's name as 1.1 requires; None if no such instance was
     seen.
     """
@@ -143,7 +143,7 @@ class InstanceRequestAnswer:
         return tuple(self.request.request_tags or ())
 
 
-def at_hop(
+def answers_at_hop(
     permissions: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
 ) -> tuple[InstanceRequestAnswer, ...]:
     """The controller's requests on these instances at the hop: those of both its releases if it is the next hop.
@@ -153,10 +153,10 @@ def at_hop(
     """
     later = running not in (None, start) and start in every_minor()
     minors = [minor for minor in dict.fromkeys((end,) if later else (start, end)) if minor in every_minor()]
-    return on_instances(permissions, groups, minors=minors, but=start if later else None)
+    return instance_answers(permissions, groups, minors=minors, but=start if later else None)
 
 
-def on_instances(
+def instance_answers(
     permissions: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
 ) -> tuple[InstanceRequestAnswer, ...]:
     """Every request that these releases make on these instances, evaluated once for each role.

@@ -36,7 +36,7 @@ class JoinDoubt:
     detail: str
 
 
-def joining(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
+def join_problems(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
     """The certain and possible reasons why nodes of the role cannot join; nothing if all requirements were seen."""
     if isinstance(role.role, Unseen):
         yield JoinDoubt(f"role {role.name} could not be read ({role.role.detail or role.role.why})")

@@ -80,7 +80,7 @@ def conversion_target(crd: CRD) -> ServiceReference | None:
     return target.service if target else None
 
 
-def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
+def service_problem(inventory: Inventory, target: ServiceReference) -> str | Unseen:
     """Why that Service cannot answer; empty if it exists, has the port, and has a ready endpoint of the controller.
 
     Unseen if that cannot be determined. If endpoints were not read, the controller's readiness counts instead.
@@ -177,7 +177,7 @@ class ConversionMend:
     code: str = ""
 
 
-def mends(inventory: Inventory, running: Release | None) -> dict[str, ConversionMend]:
+def conversion_repairs(inventory: Inventory, running: Release | None) -> dict[str, ConversionMend]:
     """The repair for each CRD whose conversion does not answer, by the name of the CRD."""
     if converts_nothing(inventory, running):
         return {}
@@ -196,7 +196,7 @@ def _is_broken(crd: CRD, *, inventory: Inventory, running: Release | None) -> bo
     if strategy_of(crd) != "Webhook":
         return strategy_is_missing(crd, inventory=inventory, running=running)
     target = conversion_target(crd)
-    problem = ready_port(inventory, target) if target else ""
+    problem = service_problem(inventory, target) if target else ""
     wrong_path = bool(target and target.path and target.path != webhook_path(crd))
     return wrong_path or (isinstance(problem, str) and bool(problem)) or crd.name in failed_conversions(inventory)
 
@@ -231,7 +231,10 @@ def _repair_with_service(crd: CRD, *, inventory: Inventory) -> ConversionMend:
     wanted_service = ServiceReference(
         namespace=own_service.namespace or "", name=own_service.name, port=port, path=webhook_path(crd)
     )
-    problem, place = ready_port(inventory, wanted_service), f"{wanted_service.namespace}/{wanted_service.name}:{port}"
+    problem, place = (
+        service_problem(inventory, wanted_service),
+        f"{wanted_service.namespace}/{wanted_service.name}:{port}",
+    )
     if isinstance(problem, Unseen):
         return ConversionMend(why=f"whether {place} answers is not known: {problem.why}", code="not_seen")
     if problem:
@@ -266,7 +269,7 @@ def crd_values(inventory: Inventory) -> Values | None:
     return given_values(inventory, chart=CRD_CHART)
 
 
-def chart_webhook_address(inventory: Inventory, release: Release) -> WebhookAddress | None:
+def chart_webhook(inventory: Inventory, release: Release) -> WebhookAddress | None:
     """What karpenter-crd of that release will write into CRDs; None without a conversion or if values are not known."""
     values, row = crd_values(inventory), find(release)
     defaults = row.crd_chart_webhook(release) if row else None

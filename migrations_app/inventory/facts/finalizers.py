@@ -15,10 +15,10 @@ GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha
 @once
 def held_nodes(inventory: Inventory) -> Counter[tuple[tuple[str, ...], str, str]]:
     """The nodes with the finalizer, counted by the generations that may have made them and by their pool."""
-    return Counter((_made_by(node), *pool_of(node)) for node in nodes_with_finalizer(inventory))
+    return Counter((_made_by(node), *pool_of(node)) for node in finalizer_nodes(inventory))
 
 
-def nodes_with_finalizer(inventory: Inventory) -> list[Node]:
+def finalizer_nodes(inventory: Inventory) -> list[Node]:
     """The nodes with Karpenter's finalizer."""
     return [node for node in inventory.nodes.items if labels.TERMINATION_FINALIZER in (node.metadata.finalizers or ())]
 

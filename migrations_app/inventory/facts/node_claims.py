@@ -29,7 +29,7 @@ ClaimStep = tuple[KarpenterClaim, str, str]
 
 
 @once
-def first_steps(inventory: Inventory) -> tuple[ClaimStep, ...]:
+def missing_conditions(inventory: Inventory) -> tuple[ClaimStep, ...]:
     """Every claim of Karpenter's own that is not being deleted, with the first condition that it does not meet yet."""
     pairs = ((kinds.MACHINE.kind, inventory.machines.items), (kinds.NODE_CLAIM.kind, own_claims(inventory)))
     return tuple(
@@ -145,7 +145,7 @@ def _hashed(owner: NodePool | EC2NodeClass, kind: str, *, annotation: str, claim
     return DriftHashes(kind, owner.name, annotation, version, tuple(claims), outdated, drifted)
 
 
-def unhashed(inventory: Inventory) -> Iterator[Provisioner | Machine]:
+def without_drift_hash(inventory: Inventory) -> Iterator[Provisioner | Machine]:
     """The Provisioners and Machines without the hash that shows drift."""
     every: tuple[Provisioner | Machine, ...] = (*inventory.provisioners.items, *inventory.machines.items)
     for alpha_object in every:

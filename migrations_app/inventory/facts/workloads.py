@@ -46,12 +46,12 @@ class Mention:
     count: int
 
 
-def marked(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
+def mark_mentions(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
     """Annotations and labels with those keys."""
     return _merged(_marks(inventory), keys=keys)
 
 
-def placed(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
+def placement_mentions(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
     """Selectors, affinities, topology spread keys and tolerations with those keys."""
     return _merged(_places(inventory), keys=keys)
 
@@ -219,7 +219,7 @@ def budgets_without_pods_on(inventory: Inventory, nodes: Collection[str]) -> fro
     return frozenset(key for key, apart in away.items() if apart)
 
 
-def what_holds(budget: DisruptionBudget) -> tuple[str, str]:
+def blocking_field(budget: DisruptionBudget) -> tuple[str, str]:
     """The field and value because of which the budget never allows a disruption; otherwise the current counts."""
     spec, expected = budget.spec, (budget.status and budget.status.expected_pods) or 0
     if spec.max_unavailable in (0, "0", "0%"):

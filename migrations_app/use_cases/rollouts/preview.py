@@ -20,7 +20,7 @@ from migrations_app.actions.helm.request import run_of
 from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, RolloutLimits, canonical, numbered
 from migrations_app.actions.replaced_nodes import replacement_of
 from migrations_app.actions.targets.crds import ORIGIN, planned_release
-from migrations_app.actions.undo import bare
+from migrations_app.actions.undo import without_uid
 from migrations_app.checks.render.helm import CHARTS
 from migrations_app.clients.helm.charts import SCHEME, from_archive, from_folder, pull_chart, read_registry
 from migrations_app.clients.kubernetes.api import Writer
@@ -199,7 +199,7 @@ def _scene(
     action: Action, row: Rollout, *, inventory: Inventory, writer: Writer, limits: RolloutLimits
 ) -> PlanningContext:
     back = _taken_back(row)
-    touched = (bare(step.change.target) for step in back.get("applied", ()) if step.change)
+    touched = (without_uid(step.change.target) for step in back.get("applied", ()) if step.change)
     targets = dict.fromkeys((*action.objects_to_read(inventory, row.parameters), *touched))
     refuse_missing_rights(writer, to_read(targets))
     objects = {target: read for target in targets if (read := writer.read(target)) is not None}

@@ -144,7 +144,7 @@ def _dry(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[str,
     change = step.change
     if change is None or all_hold(step.postconditions, document, uid=change.target.uid):
         return document
-    result = writer.dry_run(change, ObjectVersion.to(document), own=marks("preview", "preview"))
+    result = writer.dry_run(change, ObjectVersion.of(document), own=marks("preview", "preview"))
     if result.done:
         # The answer to a deletion is a Status, or the object with a deletion time: neither is what stays.
         return None if change.verb == "delete" else result.object

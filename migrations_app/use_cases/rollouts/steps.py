@@ -89,7 +89,7 @@ def make_request(work: Execution, writer: Writer, *, here: Position) -> bool:
     if why := _changed(step, read) or _moved_source(step, writer):
         return _left_out(work, step, why=why)
     _refuse_endless(work, here)
-    return _requested(work, writer, here=here, tie=ObjectVersion.to(read))
+    return _requested(work, writer, here=here, tie=ObjectVersion.of(read))
 
 
 def _requested(work: Execution, writer: Writer, *, here: Position, tie: ObjectVersion) -> bool:

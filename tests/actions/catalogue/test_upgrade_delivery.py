@@ -10,7 +10,7 @@ from migrations_app.actions.catalogue import upgrade_delivery
 from migrations_app.actions.patches import field_conditions
 from migrations_app.actions.plan import numbered
 from migrations_app.actions.render import step_lines
-from migrations_app.actions.undo import bare, inverses
+from migrations_app.actions.undo import inverses, without_uid
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.versions import release
 from migrations_app.models.rollout import Rollout
@@ -249,12 +249,12 @@ def test_it_asks_for_no_more_than_it_declares():  # A26
 def test_taken_back_the_former_version_has_to_run_again():  # A35
     (step,) = numbered(steps())
     after = helm_release("1.0.14", values={"settings": {"clusterName": "shop"}, "webhook": {"enabled": False}})
-    (back,) = inverses((step,), objects={bare(step.change.target): after}, made={})
+    (back,) = inverses((step,), objects={without_uid(step.change.target): after}, made={})
     assert (back.step.change, back.step.after) == (step.undo, step.undo_after)
     assert back.step.postconditions == field_conditions(step.undo.body)
     changed = helm_release("1.0.15")
     with pytest.raises(Unavailable) as caught:
-        list(inverses((step,), objects={bare(step.change.target): changed}, made={}))
+        list(inverses((step,), objects={without_uid(step.change.target): changed}, made={}))
     assert caught.value.code == "changed"
 
 

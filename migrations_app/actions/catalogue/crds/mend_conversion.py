@@ -13,8 +13,8 @@ from migrations_app.actions.conditions import Field, Tree, content_digest, field
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import SourceObject, Step
 from migrations_app.actions.targets.crds import CLIENT, OFF, crd_need, crd_target, find_crd, target_of
-from migrations_app.actions.targets.pools import keeper_of
-from migrations_app.inventory.facts.conversion_webhook import ConversionMend, mends
+from migrations_app.actions.targets.pools import reverting_tool
+from migrations_app.inventory.facts.conversion_webhook import ConversionMend, conversion_repairs
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
 from migrations_app.karpenter import kinds
@@ -54,28 +54,28 @@ def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarge
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    all_mends = mends(scene.inventory, scene.running.release)
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    all_mends = conversion_repairs(context.inventory, context.running.release)
     possible = {name: conversion_mend for name, conversion_mend in all_mends.items() if conversion_mend.strategy}
     if all_mends and not possible:
         name, first = next(iter(all_mends.items()))
         raise Unavailable(f"{name}: {first.why}", code=first.code)
     for name, mend in possible.items():
-        crd, before = find_crd(scene.inventory, name), scene.objects.get(crd_target(name))
+        crd, before = find_crd(context.inventory, name), context.objects.get(crd_target(name))
         if crd is not None and before is not None:
-            yield _step(scene, crd, before=before, mend=mend)
+            yield _step(context, crd, before=before, mend=mend)
 
 
-def _step(scene: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMend) -> Step:
+def _step(context: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMend) -> Step:
     patch, title, note = _switch_off(crd) if mend.service is None else _call_service(crd, before, service=mend.service)
-    step = patch_step(target_of(crd), before, patch=patch, title=title, note=note, manager=keeper_of(crd.metadata))
+    step = patch_step(target_of(crd), before, patch=patch, title=title, note=note, manager=reverting_tool(crd.metadata))
     fields = (*step.preconditions, *DECIDING_FIELDS)
     return msgspec.structs.replace(
         step,
         preconditions=fields,
         digest=fields_digest(before, fields),
         risk="medium",
-        computed_from=tuple(_sources(scene, mend.service)),
+        computed_from=tuple(_sources(context, mend.service)),
     )
 
 
@@ -110,9 +110,9 @@ def _service(namespace: str, name: str, *, uid: str = "") -> ObjectTarget:
     )
 
 
-def _sources(scene: PlanningContext, service: ServiceReference | None) -> Iterator[SourceObject]:
+def _sources(context: PlanningContext, service: ServiceReference | None) -> Iterator[SourceObject]:
     """The Service that the conversion will call. If it changes or is recreated, the step is not sent."""
-    read = scene.objects.get(_service(service.namespace, service.name)) if service else None
+    read = context.objects.get(_service(service.namespace, service.name)) if service else None
     if service and read:
         target = _service(service.namespace, service.name, uid=str(value_at(read, ("metadata", "uid")) or ""))
         yield SourceObject(target=target, digest=content_digest(read))

@@ -10,7 +10,7 @@ from migrations_app.actions.conditions import FieldEquals
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import PARTS, crd_need, find_crd, kind_need, object_target, target_of
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, NamedObject
 from migrations_app.karpenter import kinds, labels
@@ -42,23 +42,23 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     left_out = frozenset(parameters.get("leave_out") or ())
     for kind in kinds.CURRENT_KINDS:
-        crd = find_crd(scene.inventory, kind.crd_name)
+        crd = find_crd(context.inventory, kind.crd_name)
         if crd is None or crd.stored == (NEW,):
             continue
-        pending = _objects_to_rewrite(scene.inventory, kind)
+        pending = _objects_to_rewrite(context.inventory, kind)
         _refuse_unready(crd, kind, rewriting=bool(pending))
         chosen = [item for item in pending if f"{kind.kind}/{item.name}" not in left_out]
         yield from (_rewrite_step(kind, named_object) for named_object in chosen)
         if len(chosen) == len(pending):
-            yield _trim_step(crd, kind, many=scene.inventory.part(PARTS[kind]).count or 0)
+            yield _trim_step(crd, kind, many=context.inventory.part(PARTS[kind]).count or 0)
 
 
 @action.foresee
-def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    many = sum(len(_objects_to_rewrite(scene.inventory, kind)) for kind in _kinds_to_rewrite(scene.inventory))
+def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
+    many = sum(len(_objects_to_rewrite(context.inventory, kind)) for kind in _kinds_to_rewrite(context.inventory))
     return Forecast(cannot_be_undone=(f"{many} objects stay stored as v1",) if many else ())
 
 
@@ -99,7 +99,7 @@ def _rewrite_step(kind: Kind, named_object: NamedObject) -> Step:
         patch={"metadata": {"annotations": {labels.STORED_VERSION_DONE: TOUCHED}}},
         title=f"Write {target.said} anew as {NEW}",
         skippable=True,
-        manager=keeper_of(named_object.metadata),
+        manager=reverting_tool(named_object.metadata),
         note="Only a mark changes; writing it makes the server store the object as v1, which nothing takes back.",
     )
 
@@ -117,6 +117,6 @@ def _trim_step(crd: CRD, kind: Kind, *, many: int) -> Step:
         undo=merge(target_of(crd), {"status": {"storedVersions": stored_before}}, subresource="status"),
         undo_postconditions=(FieldEquals(field=STORED, value=stored_before),),
         risk="medium",
-        manager=keeper_of(crd.metadata),
+        manager=reverting_tool(crd.metadata),
     )
     return msgspec.structs.replace(step, note=f"{many} objects of {kind.kind} carry {labels.STORED_VERSION_DONE} then.")
