@@ -135,7 +135,7 @@ class Agent:
         for call in agent_calls.calls[:room]:
             if call.nonce not in self._seen:
                 self._seen.append(call.nonce)
-                self._counted(1)
+                self._count_calls(1)
                 pool.submit(self._serve, call)
         if wait := agent_calls.wait or (WHILE_BUSY if not room else 0.0):
             self._stop.wait(min(wait, LONGEST_PAUSE))
@@ -155,7 +155,7 @@ class Agent:
                     if not self._deliver(piece, ends=ends):
                         return
         finally:
-            self._counted(-1)
+            self._count_calls(-1)
 
     def _is_awaited(self, call: AgentCall) -> bool:
         """Whether the server still waits for that change. It is asked once; without an answer, nothing is sent.

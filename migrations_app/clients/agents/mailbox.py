@@ -120,7 +120,7 @@ class AgentMailbox:
                 continue
             nonce, _, text = item.partition(b":")
             seconds_left = self._seconds_left(nonce.decode("ascii", "replace"))
-            if seconds_left > 0 and (call := self._opened(text, nonce)):
+            if seconds_left > 0 and (call := self._decrypted(text, nonce)):
                 agent_calls.append(msgspec.structs.replace(call, seconds=min(call.seconds, seconds_left)))
         return tuple(agent_calls)
 
