@@ -22,7 +22,7 @@ from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.metric_queries import dashboards_fold, rules_fold
+from migrations_app.inventory.metric_queries import dashboards_collector, rules_collector
 from migrations_app.readiness.plan.effects.effect import after_all
 from migrations_app.redaction import redacted
 from migrations_app.samples import karpenter_objects
@@ -96,20 +96,20 @@ def stars_in_actions_judged(size: int) -> Work:
 def rules_of_prometheus(size: int) -> Work:
     rules = [{"alert": f"a{number}", "expr": "sum(karpenter_nodes_created) > 1"} for number in range(size)]
     raw = msgspec.Raw(json.dumps(rule({"name": "g", "rules": rules})).encode())
-    return lambda: rules_fold().add([raw])
+    return lambda: rules_collector().add([raw])
 
 
 def one_long_query(size: int) -> Work:
     raw = msgspec.Raw(
         json.dumps(rule({"name": "g", "rules": [{"expr": "karpenter_nodes_created + " * size}]})).encode()
     )
-    return lambda: rules_fold().add([raw])
+    return lambda: rules_collector().add([raw])
 
 
 def panels_of_dashboards(size: int) -> Work:
     panels = [{"panels": [{"targets": [{"expr": "karpenter_nodes_created"}]}]} for _ in range(size)]
     raw = msgspec.Raw(json.dumps(board(**{"a.json": {"panels": panels}})).encode())
-    return lambda: dashboards_fold().add([raw])
+    return lambda: dashboards_collector().add([raw])
 
 
 def users_of_a_kubeconfig(size: int) -> Work:

@@ -16,14 +16,12 @@ from migrations_app.karpenter.detection import DetectedRelease
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningContext:
-    """The input of a plan: a fresh inventory, the running release, and the complete objects that the
-    action asked for.
-    """
+    """The input of a plan: a fresh inventory, the running release, and the complete objects of `Action.reads`."""
 
     inventory: Inventory
     running: DetectedRelease
     objects: Mapping[ObjectTarget, Tree]
-    """By target without uid, for the objects of `Action.reads` that exist."""
+    """By target without uid: the objects of `Action.reads` that exist."""
     now: str
     limits: RolloutLimits = field(default_factory=RolloutLimits)
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -31,12 +29,12 @@ class PlanningContext:
     applied: tuple[Step, ...] = ()
     """For a rollback: the steps of the rollout that took effect, newest first."""
     made: Mapping[str, str] = field(default_factory=dict)
-    """The uid of what each of those steps created, by step id."""
+    """The uid of the object that each of those steps created, by step id."""
     helm: HelmProposal | None = None
-    """What helm would do, for an action with `needs_helm`; None where no helm was asked, as in a rehearsal."""
+    """What helm would do, for an action with `needs_helm`; None where helm was not run, as in a rehearsal."""
     edits: tuple[tuple[str, str], ...] | None = None
-    """For an action with `needs_edits`, what the hop changes in the values of its chart: dotted keys with the new value
-    as JSON, empty where the key is removed. None where that was not worked out, as in a rehearsal."""
+    """For an action with `needs_edits`, the chart values that the hop changes: dotted keys with the new value as JSON,
+    empty where the key is removed. None where the changes were not computed, as in a rehearsal."""
 
 
 class Unavailable(InvalidInput):
@@ -53,7 +51,7 @@ Reads = Callable[[Inventory, Parameters], Iterable[ObjectTarget]]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One input of the user. `choices` are filled from the inventory if they are names of objects."""
+    """One input of the user."""
 
     name: str
     question: str
@@ -63,15 +61,15 @@ class Parameter:
     """The inventory part whose object names may be chosen; empty for free text or a number."""
     many: bool = False
     excludes: str = ""
-    """The parameter that may not name the same objects."""
+    """The other parameter, whose objects this one may not name."""
 
 
 @dataclass(slots=True)
 class Action:
     """Declared once in each catalogue module as `action`; `prepare`, `foresee` and `reads` are decorators.
 
-    `may` lists the permissions that its requests may need, published in the ClusterRole; a test compares them with
-    the requests that it makes. `parts` are the inventory parts without which it is not offered.
+    `may` lists the permissions that its requests may need. They are published in the ClusterRole, and a test compares
+    them with the requests. `parts` are the inventory parts that must be read before the action is offered.
     """
 
     module: str
@@ -88,15 +86,15 @@ class Action:
     """The cluster's name must be typed before the plan is submitted."""
     sources: tuple[str, ...] = ()
     needs_chart: bool = False
-    """It plans from a chart: its parameters `source` and `release` select it, `PlanningContext.files` holds it."""
+    """The plan needs a chart: `source` and `release` select the chart, and `PlanningContext.files` holds its files."""
     needs_helm: HelmDoing | None = None
-    """It plans what a real helm would do, played as dry runs: `PlanningContext.helm` holds that."""
+    """The plan needs the dry run of a real helm: `PlanningContext.helm`."""
     needs_edits: bool = False
-    """It plans with the changes of values that the hop asks for: `PlanningContext.edits`."""
+    """The plan needs the changes of chart values that the hop asks for: `PlanningContext.edits`."""
     role: str = ""
-    """The published role that has its rights; empty: `karpdash-act`."""
+    """The published role that has the permissions; empty: `karpdash-act`."""
     beside: bool = False
-    """It belongs to a pause: it may run while another rollout or a journey of the cluster is paused."""
+    """The action may run while another rollout or a journey of the cluster is paused."""
     _prepare: Prepare | None = None
     _foresee: Forecaster | None = None
     _reads: Reads | None = None
@@ -120,23 +118,23 @@ class Action:
         self._reads = function
         return function
 
-    def wanted(self, inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
+    def objects_to_read(self, inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
         """The objects to read before planning; empty by default."""
         return tuple(self._reads(inventory, parameters)) if self._reads else ()
 
-    def steps(self, scene: PlanningContext, parameters: Parameters) -> tuple[Step, ...]:
-        """The steps, not yet numbered. Raises Unavailable, also if a required part was not read completely."""
+    def steps(self, context: PlanningContext, parameters: Parameters) -> tuple[Step, ...]:
+        """Returns the steps, not yet numbered. Raises Unavailable, also if a required part was not read completely."""
         if self._prepare is None:
             raise TypeError(f"{self.module} prepares nothing")
         for name in self.parts:
-            refuse_unread(scene.inventory.part(name), name)
-        all_steps = tuple(self._prepare(scene, parameters))
+            refuse_unread(context.inventory.part(name), name)
+        all_steps = tuple(self._prepare(context, parameters))
         if not all_steps:
             raise Unavailable("there is nothing to do", code="nothing_to_do")
         return all_steps
 
-    def forecast(self, scene: PlanningContext, parameters: Parameters) -> Forecast:
-        return self._foresee(scene, parameters) if self._foresee else Forecast()
+    def forecast(self, context: PlanningContext, parameters: Parameters) -> Forecast:
+        return self._foresee(context, parameters) if self._foresee else Forecast()
 
 
 def refuse_unread(part: Part[object], name: str) -> None:

@@ -1,4 +1,4 @@
-"""One mutating request as a value: what is sent, to which object, at which path (K13)."""
+"""One request that changes an object: what is sent, to which object, at which path (K13)."""
 
 import re
 from typing import Any, Literal
@@ -52,7 +52,7 @@ class ObjectTarget(ActionValue, frozen=True):
 
     @property
     def collection(self) -> str:
-        """The path of its list. Raises InvalidInput (code `bad_name`) for an invalid Kubernetes name."""
+        """The path of the list. Raises InvalidInput (code `bad_name`) for an invalid Kubernetes name."""
         checked_name(self.name)
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         if not _GROUP.fullmatch(self.group) or not _WORD.fullmatch(self.version) or not _WORD.fullmatch(self.plural):
@@ -69,7 +69,7 @@ class ObjectTarget(ActionValue, frozen=True):
 
 
 def checked_name(name: str) -> str:
-    """The name. Raises InvalidInput if it is empty, `.`, `..` or invalid: it would change the path."""
+    """Returns the name. Raises InvalidInput if it is empty, `.`, `..` or invalid: such a name would change the path."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise InvalidInput(f"{name[:80]!r} is no name of a Kubernetes object", code="bad_name", where="target")
     return name

@@ -85,7 +85,7 @@ def value_at(tree: Any, field: Field) -> Any:  # noqa: ANN401 - the tree is the 
     return node
 
 
-def projected(read: Tree | None, fields: Iterable[Field]) -> str:
+def fields_digest(read: Tree | None, fields: Iterable[Field]) -> str:
     """A digest of exactly these fields: equal for two reads that agree in them, whatever else changed (A02, T16)."""
     values = [[list(field), value_at(read, field)] for field in fields]
     body = msgspec.json.encode([read is not None, values], order="deterministic")
@@ -95,8 +95,8 @@ def projected(read: Tree | None, fields: Iterable[Field]) -> str:
 def content_digest(read: Tree | None) -> str:
     """A digest of what people write into an object: its labels, annotations and spec.
 
-    Annotations that only controllers write are left out, and so is the status. The same for None and for an object
-    without content.
+    Annotations that only controllers write are left out, and so is the status. None and an object without content have
+    the same digest.
     """
     annotations = value_at(read, ("metadata", "annotations")) or {}
     content = [

@@ -1,4 +1,4 @@
-"""What has to run after the controller was upgraded, and what of it does not yet: rollout, pods, images, leader."""
+"""What has to run after the controller is upgraded, and why it does not run yet: rollout, pods, images, leader."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,9 +10,9 @@ LEADER = "karpenter-leader-election"
 
 
 class ControllerGate(ActionValue, frozen=True):
-    """The controller that has to run. `leader` is the Lease of its leader; empty if it elects none.
+    """The controller that has to run. `leader` names the Lease of the leader election; empty if there is none.
 
-    Where nobody has rendered the chart, `release` stands in place of the images: their tag has to name it.
+    Where the chart was not rendered, `release` is set instead of `images`: the tag of an image has to name it.
     """
 
     namespace: str
@@ -23,17 +23,17 @@ class ControllerGate(ActionValue, frozen=True):
 
     @property
     def wanted(self) -> str:
-        """The images, or the release, in words."""
+        """The expected images, or the release, as text."""
         return ", ".join(self.images) or (f"an image of {self.release}" if self.release else "as it is told to")
 
     def fits(self, images: tuple[str, ...]) -> bool:
-        """Whether a pod with these images runs what has to run."""
+        """Whether a pod with these images runs the expected controller."""
         named = {str(image_release(image)) for image in images}
         return set(self.images) <= set(images) and (not self.release or self.release in named)
 
 
 def leader_lease(env: Mapping[str, str]) -> str:
-    """The name of the Lease of a controller with these variables; empty if it elects no leader."""
+    """The name of the Lease of a controller with these environment variables; empty if it elects no leader."""
     off, on = (env.get(name, "").lower() for name in ("DISABLE_LEADER_ELECTION", "LEADER_ELECT"))
     if off in ("true", "1") or on in ("false", "0"):
         return ""
@@ -53,7 +53,7 @@ class ControllerSeen(ActionValue, frozen=True):
 
     found: bool = False
     observed: bool = False
-    """Whether the Deployment's controller has seen its newest content."""
+    """Whether the Deployment's controller has processed the newest generation."""
     wanted: int = 0
     total: int = 0
     updated: int = 0
@@ -63,7 +63,7 @@ class ControllerSeen(ActionValue, frozen=True):
 
 
 def controller_reasons(gate: ControllerGate, seen: ControllerSeen | None) -> list[str]:
-    """What is not as it has to be, in words; empty if everything is."""
+    """The reasons why the gate does not hold yet, as text; empty if it holds."""
     if seen is None:
         return ["the controller could not be read"]
     return list(_reasons(gate, seen))
@@ -83,24 +83,24 @@ def _reasons(gate: ControllerGate, seen: ControllerSeen) -> Iterator[str]:
     if seen.pods is None:
         yield "the pods of the controller could not be read"
         return
-    yield from _of_pods(gate, seen, pods=seen.pods)
+    yield from _pod_reasons(gate, seen, pods=seen.pods)
 
 
-def _of_pods(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
-    right = [pod for pod in pods if gate.fits(pod.images)]
-    other = [pod.name for pod in pods if pod not in right]
+def _pod_reasons(gate: ControllerGate, seen: ControllerSeen, *, pods: tuple[PodOfController, ...]) -> Iterator[str]:
+    matching = [pod for pod in pods if gate.fits(pod.images)]
+    other = [pod.name for pod in pods if pod not in matching]
     if other:
         yield f"other images run in {', '.join(other[:MOST_NAMED])}"
-    waiting = [pod.name for pod in right if not pod.ready]
+    waiting = [pod.name for pod in matching if not pod.ready]
     if waiting:
         yield f"not ready: {', '.join(waiting[:MOST_NAMED])}"
-    if len(right) < seen.wanted:
-        yield f"{len(right)} of {seen.wanted} pods run {gate.wanted}"
+    if len(matching) < seen.wanted:
+        yield f"{len(matching)} of {seen.wanted} pods run {gate.wanted}"
     if gate.leader:
-        yield from _of_leader(gate, seen, names=[pod.name for pod in right if pod.ready])
+        yield from _leader_reasons(gate, seen, names=[pod.name for pod in matching if pod.ready])
 
 
-def _of_leader(gate: ControllerGate, seen: ControllerSeen, *, names: list[str]) -> Iterator[str]:
+def _leader_reasons(gate: ControllerGate, seen: ControllerSeen, *, names: list[str]) -> Iterator[str]:
     if seen.holder is None:
         yield f"Lease {gate.namespace}/{gate.leader} could not be read, so the leader is not known"
     elif not any(seen.holder == name or seen.holder.startswith(f"{name}_") for name in names):

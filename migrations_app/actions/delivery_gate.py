@@ -1,4 +1,4 @@
-"""What an object of Flux or Argo CD says of the chart that it has to deliver, and what of it is not so yet."""
+"""What an object of Flux or Argo CD reports about the chart that it has to deliver, and what is missing yet."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,25 +11,25 @@ DEPLOYED = "deployed"
 
 
 class DeliveryGate(ActionValue, frozen=True):
-    """The delivery that has to have brought that version of its chart."""
+    """A delivery, and the version of the chart that it has to install."""
 
     target: ObjectTarget
     version: str
 
 
 class DeliverySeen(ActionValue, frozen=True):
-    """The delivery as it was read. `version` is what it has brought last, `told` its own words where it failed."""
+    """The delivery as it was read. `version` is the last version that it installed, `told` its own error message."""
 
     found: bool = False
     observed: bool = False
-    """Whether its controller has seen its newest content."""
+    """Whether Flux or Argo CD has processed the newest content of the object."""
     ready: bool = False
     version: str = ""
     told: str = ""
 
 
 def delivery_reasons(gate: DeliveryGate, seen: DeliverySeen | None) -> list[str]:
-    """What is not as it has to be, in words; empty if everything is."""
+    """The reasons why the gate does not hold yet, as text; empty if it holds."""
     if seen is None:
         return [f"{gate.target.said} could not be read"]
     return list(_reasons(gate, seen))
@@ -49,19 +49,19 @@ def _reasons(gate: DeliveryGate, seen: DeliverySeen) -> Iterator[str]:
 
 
 def plain_version(text: str) -> str:
-    """A chart's version without the letter before it and the digest behind it."""
+    """A chart's version without the letter `v` at its start and without the digest at its end."""
     return text.removeprefix("v").partition("+")[0]
 
 
 def delivery_seen(read: Tree | None) -> DeliverySeen:
-    """What the object says of itself; `read` None: it is not there."""
+    """The state that the object reports; `read` None: the object does not exist."""
     if read is None:
         return DeliverySeen()
     return _application(read) if read.get("kind") == "Application" else _helm_release(read)
 
 
 def _helm_release(read: Tree) -> DeliverySeen:
-    """helm-controller keeps the releases that it made, newest first; before v2 it told the last version alone."""
+    """The state of a HelmRelease: helm-controller lists releases newest first; before v2, only the last version."""
     generation = value_at(read, ("metadata", "generation"))
     last = value_at(read, ("status", "history", "0"))
     ready = _condition(read, "Ready")
@@ -77,22 +77,22 @@ def _helm_release(read: Tree) -> DeliverySeen:
 
 
 def _application(read: Tree) -> DeliverySeen:
-    """The version that Argo CD compared the cluster with, and how its last sync ended."""
+    """The state of an Application: the version that Argo CD compared the cluster with, and how its last sync ended."""
     sync, operation = value_at(read, ("status", "sync")), value_at(read, ("status", "operationState"))
     healthy = _text(value_at(read, ("status", "health")), "status") == "Healthy"
     synced = _text(sync, "status") == "Synced"
     ended = _text(operation, "phase") == "Succeeded" and read.get("operation") is None
     return DeliverySeen(
         found=True,
-        observed=_compared(read, sync),
+        observed=_compares_current_sources(read, sync),
         ready=healthy and synced and ended,
         version=_revision(read, sync),
         told=_text(operation, "message")[:LONGEST_WORDS],
     )
 
 
-def _compared(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
-    """Whether the sources that the cluster was compared with are those that the object names now."""
+def _compares_current_sources(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
+    """Whether Argo CD compared the cluster with the sources that the object names now."""
     return all(
         value_at(sync, ("comparedTo", field, *which)) == value_at(read, ("spec", field, *which))
         for field, which in (("source", ("targetRevision",)), ("sources", ()))
@@ -100,14 +100,14 @@ def _compared(read: Tree, sync: Any) -> bool:  # noqa: ANN401 - plain JSON
 
 
 def _revision(read: Tree, sync: Any) -> str:  # noqa: ANN401 - plain JSON
-    """The version of the chart; with several sources that of the first one that names a chart."""
-    several = value_at(read, ("spec", "sources"))
-    if not isinstance(several, list):
+    """The version of the chart; with several sources, the version of the first source that names a chart."""
+    sources = value_at(read, ("spec", "sources"))
+    if not isinstance(sources, list):
         return _text(sync, "revision")
-    place = next(
-        (number for number, source in enumerate(several) if isinstance(source, dict) and source.get("chart")), 0
+    index = next(
+        (number for number, source in enumerate(sources) if isinstance(source, dict) and source.get("chart")), 0
     )
-    revision = value_at(sync, ("revisions", str(place)))
+    revision = value_at(sync, ("revisions", str(index)))
     return revision if isinstance(revision, str) else ""
 
 

@@ -18,20 +18,20 @@ class Gate(ActionValue, frozen=True):
 
     gone: tuple[ObjectTarget, ...] = ()
     replaced: bool = False
-    """Everything launched since then is Ready: no more claims and machines without a Ready node than before.
+    """No more claims and machines without a Ready node than before: all that was launched since then is Ready.
 
     Not "as many nodes as before": a replacement may be larger, or not needed at all.
     """
     no_legacy_nodes: bool = False
     """No node is owned by a Machine or Provisioner any more."""
     no_drains: bool = False
-    """No node of Karpenter is being drained: what it replaces by itself is over, too."""
+    """No node of Karpenter is being drained, also none that Karpenter replaces by itself."""
     pending_above: int | None = 0
     seconds: int = 900
     controller: ControllerGate | None = None
     """The controller runs what was installed: rollout, pods, images, leader."""
     delivery: DeliveryGate | None = None
-    """The object of Flux or Argo CD says that it has brought the version."""
+    """The object of Flux or Argo CD reports that it installed the version."""
 
 
 class BlockedEviction(ActionValue, frozen=True):
@@ -46,7 +46,7 @@ class BlockedEviction(ActionValue, frozen=True):
 
 
 class LeavingPods(ActionValue, frozen=True):
-    """How many pods on a node that is drained, or waits for that, have to go elsewhere."""
+    """How many pods have to leave one node that is drained or waits for that."""
 
     node: str
     pods: int
@@ -65,7 +65,7 @@ class NodeMark(ActionValue, frozen=True):
 
 
 class ClusterCounters(ActionValue, frozen=True):
-    """The state of the cluster that gates and the run page need. None: it could not be read."""
+    """The state of the cluster that gates and the run page need. None: not read."""
 
     taken_at: str
     all_nodes: int | None = None
@@ -91,7 +91,7 @@ class ClusterCounters(ActionValue, frozen=True):
     controller: ControllerSeen | None = None
     """The controller, where the gate asks for it; None where it does not, or it could not be read."""
     delivery: DeliverySeen | None = None
-    """The delivery, likewise."""
+    """The delivery, where the gate asks for it; None where it does not, or it could not be read."""
 
 
 class GateDecision(ActionValue, frozen=True):

@@ -1,6 +1,6 @@
-"""What the gates of a rollout saw of the cluster, folded look by look, so that it can be compared with a rehearsal.
+"""What the gates of a rollout read of the cluster, added up read by read, to compare the run with its rehearsal.
 
-Between two looks more may happen than is seen: counts are lower bounds.
+Things may happen unseen between two reads: counts are lower bounds.
 """
 
 from migrations_app.actions.changes import ActionValue
@@ -11,33 +11,33 @@ MOST_PODS = 2000
 
 
 class RunObservation(ActionValue, frozen=True):
-    """`nodes_peak` is None if the nodes could never be counted. `cut`: more was seen than is kept."""
+    """All reads of one run. `nodes_peak` is None if the nodes were never counted. `cut`: more was seen than is kept."""
 
     looks: int = 0
     nodes_peak: int | None = None
     drained: tuple[tuple[str, ...], ...] = ()
-    """Nodes of Karpenter by the look at which they were first seen draining, or no more; one look tells no order."""
+    """Nodes of Karpenter, grouped by the read that first showed them draining or gone. A group has no order in time."""
     held: dict[str, tuple[str, ...]] = {}
     """Pods that could not be evicted, by namespace and name of the budget, or `annotation`."""
     leaving: dict[str, int] = {}
-    """The most pods that were seen on each drained node and had to go elsewhere."""
+    """For each drained node the most pods, of all reads, that had to go elsewhere."""
     known: tuple[str, ...] = ()
-    """Nodes of Karpenter at the last look."""
+    """Nodes of Karpenter at the last read."""
     cut: bool = False
 
     @property
     def pods_moved(self) -> int:
-        """The pods that were seen on the drained nodes."""
+        """The number of pods that were seen on the drained nodes."""
         return sum(self.leaving.get(node, 0) for node in self.nodes_drained)
 
     @property
     def nodes_drained(self) -> tuple[str, ...]:
-        """The drained nodes in the order of the looks."""
+        """The drained nodes in the order of the reads."""
         return tuple(name for group in self.drained for name in group)
 
 
 def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
-    """The observation after one more look."""
+    """The observation with one more read."""
     peaks = [count for count in (before.nodes_peak, now.all_nodes) if count is not None]
     seen = set(before.nodes_drained)
     fresh = tuple(name for name in dict.fromkeys(_drained(before, now)) if name not in seen)
@@ -62,19 +62,21 @@ def observed(before: RunObservation, now: ClusterCounters) -> RunObservation:
 
 
 def _drained(before: RunObservation, now: ClusterCounters) -> list[str]:
-    """The nodes that drain now, then those that went between two looks; the latter only where all nodes are named."""
-    there = {mark.name for mark in now.nodes}
-    gone_nodes = [] if now.nodes_rest or now.all_nodes is None else [name for name in before.known if name not in there]
+    """The nodes that went between two reads, if the read names all nodes; then the nodes that drain now."""
+    present = {mark.name for mark in now.nodes}
+    gone_nodes = (
+        [] if now.nodes_rest or now.all_nodes is None else [name for name in before.known if name not in present]
+    )
     return [*gone_nodes, *(mark.name for mark in now.nodes if mark.draining)]
 
 
 def _held_pods(before: RunObservation, now: ClusterCounters) -> dict[str, tuple[str, ...]]:
     pods_by_budget = {by: dict.fromkeys(pods) for by, pods in before.held.items()}
-    left = MOST_PODS - sum(map(len, pods_by_budget.values()))
+    room = MOST_PODS - sum(map(len, pods_by_budget.values()))
     for eviction in now.blocked:
         pods = pods_by_budget.setdefault(eviction.budget or "annotation", {})
         name = f"{eviction.namespace}/{eviction.pod}"
-        if name not in pods and left > 0:
+        if name not in pods and room > 0:
             pods[name] = None
-            left -= 1
+            room -= 1
     return {by: tuple(pods) for by, pods in pods_by_budget.items() if pods}

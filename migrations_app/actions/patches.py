@@ -1,15 +1,13 @@
-"""Merge patches: from the current object to the wanted one, with the fields the step depends on, what it achieves, and
-its undo.
+"""Merge patches from the current object to the wanted one, and the steps made from them, with conditions and undo.
 
-A merge patch replaces lists as a whole, so a changed list is included completely in the fields that a step depends
-on.
+A merge patch replaces whole lists, so a step depends on the complete list that it changes.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.actions.changes import Body, Change, ObjectTarget, application, creation, deletion, merge
-from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, Terminating, Tree, projected
+from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, Terminating, Tree, fields_digest
 from migrations_app.actions.plan import Step
 
 SHARED_MAPS = ("annotations", "labels")
@@ -42,33 +40,33 @@ def leaves(patch: Body, *, at: Field = ()) -> Iterator[tuple[Field, Any]]:
             yield (*at, key), value
 
 
-def way_back(patch: Body, before: Tree) -> Body:
-    """The merge patch that undoes it: each field as it was before, removed again if it was absent."""
+def undo_patch(patch: Body, before: Tree) -> Body:
+    """The merge patch that undoes `patch`: it sets each field to its value before, or removes it if it was absent."""
     undo_body: Body = {}
     for key, value in patch.items():
         old_value = before.get(key)
         inside = isinstance(value, dict) and value and (isinstance(old_value, dict) or key in SHARED_MAPS)
-        undo_body[key] = way_back(value, old_value or {}) if inside else old_value
+        undo_body[key] = undo_patch(value, old_value or {}) if inside else old_value
     return undo_body
 
 
 def field_conditions(patch: Body) -> tuple[Condition, ...]:
-    """What a read shows once the patch has taken effect."""
+    """The conditions that a read shows once the patch has taken effect."""
     return tuple(FieldEquals(field=field, value=value) for field, value in leaves(patch))
 
 
 def patch_step(target: ObjectTarget, before: Tree, *, patch: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step that sends the patch, depends on exactly the fields that it sets, and can be undone."""
-    back = way_back(patch, before)
+    undo_body = undo_patch(patch, before)
     preconditions = tuple(field for field, _ in leaves(patch))
     return Step(
         id="",
         change=merge(target, patch),
         preconditions=preconditions,
-        digest=projected(before, preconditions),
+        digest=fields_digest(before, preconditions),
         postconditions=field_conditions(patch),
-        undo=merge(target, back),
-        undo_postconditions=field_conditions(back),
+        undo=merge(target, undo_body),
+        undo_postconditions=field_conditions(undo_body),
         **more,
     )
 
@@ -79,7 +77,7 @@ def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa:
     return Step(
         id="",
         change=creation(target, body),
-        digest=projected(None, ()),
+        digest=fields_digest(None, ()),
         postconditions=fields_set,
         undo=deletion(target),
         undo_postconditions=(Terminating(),),
@@ -90,13 +88,13 @@ def create_step(target: ObjectTarget, body: Body, **more: Any) -> Step:  # noqa:
 def apply_step(target: ObjectTarget, before: Tree, *, body: Body, **more: Any) -> Step:  # noqa: ANN401 - the other fields of a Step
     """A step of server-side apply to an existing object; its undo restores the fields (A34)."""
     applied_fields = without_head(body)
-    undo_body = way_back(applied_fields, before)
+    undo_body = undo_patch(applied_fields, before)
     preconditions = tuple(field for field, _ in leaves(applied_fields))
     return Step(
         id="",
         change=application(target, body),
         preconditions=preconditions,
-        digest=projected(before, preconditions),
+        digest=fields_digest(before, preconditions),
         postconditions=field_conditions(applied_fields),
         undo=merge(target, undo_body),
         undo_postconditions=field_conditions(undo_body),

@@ -15,15 +15,13 @@ from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts.capacity_room import CapacityLine
 
 PLANNER = 1
-"""Incremented with every change of what a plan means: plans with another number are never executed."""
+"""Incremented whenever the meaning of a plan changes: plans with another number are never executed."""
 LIFETIME_SECONDS = 4 * 3600
 MOST_STEPS = 2000
 
 
 class ClusterIdentity(ActionValue, frozen=True):
-    """Which cluster it is, independent of its name (A05). `ca` is the fingerprint of the CA that signed its
-    certificate.
-    """
+    """The identity of a cluster, independent of its name (A05). `ca` is the fingerprint of its CA."""
 
     kube_system_uid: str
     ca: str
@@ -45,7 +43,7 @@ class SourceObject(ActionValue, frozen=True):
     digest: str
 
     def difference(self, read: Tree | None) -> str:
-        """How the object differs from the one that was read for the plan, in words; empty if it does not."""
+        """How the object differs from the object that was read for the plan, as text; empty if it does not."""
         uid = str(value_at(read, ("metadata", "uid")) or "")
         if uid != self.target.uid:
             return f"{self.target.said} {'is gone' if read is None else 'was made anew under its name'}"
@@ -53,15 +51,15 @@ class SourceObject(ActionValue, frozen=True):
 
 
 _STORED_NAMES = {"preconditions": "rests_on", "postconditions": "brings", "undo_postconditions": "undo_brings"}
-"""The names that stored plans have, which their digests cover."""
+"""The names of these fields in stored plans, whose digests cover them."""
 
 
 class Step(ActionValue, frozen=True, rename=_STORED_NAMES):
-    """One request, or with `change` None a watch over the effect of earlier ones.
+    """One request; with `change` None, a watch that only waits for the effect of earlier steps.
 
-    `preconditions` are the fields that the decision depends on, `digest` is their digest at that time (empty: at
-    preview); `postconditions` is what a read can verify afterwards; `undo` reverts it (None: it cannot be undone);
-    `after` must hold before the next step starts.
+    `preconditions` are the fields that the decision depends on, `digest` is their digest at that time (empty: the
+    preview sets it); `postconditions` is what a read can verify afterwards; `undo` reverts the change (None: nothing
+    does); `after` must hold before the next step starts.
     """
 
     id: str
@@ -80,7 +78,7 @@ class Step(ActionValue, frozen=True, rename=_STORED_NAMES):
     manager: str = ""
     """The tool that manages the object and would revert a direct write: the approver accepts that explicitly."""
     computed_from: tuple[SourceObject, ...] = ()
-    """The request is sent only while these objects are as they were when it was computed."""
+    """The request is sent only while these objects are unchanged since it was computed."""
     undo_after: Gate | None = None
     """What has to hold after the undo, as `after` does after the change."""
 
@@ -92,14 +90,14 @@ class Forecast(ActionValue, frozen=True):
     pods: int | None = 0
     pods_without_budget: int | None = 0
     blocked: tuple[str, ...] = ()
-    """Budgets and annotations that will delay it, as text."""
+    """Budgets and annotations that will delay the steps, as text."""
     at_least: bool = False
     beside: tuple[str, ...] = ()
     """What Karpenter does by itself because of the steps, outside their batches, as text."""
     cannot_be_undone: tuple[str, ...] = ()
     capacity: tuple[CapacityLine, ...] | UnsetType = UNSET
-    """What the new nodes need at the peak against what is free; not set where no node is replaced, and in plans from
-    before this was told."""
+    """What the new nodes need at the peak, compared with what is free; unset where no node is replaced, and in plans of
+    older releases."""
 
 
 class Plan(ActionValue, frozen=True):
@@ -116,7 +114,7 @@ class Plan(ActionValue, frozen=True):
     author: str
     snapshot: str
     policy: int
-    """Number of the cluster's policy under which it was made."""
+    """Number of the cluster's policy under which the plan was made."""
     planner: int = PLANNER
     made_at: str = ""
     expires_at: str = ""

@@ -1,4 +1,4 @@
-"""Which plans can be rehearsed: those that change only what a twin and its simulator answer to; why others cannot."""
+"""Which plans can be rehearsed: those whose changes a twin and its simulator react to; and why others cannot."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ PLAYED: frozenset[str] = frozenset(
         kinds.VALIDATING_WEBHOOKS,
     )
 )
-"""Kinds whose changes are played. Definitions tell what is served, stored and converted, not which fields are valid."""
+"""Kinds whose changes are played. A CRD decides what is served, stored and converted, not which fields are valid."""
 _WORKLOADS = (kinds.DEPLOYMENT, kinds.STATEFUL_SET, kinds.DAEMON_SET, kinds.CRON_JOB, kinds.JOB)
 _RESTART = "its pods start anew one after another, and the simulator has no controller that does that"
 _WHY: Mapping[str, str] = {

@@ -34,7 +34,7 @@ NOT_IN_GIT = ("Node", "Pod", "Machine", "NodeClaim")
 MERGED_LISTS = ("topologySpreadConstraints",)
 REPLACE = {"$patch": "replace"}
 CONTEXT = 3
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 DiffLine = tuple[str, str]
 """A sign (`-`, `+`, a blank, or `@` between two places) and a line of YAML."""
@@ -48,7 +48,8 @@ def step_lines(step: Step) -> tuple[str, ...]:
 def _sentences(step: Step) -> Iterator[str]:
     yield f"{step.id}: {step.title}" if step.id else step.title
     if step.change is not None:
-        yield f"  risk {step.risk}; {f'taken back by: {_way(step.undo)}' if step.undo else 'nothing takes it back'}"
+        undo = f"taken back by: {_undo_words(step.undo)}" if step.undo else "nothing takes it back"
+        yield f"  risk {step.risk}; {undo}"
     if step.manager:
         yield f"  kept by {step.manager}, who would revert it"
     if step.computed_from:
@@ -59,7 +60,7 @@ def _sentences(step: Step) -> Iterator[str]:
         yield f"  then: {gate_words(step.after)}"
 
 
-def _way(change: Change) -> str:
+def _undo_words(change: Change) -> str:
     if change.verb == "helm":
         return _helm_run_words(change)
     verb = {"create": "creating", "apply": "applying", "patch": "patching", "delete": "deleting"}[change.verb]
@@ -113,7 +114,7 @@ def command(change: Change) -> str:
 
 
 def _helm_command(change: Change) -> str:
-    """The same by hand, from a reading of the values that the release has. Names and values are quoted."""
+    """The commands for a person: the first reads the values of the release. Names and values are quoted."""
     run = run_of(change.body)
     release, home = shlex.quote(run.release), shlex.quote(run.namespace)
     if run.do == "rollback":
@@ -214,8 +215,10 @@ def _replacing(value: Any) -> Any:  # noqa: ANN401 - plain JSON
 
 def diff_lines(before: Tree | None, after: Tree | None) -> tuple[DiffLine, ...]:
     """The difference of two reads of one object as YAML lines, with some context around each change."""
-    old, new = (_lines(tree) for tree in (before, after))
-    return tuple(_diff_line(line) for line in list(difflib.unified_diff(old, new, lineterm="", n=CONTEXT))[2:])
+    lines_before, lines_after = (_lines(tree) for tree in (before, after))
+    return tuple(
+        _diff_line(line) for line in list(difflib.unified_diff(lines_before, lines_after, lineterm="", n=CONTEXT))[2:]
+    )
 
 
 def _diff_line(line: str) -> DiffLine:
@@ -223,10 +226,10 @@ def _diff_line(line: str) -> DiffLine:
 
 
 def _lines(tree: Tree | None) -> list[str]:
-    return text_of(_quiet(tree)).splitlines() if tree else []
+    return text_of(_without_noise(tree)).splitlines() if tree else []
 
 
-def _quiet(tree: Tree) -> Tree:
+def _without_noise(tree: Tree) -> Tree:
     """The object without fields that the server maintains, its fields in a fixed order."""
     fields: dict[str, Any] = {key: value for key, value in tree.items() if key != "status"}
     metadata = {key: value for key, value in (tree.get("metadata") or {}).items() if key not in NOISE}
@@ -245,4 +248,4 @@ def _ordered(value: Any) -> Any:  # noqa: ANN401 - plain JSON
 
 def one_line(text: str) -> str:
     """The text without line breaks and other invisible characters."""
-    return _UNSEEN.sub(" ", text)
+    return _INVISIBLE.sub(" ", text)

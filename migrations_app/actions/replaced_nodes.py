@@ -19,8 +19,8 @@ CLAIMS = frozenset({kinds.NODE_CLAIM.kind, kinds.MACHINE.kind})
 def replacement_of(plan: Plan, inventory: Inventory) -> Replacement:
     """The nodes that the plan's steps delete, batch by batch.
 
-    A plan that has Karpenter replace nodes names none of them: then all of Karpenter's nodes count, as many at once as
-    the budgets of their pools let go. That is an upper bound. Empty for a plan that moves no node.
+    A plan that lets Karpenter replace nodes names none of them: then all nodes of Karpenter count, as many at once as
+    the budgets of their pools allow. That is an upper bound. Empty for a plan that moves no node.
     """
     batches = tuple(_batches(plan, inventory))
     if batches:

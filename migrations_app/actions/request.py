@@ -18,7 +18,7 @@ class ObjectVersion:
     resource_version: str = ""
 
     @classmethod
-    def to(cls, read: Tree | None) -> "ObjectVersion":
+    def of(cls, read: Tree | None) -> "ObjectVersion":
         """The version of the object as read."""
         if read is None:
             return cls()
@@ -33,8 +33,8 @@ def marks(rollout: str, digest: str) -> dict[str, str]:
     return {MARK_ROLLOUT: rollout, MARK_PLAN: digest}
 
 
-def completed(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
-    """The body to send, including the preconditions for the server: uid and resourceVersion of the read."""
+def request_body(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
+    """The body to send, with uid and resourceVersion of the read as preconditions. `own`: annotations of karpdash."""
     if change.verb == "delete":
         return _deletion(change.body, tie)
     if change.verb == "create":

@@ -1,10 +1,10 @@
-"""Lengths of time in words."""
+"""Durations as text."""
 
 from datetime import timedelta
 
 
 def span_words(length: timedelta) -> str:
-    """The length in its two largest units, such as `2 h 5 min`. A second unit of 0 is left out."""
+    """The duration in its two largest units, such as `2 h 5 min`. A second unit of 0 is left out."""
     seconds = max(0, int(length.total_seconds()))
     units = (("d", seconds // 86400), ("h", seconds // 3600 % 24), ("min", seconds // 60 % 60), ("s", seconds % 60))
     first = next((index for index, (_, count) in enumerate(units) if count), len(units) - 1)

@@ -1,5 +1,5 @@
-"""The states of a plan and of a rollout with their allowed transitions, and the position of a rollout, from its plan
-and journal alone.
+"""The states of a plan and of a rollout with their allowed transitions, and the position of a rollout in its plan,
+computed from its plan and its journal.
 
 Code and database share the one table of transitions.
 """
@@ -30,10 +30,10 @@ class JournalEntry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The current step, its phase, its open journal line, and how often it was refused in a row.
+    """A step that is not finished, its phase, its open journal line, and how often it was refused in a row.
 
-    `in_doubt`: an earlier request of it counts as never received, but may have arrived late. `skipped`: it was left
-    out.
+    `in_doubt`: an earlier request of the step counts as never received, but may have arrived late. `skipped`: the step
+    was left out.
     """
 
     step: Step
@@ -44,12 +44,12 @@ class Position:
     skipped: bool = False
 
 
-def place(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
-    """The first step that is not finished; None if all are."""
+def current_position(plan: Plan, lines: Iterable[JournalEntry]) -> Position | None:
+    """The position at the first step that is not finished; None if all are."""
     by_step: dict[str, list[JournalEntry]] = {}
     for line in lines:
         by_step.setdefault(line.step, []).append(line)
-    return next((position for step in plan.steps if (position := _of(step, by_step.get(step.id, [])))), None)
+    return next((position for step in plan.steps if (position := _step_position(step, by_step.get(step.id, [])))), None)
 
 
 def batch_of(plan: Plan, step: Step) -> str:
@@ -60,12 +60,12 @@ def batch_of(plan: Plan, step: Step) -> str:
 
 def begins_batch(plan: Plan, step: Step) -> bool:
     """Whether the step is the first of its batch."""
-    place = plan.steps.index(step)
-    return place == 0 or plan.steps[place - 1].after is not None
+    index = plan.steps.index(step)
+    return index == 0 or plan.steps[index - 1].after is not None
 
 
 NODE_KINDS = frozenset({"Node", "NodeClaim", "Machine"})
-"""Karpenter creates and deletes these by itself."""
+"""Karpenter creates and deletes objects of these kinds by itself."""
 
 
 def about_one_node(step: Step) -> bool:
@@ -81,11 +81,11 @@ def left_out(lines: Iterable[JournalEntry]) -> frozenset[str]:
 
 def applied(plan: Plan, lines: Iterable[JournalEntry]) -> tuple[Step, ...]:
     """The steps whose request took effect, newest first: what a rollback undoes (A35)."""
-    done = {line.step for line in lines if line.verb != GATE and line.outcome == "applied"}
-    return tuple(step for step in reversed(plan.steps) if step.id in done)
+    applied_ids = {line.step for line in lines if line.verb != GATE and line.outcome == "applied"}
+    return tuple(step for step in reversed(plan.steps) if step.id in applied_ids)
 
 
-def _of(step: Step, lines: list[JournalEntry]) -> Position | None:
+def _step_position(step: Step, lines: list[JournalEntry]) -> Position | None:
     if any(line.verb == GATE for line in lines):
         return None
     if step.change is None or any(line.outcome in ("applied", "noop") for line in lines):
@@ -138,7 +138,7 @@ FOLLOWS: dict[State, frozenset[State]] = {
 """A07 and A09. A person resolves `needs_attention`; `failed` and `aborted` are final except for a rollback."""
 
 PLANNED: frozenset[State] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
-"""A plan for which nothing was done yet: it may still expire or be voided."""
+"""States of a plan of which no step was sent yet: it may still expire or be voided."""
 FINAL: frozenset[State] = frozenset(state for state, following in FOLLOWS.items() if not following)
 WORKING: frozenset[State] = frozenset({"running"})
 """States in which a worker makes progress. A rollback is a rollout of its own, with its own state."""

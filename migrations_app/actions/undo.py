@@ -1,5 +1,5 @@
-"""Undo: the manifest that restores an object, and the inverse of steps that took effect, unless another writer changed
-the object since (A35).
+"""Undo: the manifest that restores an object, and the inverse steps of a rollback, which are refused if another writer
+changed the object since (A35).
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -76,16 +76,17 @@ def inverses(
     made: Mapping[str, str],
     helm: HelmProposal | None = None,
 ) -> Iterator[UndoStep]:
-    """The inverse of each step, in the given order (newest first). Raises Unavailable with the step that has none, or
-    the object that another writer changed since. `helm` is its rollback as it was played. A replaced node stays
-    replaced; what was done beside it is undone.
+    """Yields the inverse of each step, in the given order (newest first). `helm` is the dry run of the rollback.
+
+    A replaced node stays replaced; the other steps are undone. Raises Unavailable with a step that has no undo, or
+    with an object that another writer changed since.
     """
     written: set[tuple[str, Field]] = set()
     for step in applied:
         if step.change is None:
             continue
         if step.change.verb == "helm":
-            yield _run_back(step, step.change, objects=objects, made=made, helm=helm)
+            yield _helm_rollback(step, step.change, objects=objects, made=made, helm=helm)
             continue
         yield _inverse(step, step.change, objects=objects, made=made, written=written)
         written |= {(step.change.target.path, field) for field in _fields(step.postconditions)}
@@ -100,14 +101,14 @@ def _inverse(
     written: set[tuple[str, Field]],
 ) -> UndoStep:
     if step.undo is None:
-        left = step.skippable or (change.verb == "delete" and change.target.kind == kinds.NODE.kind)
-        if not left:
+        may_stay = step.skippable or (change.verb == "delete" and change.target.kind == kinds.NODE.kind)
+        if not may_stay:
             _refuse_final(step)
         return _skipped_step(step, step.note or "nothing takes it back")
-    read = objects.get(bare(change.target))
-    undo = _tied(step, step.undo, made=made)
+    read = objects.get(without_uid(change.target))
+    undo = _bound_to_uid(step, step.undo, made=made)
     if undo.verb == "create":
-        return _again(step, undo, read=read)
+        return _recreate(step, undo, read=read)
     if _is_gone(undo, read):
         if undo.verb == "delete":
             return _skipped_step(step, "it is gone already")
@@ -117,7 +118,7 @@ def _inverse(
     return _undo_step(step, undo, over=over)
 
 
-def _run_back(
+def _helm_rollback(
     step: Step,
     change: Change,
     *,
@@ -125,7 +126,7 @@ def _run_back(
     made: Mapping[str, str],
     helm: HelmProposal | None,
 ) -> UndoStep:
-    """The rollback of a run of helm, unless the release was changed since."""
+    """The rollback of a run of helm. Raises Unavailable if the release was changed since."""
     if step.undo is None:
         _refuse_final(step)
     _refuse_changed(step, change, read=objects.get(change.target), written=set(), uid=made.get(step.id, ""))
@@ -135,7 +136,7 @@ def _run_back(
     return UndoStep(helm_step(helm, title=f"Undo: {step.title}"))
 
 
-def bare(target: ObjectTarget) -> ObjectTarget:
+def without_uid(target: ObjectTarget) -> ObjectTarget:
     """The same target without uid, as used for the keys of PlanningContext.objects."""
     return msgspec.structs.replace(target, uid="")
 
@@ -144,7 +145,7 @@ def _refuse_final(step: Step) -> NoReturn:
     raise Unavailable(f"nothing takes this step back: {step.title}", code="no_way_back")
 
 
-def _tied(step: Step, undo: Change, *, made: Mapping[str, str]) -> Change:
+def _bound_to_uid(step: Step, undo: Change, *, made: Mapping[str, str]) -> Change:
     """The undo, limited by uid to the object that karpdash created, never a later object with the same name."""
     if undo.verb == "create" or undo.target.uid:
         return undo
@@ -158,8 +159,8 @@ def _is_gone(undo: Change, read: Tree | None) -> bool:
     return holds(Deleted(), read, uid=undo.target.uid)
 
 
-def _again(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
-    """Creates the deleted object again, unless that was done already."""
+def _recreate(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
+    """The step that creates the deleted object again; a step that sends nothing if that was done already."""
     if read is None:
         return _undo_step(step, undo)
     if _content(read) == _content(undo.body):
@@ -178,14 +179,14 @@ def _refuse_changed(
     step.
     """
     path = change.target.path
-    own = [
+    own_conditions = [
         postcondition
         for postcondition in step.postconditions
         if not any((path, field) in written for field in _fields((postcondition,)))
     ]
-    undone = [condition for condition in own if not holds(condition, read, uid=uid)]
-    if undone:
-        where = ", ".join(dict.fromkeys(_place_of(condition) for condition in undone[:MOST_NAMED]))
+    unmet = [condition for condition in own_conditions if not holds(condition, read, uid=uid)]
+    if unmet:
+        where = ", ".join(dict.fromkeys(_place_of(condition) for condition in unmet[:MOST_NAMED]))
         raise Unavailable(f"{change.target.said} was changed by others since: {where}", code="changed")
 
 

@@ -1,18 +1,18 @@
-"""Change windows: weekly times in UTC at which changes may begin, as policies and campaigns hold them."""
+"""Change windows of policies and campaigns: weekly times in UTC at which changes may begin."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
 
 MOST_DAYS = 366
-"""Days that are looked at, at most."""
+"""The most days that `spans` covers."""
 
 
 def is_open(window: object, now: datetime) -> bool:
-    """Whether the window is open now (UTC). It spans midnight if it ends before it begins; malformed: never open."""
-    read = _read(window)
-    if read is None:
+    """Whether the window is open at `now` (UTC). It spans midnight if it ends before it begins; malformed: False."""
+    parsed = _parsed(window)
+    if parsed is None:
         return False
-    begins, ends, days = read
+    begins, ends, days = parsed
     clock, today = now.time(), now.weekday()
     if begins <= ends:
         return today in days and begins <= clock < ends
@@ -20,17 +20,17 @@ def is_open(window: object, now: datetime) -> bool:
 
 
 def any_open(windows: Iterable[object], now: datetime) -> bool:
-    """Whether one of them is open now; without any it is always open."""
+    """Whether one of the windows is open at `now`; True without any window."""
     all_windows = tuple(windows)
     return not all_windows or any(is_open(window, now) for window in all_windows)
 
 
 def spans(window: object, *, since: datetime, days: int) -> Iterator[tuple[datetime, datetime]]:
-    """When the window opens and closes, for each of so many days from the day of `since` on; malformed: never."""
-    read = _read(window)
-    if read is None:
+    """Start and end of each opening, for `days` days from the day of `since` on; nothing for a malformed window."""
+    parsed = _parsed(window)
+    if parsed is None:
         return
-    begins, ends, weekdays = read
+    begins, ends, weekdays = parsed
     first = datetime.combine(since.date(), time(), tzinfo=UTC)
     for number in range(min(days, MOST_DAYS)):
         day = first + timedelta(days=number)
@@ -39,7 +39,7 @@ def spans(window: object, *, since: datetime, days: int) -> Iterator[tuple[datet
             yield datetime.combine(day, begins, tzinfo=UTC), datetime.combine(until, ends, tzinfo=UTC)
 
 
-def _read(window: object) -> tuple[time, time, frozenset[int]] | None:
+def _parsed(window: object) -> tuple[time, time, frozenset[int]] | None:
     if not isinstance(window, dict):
         return None
     try:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 
 class AliveFile:
-    """A file that is touched, and holds the state of the process as a word. Without a path nothing happens."""
+    """A file that is touched and holds the state of the process as one word. Without a path, nothing is written."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._word: str | None = None
 
     def touch(self, word: str = "") -> None:
-        """A disk that cannot be written does not end the process: its liveness probe fails then."""
+        """Writes the word, or renews the file's time. If that fails, the liveness probe fails."""
         if self._path is None:
             return
         try:

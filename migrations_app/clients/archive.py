@@ -1,8 +1,8 @@
 """Streaming reader for .tar and .tar.gz (T05): writes nothing to disk, refuses links and unsafe names, stops
 decompression bombs early.
 
-The tar format is read here and not by `tarfile`: that one takes time quadratic in the size of an extended header (0.9
-seconds for 16 KB on Python 3.11), keeps headers of any size in memory, and takes a damaged header for the end.
+It does not use `tarfile`, which takes time quadratic in the size of an extended header (0.9 seconds for 16 KB on
+Python 3.11), keeps headers of any size in memory, and treats a damaged header as the end of the archive.
 """
 
 import re

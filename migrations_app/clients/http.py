@@ -33,9 +33,9 @@ from migrations_app.errors import AddressRefused, ReadError, ServerFailed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallBounds:
-    """What a call may reach, and what it may cost. `ends` is a time of `time.monotonic()`; `server` begins messages.
+    """What a call may reach, and what it may cost. `ends` is in `time.monotonic()`; messages begin with `server`.
 
-    At most `most` bytes of a body are read, and of no other status than 200 unless `any_status` is set.
+    At most `most` bytes of a body are read, and only for status 200 unless `any_status` is set.
     """
 
     server: str
@@ -49,7 +49,7 @@ class CallBounds:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """`body` is empty where the bounds did not ask for it."""
+    """One answer. `body` is empty if the bounds did not ask for it."""
 
     status: int
     headers: Mapping[str, str]
@@ -77,7 +77,7 @@ def deliver(url: str, body: bytes, *, bounds: CallBounds, headers: Mapping[str, 
     try:
         status = send("POST", url, bounds=bounds, headers=headers, body=body).status
     except ReadError as error:
-        # Receivers are told apart by the kind of failure; only an unknown name has a code of its own.
+        # Failures of receivers differ by their error type; only an unknown host name has a code of its own.
         raise type(error)(error.message, code=error.code if error.code == "unknown_host" else None) from None
     if not 200 <= status < 300:
         raise ServerFailed(f"{bounds.server}: the server answered {status}", code=f"sink_{status}")
@@ -125,7 +125,7 @@ def _pool(address: str, port: int, *, host: str, timeout: float) -> urllib3.HTTP
 
 
 class _TlsSocket(DeadlineSocket):
-    """Its timeout would otherwise restart with the handshake and with each record that is sent."""
+    """A TLS socket with the call's deadline. A plain timeout would restart at the handshake and at each record sent."""
 
     def do_handshake(self, block: bool = False) -> None:
         self.settimeout(current_deadline().seconds_left())
@@ -137,7 +137,7 @@ class _TlsSocket(DeadlineSocket):
 
 
 class _PlainSocket(socket.socket):
-    """The same deadline without TLS."""
+    """A plain socket with the call's deadline."""
 
     def sendall(self, *args: Any) -> None:  # noqa: ANN401 - the parameters are those of socket
         self.settimeout(current_deadline().seconds_left())

@@ -1,4 +1,4 @@
-"""The REST API of a karpdash server, as `karpdash --server` speaks it."""
+"""A client of the REST API of a karpdash server, for `karpdash --server`."""
 
 import time
 import uuid
@@ -35,16 +35,16 @@ _REFUSALS: Final[Mapping[int, type[KarpdashError]]] = {
     412: Conflict,
     429: ServerFailed,
 }
-"""What a status becomes; any other below 500 is InvalidInput."""
+"""The error for each status; other statuses below 500 become InvalidInput."""
 
 
 class KarpdashServer:
-    """One server, asked with one token. Methods raise ReadError if the server does not answer, answers
-    something else than karpdash, or refuses the token; InvalidInput, NotFound or Conflict where it refuses the request.
+    """One server, asked with one token. Methods raise ReadError if the server does not answer, is not karpdash, or
+    refuses the token; InvalidInput, NotFound or Conflict if it refuses the request.
     """
 
     def __init__(self, url: str, token: Secret) -> None:
-        """Raises InvalidInput for a URL that is none. Plain http is spoken to this machine only."""
+        """Raises InvalidInput for an invalid URL. Plain http is used only to this machine."""
         parts = _parts(url)
         self._base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix(ROOT.rstrip('/'))}"
         self._name = parts.netloc
@@ -73,16 +73,16 @@ class KarpdashServer:
             page_query["cursor"] = _cursor(str(next_url), name=self._name)
 
     def post(self, path: str, body: Mapping[str, Any], *, tag: str = "") -> dict[str, Any]:
-        """What the server answered to a change. `tag` is the ETag of what was read before.
+        """The server's answer to a change. `tag` is the ETag of the object as it was read before.
 
-        The idempotency key is new, so a request that is repeated by hand is a second request.
+        The idempotency key is always new: the same request, sent again by a person, is a second request.
         """
         headers = {"Content-Type": "application/json", "Idempotency-Key": str(uuid.uuid4())}
         headers |= {"If-Match": tag} if tag else {}
         return self._object(self._request("POST", path, headers=headers, body=msgspec.json.encode(body)).body)
 
     def tag(self, path: str) -> str:
-        """The ETag of what is at the path now."""
+        """The current ETag of the object at the path."""
         return self._request("GET", path).headers.get("ETag", "")
 
     def _request(
@@ -143,7 +143,7 @@ def _refusal(answer: HttpAnswer, *, name: str) -> KarpdashError:
 
 
 def _detail(answer: HttpAnswer) -> str:
-    """The words of a problem (RFC 9457), with the fields that it names; empty if the body is none."""
+    """The detail of a problem (RFC 9457), with the fields that it names; empty if the body is no problem."""
     try:
         problem = msgspec.json.decode(answer.body)
     except msgspec.DecodeError:

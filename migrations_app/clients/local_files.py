@@ -6,7 +6,7 @@ from pathlib import Path
 
 STDIN = "-"
 READING = os.O_RDONLY | sum(getattr(os, f"O_{name}", 0) for name in ("NOFOLLOW", "NONBLOCK", "CLOEXEC", "BINARY"))
-"""Opens a file for reading: no link, no pipe that blocks, not passed on to programs; as far as the system can."""
+"""Flags to open a file for reading: no link, no pipe that blocks, not inherited by programs; as the system allows."""
 
 
 def is_stdin(path: Path) -> bool:

@@ -238,7 +238,7 @@ def _message(server: MailServer, mail: Mail) -> EmailMessage:
 
 
 def _address(text: str) -> str:
-    """The address as SMTP takes it, a domain of other letters in its ASCII form. Raises InvalidInput `bad_mail`."""
+    """The address in the form of SMTP, with the domain in ASCII. Raises InvalidInput `bad_mail`."""
     local, _, domain = text.rpartition("@")
     try:
         plain = f"{local}@{domain.encode('idna').decode()}"

@@ -1,7 +1,7 @@
-"""Sends news to services with a message format of their own: Teams, PagerDuty, Opsgenie and Jira.
+"""Sends notifications to services with a message format of their own: Teams, PagerDuty, Opsgenie and Jira.
 
 Each request goes through the guarded client (K05, T03); docs/decisions/0012 says why no library does this. A message
-that is sent again has the same id, so that the service recognises it: no message becomes two incidents or issues.
+that is sent again keeps its id, so that the service recognises it: no message becomes two incidents or issues.
 """
 
 import base64
@@ -34,7 +34,7 @@ _TYPE = re.compile(r"[\w][\w .-]{0,59}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceMessage:
-    """`id` is that of its first event; `severity` is critical, error, warning or info. `again`: it was tried before."""
+    """`id` is the id of its first event; `severity` is critical, error, warning or info. `again`: it is a retry."""
 
     id: str
     title: str
@@ -45,7 +45,7 @@ class ServiceMessage:
 
 @dataclass(frozen=True, slots=True)
 class ServiceTarget:
-    """Where to send to: an address, and a key for the services that want one."""
+    """Where to send: an address, and a key for the services that need one."""
 
     url: str
     key: Secret
@@ -53,7 +53,7 @@ class ServiceTarget:
 
 @dataclass(frozen=True, slots=True)
 class JiraPlace:
-    """What the address of a Jira channel says."""
+    """The parts of the address of a Jira channel."""
 
     root: str
     project: str
@@ -61,7 +61,7 @@ class JiraPlace:
 
 
 def read_target(service: str, url: str, *, key: str) -> None:
-    """Raises InvalidInput for an address or a key that the service cannot be reached with; neither is in the text."""
+    """Raises InvalidInput for an address or a key that cannot be used; the message contains neither."""
     read_address(url)
     if service == "jira":
         jira_place(url)
@@ -102,9 +102,9 @@ def post_message(
 
 
 def teams_card(_target: ServiceTarget, message: ServiceMessage) -> tuple[dict[str, Any], dict[str, str]]:
-    """A message with an Adaptive Card, as the trigger "When a Teams webhook request is received" takes it.
+    """A message with an Adaptive Card, for the trigger "When a Teams webhook request is received".
 
-    Text runs, no text blocks: those read Markdown, and a name from a cluster could be a link.
+    It uses text runs, because text blocks read Markdown, in which a name from a cluster could be a link.
     """
     lines = [_run(message.title[:400], weight="Bolder"), *(_run(line) for line in message.text[:16_000].split("\n"))]
     body = [{"type": "RichTextBlock", "inlines": [line]} for line in lines]
@@ -120,7 +120,7 @@ def teams_card(_target: ServiceTarget, message: ServiceMessage) -> tuple[dict[st
 
 
 def pagerduty_event(target: ServiceTarget, message: ServiceMessage) -> tuple[dict[str, Any], dict[str, str]]:
-    """An event of the Events API v2; the same `dedup_key` is the same incident."""
+    """An event of the Events API v2; events with the same `dedup_key` belong to one incident."""
     payload = {
         "summary": message.title[:1024],
         "source": "karpdash",
@@ -132,7 +132,7 @@ def pagerduty_event(target: ServiceTarget, message: ServiceMessage) -> tuple[dic
 
 
 def opsgenie_alert(target: ServiceTarget, message: ServiceMessage) -> tuple[dict[str, Any], dict[str, str]]:
-    """An alert of Opsgenie, or of Jira Service Management; while one of the same `alias` is open there is no other."""
+    """An alert of Opsgenie or Jira Service Management; there is only one open alert with the same `alias`."""
     body = {
         "message": message.title[:130],
         "alias": message.id[:512],
@@ -153,7 +153,7 @@ SERVICES = (*_BODIES, "jira")
 
 
 def jira_issue(place: JiraPlace, message: ServiceMessage) -> dict[str, Any]:
-    """An issue with a label of its own, by which it is found again. The text is shown as it is, not as markup."""
+    """An issue with a label of its own, by which it is found again. The text is shown as it is, without markup."""
     text = message.text[:30_000].replace("{noformat}", "{ noformat }")
     fields = {
         "project": {"key": place.project},
@@ -175,7 +175,7 @@ def _run(text: str, **style: str) -> dict[str, str]:
 
 
 def _to_jira(target: ServiceTarget, message: ServiceMessage, *, reach: OutboundPolicy, resolver: Resolver) -> None:
-    """Creates the issue, unless an earlier attempt did: Jira has no key for a request that is sent twice."""
+    """Creates the issue, unless an earlier attempt did: Jira has no idempotency key."""
     place = jira_place(target.url)
     headers = _JSON | {"Authorization": _authorization(target.key)}
     bounds = CallBounds(
@@ -199,7 +199,7 @@ def _authorization(key: Secret) -> str:
 
 
 def _issue_exists(place: JiraPlace, message_id: str, *, headers: Mapping[str, str], bounds: CallBounds) -> bool:
-    """Whether there is an issue of the message. Jira Cloud has `search/jql`, Jira Data Center `search`."""
+    """Whether an issue of the message exists. Jira Cloud has `search/jql`, Jira Data Center `search`."""
     search = urlencode({"jql": f'labels = "{issue_label(message_id)}"', "fields": "key", "maxResults": "1"})
     search_headers = {"User-Agent": "karpdash", **headers}
     for path in ("search/jql", "search"):

@@ -1,4 +1,4 @@
-"""What was seen in one cluster at one moment.
+"""What a scan saw in one cluster.
 
 Objects, their decoding and cleaning, ownership, and facts derived from them belong here. Checks and network access
 do not.

@@ -1,5 +1,6 @@
 """The inventory: every part of a scan, each Seen or Unseen; and `once`, which caches derived facts for
-each inventory. An inventory that notes what is read hands on the facts that a change of parts leaves as they are.
+each inventory. A NotingInventory records the fields that each fact reads. After a change of some parts, the facts
+that read none of them are taken over.
 """
 
 from collections.abc import Callable
@@ -44,8 +45,8 @@ class Inventory:
     pods: Part[o.PodGroup] = NOT_ASKED
     """Groups of pods; `Seen.total` is the number of pods."""
     deployments: Part[o.Workload] = NOT_ASKED
-    """Only workloads that name a Karpenter key, Karpenter's own and the VPC CNI; `Seen.total` counts all. The next
-    five likewise.
+    """Only workloads that name a Karpenter key, Karpenter's own and the VPC CNI; `Seen.total` counts all. The same
+    holds for the next five parts.
     """
     statefulsets: Part[o.Workload] = NOT_ASKED
     daemonsets: Part[o.Workload] = NOT_ASKED
@@ -71,7 +72,7 @@ class Inventory:
     deliveries: Part[o.GitOpsDelivery] = NOT_ASKED
     """Flux and Argo CD objects that deliver Karpenter."""
     prometheus_rules: Part[MetricUser] = NOT_ASKED
-    """PrometheusRules that name a Karpenter metric; `Seen.total` counts all. The next one likewise."""
+    """PrometheusRules that name a Karpenter metric; `Seen.total` counts all. The same holds for the next part."""
     dashboards: Part[MetricUser] = NOT_ASKED
     """ConfigMaps with Grafana dashboards, found by their label."""
     controller_rbac: Part[ClusterRole] = NOT_ASKED
@@ -79,9 +80,9 @@ class Inventory:
     network_policies: Part[NetworkPolicy] = NOT_ASKED
     """All NetworkPolicies in the controllers' namespaces."""
     namespaces: Part[Namespace] = NOT_ASKED
-    """The controllers' namespaces; `Seen.total` counts all. The parts after `volumes` likewise."""
+    """The controllers' namespaces; `Seen.total` counts all. The same holds for the parts after `volumes`."""
     volumes: Part[PersistentVolume] = NOT_ASKED
-    """Every PersistentVolume, with what it asks of nodes and the namespace of its claim."""
+    """Every PersistentVolume, with its requirements on nodes and the namespace of its claim."""
     monitors: Part[MetricMonitor] = NOT_ASKED
     """ServiceMonitors and PodMonitors that name Karpenter."""
     policies: Part[AdmissionPolicy] = NOT_ASKED
@@ -113,7 +114,7 @@ WORKLOAD_PARTS = ("deployments", "statefulsets", "daemonsets", "jobs", "cronjobs
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a function of an inventory gave, and the fields that it read."""
+    """The result of a function of an inventory, and the fields that the function read."""
 
     value: Any
     reads: frozenset[str]
@@ -121,12 +122,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotingInventory(Inventory):
-    """The same inventory, which notes the fields that are read. `replace` of it gives another one with nothing noted
-    and nothing cached; `after` of that takes over what still holds.
+    """An inventory that records which of its fields are read. `replace` returns a copy without records and cache;
+    `after` lets that copy take over the facts that still hold.
     """
 
     noted: list[set[str]] = field(default_factory=list, init=False, repr=False, compare=False)
-    """What is read now: a set for each function that asks, the innermost last."""
+    """The fields read so far: one set for each running function, the innermost last."""
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401 - any field
         value = object.__getattribute__(self, name)
@@ -135,7 +136,7 @@ class NotingInventory(Inventory):
         return value
 
     def reading(self, function: Callable[[], T]) -> tuple[T, frozenset[str]]:
-        """What the function gives, and the fields of the inventory that it read."""
+        """The result of the function, and the fields of the inventory that it read."""
         self.noted.append(set())
         try:
             result = function()
@@ -144,12 +145,12 @@ class NotingInventory(Inventory):
         return result, frozenset(reads)
 
     def note(self, reads: frozenset[str]) -> None:
-        """Counts these fields as read by whoever asks now."""
+        """Records these fields as read by the function that runs now."""
         if self.noted:
             self.noted[-1].update(reads)
 
     def after(self, before: "NotingInventory") -> frozenset[str]:
-        """Takes over every fact of `before` that read nothing which has changed; the names of the fields that have."""
+        """Takes over every fact of `before` that read no changed field. Returns the names of the changed fields."""
         get = object.__getattribute__
         changed = frozenset(name for name in FIELDS if get(self, name) is not get(before, name))
         self.known.update({key: fact for key, fact in before.known.items() if not fact.reads & changed})
@@ -157,11 +158,11 @@ class NotingInventory(Inventory):
 
 
 FIELDS: frozenset[str] = frozenset((*PART_NAMES, "aws", "cluster", "taken_at"))
-"""Everything that can be read of an inventory."""
+"""The fields of an inventory whose reads are recorded."""
 
 
 def noting(inventory: Inventory) -> NotingInventory:
-    """The inventory as one that notes what is read."""
+    """The inventory as one that records its reads."""
     if isinstance(inventory, NotingInventory):
         return inventory
     return NotingInventory(**{name: getattr(inventory, name) for name in sorted(FIELDS)})
@@ -173,7 +174,7 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
     @wraps(function)
     def known(inventory: Inventory) -> T:
         if function not in inventory.known:
-            inventory.known[function] = _worked_out(inventory, function)
+            inventory.known[function] = _computed(inventory, function)
         fact: Fact = inventory.known[function]
         if isinstance(inventory, NotingInventory):
             inventory.note(fact.reads)
@@ -183,7 +184,7 @@ def once(function: Callable[[Inventory], T]) -> Callable[[Inventory], T]:
     return known
 
 
-def _worked_out(inventory: Inventory, function: Callable[[Inventory], object]) -> Fact:
+def _computed(inventory: Inventory, function: Callable[[Inventory], object]) -> Fact:
     if isinstance(inventory, NotingInventory):
         return Fact(*inventory.reading(lambda: function(inventory)))
     return Fact(function(inventory), FIELDS)

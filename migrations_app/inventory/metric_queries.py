@@ -1,6 +1,6 @@
 """Queries over Karpenter's metrics in the cluster: Prometheus rules and Grafana dashboards.
 
-Only objects that name such a metric are kept, and of those only the queries that do.
+Only objects that name such a metric are kept, and of these only the queries that name one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -163,12 +163,12 @@ def _numbers(monitor: Monitor) -> Iterator[int | None]:
             yield int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 5 else None
 
 
-def rules_fold() -> MetricQueryCollector:
+def rules_collector() -> MetricQueryCollector:
     """A collector for a list of PrometheusRules."""
     return MetricQueryCollector(partial(_read, kind=PrometheusRule, queries=_of_rule))
 
 
-def dashboards_fold() -> MetricQueryCollector:
+def dashboards_collector() -> MetricQueryCollector:
     """A collector for a list of ConfigMaps with dashboards."""
     return MetricQueryCollector(partial(_read, kind=ConfigMap, queries=dashboard_queries))
 

@@ -81,7 +81,7 @@ def applied_version(text: str) -> str:
 LONGEST_OBJECT = 2 * 1024 * 1024
 """API servers refuse objects above their default request limit of 1.5 MiB, so a longer object is not genuine."""
 OWN_KINDS = frozenset(row.kind for row in kinds.KARPENTER_KINDS)
-"""Their projections have the same names, and what is changed in them is found by the kind that they say they are."""
+"""Kinds of Karpenter. Their projections have the same names, and an object has to state the kind of its list."""
 REFUSED_NAME = "Kubernetes refuses such a name"
 OTHER_NAMESPACE = "of another namespace than its list"
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})")
@@ -100,9 +100,9 @@ def decoder(kind: type[N]) -> "msgspec.json.Decoder[N]":
 def read_items(
     raw: Iterable[msgspec.Raw], kind: type[N], *, namespace: str = ""
 ) -> tuple[list[N], list[UnparsableObject]]:
-    """The objects that could be read, and those that could not, with the invalid field.
+    """The objects that could be read, and an UnparsableObject with the invalid field for each other one.
 
-    In the list of a namespace, an object of another one is among the latter.
+    In the list of a namespace, an object of another namespace counts as unparsable.
     """
     good: list[N] = []
     bad: list[UnparsableObject] = []
@@ -133,7 +133,7 @@ def read_one(item: msgspec.Raw, kind: type[N], *, take: Callable[[bytes], N]) ->
         return _quarantine(body, kind, problem="of another kind than its list - at `$.kind`")
     if problem := name_problem(named_object):
         return _quarantine(body, kind, problem=problem)
-    return _lean(named_object)
+    return _without_last_applied(named_object)
 
 
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
@@ -141,7 +141,7 @@ _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _EMPTY_LABEL = re.compile(r"\.[.-]|-\.")
 _SEGMENT = re.compile(r"(?!\.{1,2}\Z)[^/%\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd]{1,253}")
 LOOSELY_NAMED = (ClusterRole, ClusterRoleBinding)
-"""Kinds of RBAC: Kubernetes accepts every name that can stand in a path."""
+"""Kinds of RBAC, for which Kubernetes accepts every name that can stand in a path."""
 
 
 def name_problem(named_object: NamedObject) -> str:
@@ -186,8 +186,8 @@ def _quarantine(body: bytes, kind: type[NamedObject], *, problem: str) -> Unpars
     return UnparsableObject(kind.__name__, namespace, name or NO_NAME, path[:200], problem.partition(" - at")[0][:200])
 
 
-def _lean(named_object: N) -> N:
-    """Drops the last applied text, which is never read, may contain secrets and doubles the size (T23)."""
+def _without_last_applied(named_object: N) -> N:
+    """Removes the last-applied text, which is never read, may contain secrets and doubles the size (T23)."""
     metadata = named_object.metadata
     if isinstance(named_object, Node):
         return msgspec.structs.replace(named_object, metadata=_node_metadata(metadata))
@@ -241,7 +241,7 @@ def read_crd(item: msgspec.Raw) -> CRD | UnparsableObject:
 
 
 def with_marks(crd: CRD, body: bytes) -> CRD:
-    """The same CRD with what only its raw text shows; unchanged if that part of the text is malformed."""
+    """The CRD with `fields` and `conversion_owners` from its raw text; unchanged if that part of it is malformed."""
     try:
         whole = msgspec.json.decode(body, type=_Whole)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

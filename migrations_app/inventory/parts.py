@@ -24,7 +24,7 @@ class UnparsableObject:
 
     @property
     def nameless(self) -> bool:
-        """Whether nothing tells whose object it is: it has no name, or one that no API server could have stored."""
+        """Whether the object cannot be identified: it has no name, or one that no API server could have stored."""
         return self.name == NO_NAME or self.field == "$.metadata.name"
 
 
@@ -34,7 +34,7 @@ NOT_CONVERTED = "not_converted"
 
 @dataclass(frozen=True, slots=True)
 class OtherVersion:
-    """Why a list was not, or not only, taken in the version `wanted` (such as karpenter.sh/v1).
+    """Why a list was not, or not completely, read in the version `wanted` (such as karpenter.sh/v1).
 
     `why` is the code of the errors.ReadError, or NOT_CONVERTED. `detail` is safe to show.
     """
@@ -58,7 +58,7 @@ class Seen(Generic[T]):
     other_version: OtherVersion | None = None
     """Set if objects were read in another version than the newest served one."""
     fields_hidden: bool = False
-    """Whether no object says who manages its fields, as in a dump by kubectl: an API server always says."""
+    """Whether no object lists its field managers, as in a dump by kubectl: an API server always lists them."""
 
     @property
     def count(self) -> int:
@@ -67,7 +67,7 @@ class Seen(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """A part that had to be read before another one, and the code why it was not read."""
+    """A part that had to be read first, and the code why it was not read."""
 
     part: str
     why: str
@@ -89,8 +89,8 @@ Part: TypeAlias = Seen[T] | Unseen
 NOT_ASKED = Unseen("not_asked", "the source does not hold this")
 
 AHEAD = "ahead"
-"""For `Unseen.why`: the part of a state that a plan will have reached; `detail` is the hop that makes its objects
-anew."""
+"""For `Unseen.why`: a part of the state that a plan is expected to reach; `detail` is the hop that recreates its
+objects."""
 
 
 def is_whole(part: Part[object]) -> bool:

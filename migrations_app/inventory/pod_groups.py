@@ -102,7 +102,7 @@ def _pod_affinity(path: str, terms: PodAffinity) -> Iterator[PlacementMention]:
 SAMPLES = 3
 NODES_KEPT = 50
 BAD_KEPT = 1000
-_OVER = ("Succeeded", "Failed")
+_FINISHED = ("Succeeded", "Failed")
 
 TEMPLATE_HASHES = (("pod-template-hash", "Deployment"), ("rollouts-pod-template-hash", "Rollout"))
 """Labels with the template hash that ends the name of a ReplicaSet, and the kind that made it.
@@ -162,7 +162,7 @@ class PodGrouper:
     def _count(self, pod: Pod) -> None:
         self.total += 1
         self.known.append(hash((pod.namespace, pod.name)))
-        if pod.status and pod.status.phase in _OVER:
+        if pod.status and pod.status.phase in _FINISHED:
             return
         key = _key(pod)
         tally = self.groups.get(key)

@@ -5,7 +5,7 @@ Where a cluster stands on the road: its stage, told from CRDs, objects and the r
 
 from msgspec import UNSET, UnsetType
 
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation
 from migrations_app.inventory.facts.conversion_webhook import webhook_service
 from migrations_app.inventory.facts.delivery_sources import comes_from, git_sources
@@ -163,7 +163,7 @@ def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType
             kind=kind,
             name=named_object.name,
             uid=named_object.metadata.uid or "",
-            manager=keeper_of(named_object.metadata),
+            manager=reverting_tool(named_object.metadata),
         )
         for kind, named_object in every
     ]

@@ -89,7 +89,7 @@ def taken_back(row: Rollout) -> list[str]:
     with connect_writer(row.cluster) as writer:
         for step in reversed(plan_of(row).steps):
             if step.undo is not None:
-                sent = writer.send(step.undo, ObjectVersion.to(writer.read(step.undo.target)), own={}, purpose="undo")
+                sent = writer.send(step.undo, ObjectVersion.of(writer.read(step.undo.target)), own={}, purpose="undo")
                 assert sent.done, sent
                 assert all_hold(step.undo_postconditions, writer.read(step.undo.target)), step.title
                 undone.append(step.id)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from migrations_app.actions.targets.crds import landing
+from migrations_app.actions.targets.crds import planned_release
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import release
@@ -12,7 +12,7 @@ from tests.builders import a_cluster
 
 def landed(running: str, wanted: str = "", *, kubernetes: str = "1.28") -> str:
     inventory = a_cluster(running, kubernetes=kubernetes).build()
-    return str(landing(inventory, stage.detect_running_release(inventory), wanted=wanted))
+    return str(planned_release(inventory, stage.detect_running_release(inventory), wanted=wanted))
 
 
 def refused(*given: str) -> str:

@@ -11,7 +11,7 @@ from migrations_app.clients.bundle.bundle import Bundle, open_bundle
 from migrations_app.clients.bundle.redaction import redacted_object
 from migrations_app.clients.bundle.writer import write_bundle
 from migrations_app.clients.kubernetes.api import Resource
-from migrations_app.inventory.metric_queries import dashboards_fold
+from migrations_app.inventory.metric_queries import dashboards_collector
 from tests.clients.objects import Doc, doc
 from tests.fakes.cluster_api import FakeCluster
 
@@ -41,7 +41,7 @@ def test_of_a_dashboard_only_the_queries_leave_and_they_read_the_same() -> None:
 
 
 def read_dashboards(api: Any) -> Any:
-    fold = dashboards_fold()
+    fold = dashboards_collector()
     for page in api.pages(BOARDS):
         fold.add(page.items)
     return fold.seen("v1")

@@ -99,7 +99,7 @@ def test_every_crd_that_a_chart_brings_is_named():
 def read_by(action, inventory):
     """The kinds of what the action reads of a cluster; none where it is not offered."""
     try:
-        return {(target.group, target.plural) for target in action.wanted(inventory, {})}
+        return {(target.group, target.plural) for target in action.objects_to_read(inventory, {})}
     except Unavailable:
         return set()
 

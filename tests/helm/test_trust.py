@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from migrations_app.actions.helm.request import HelmRequest, HelmRun
-from migrations_app.clients.helm.engine import HelmInput, HelmTool, RunGuards, carry_out, play_dry
+from migrations_app.clients.helm.engine import HelmInput, HelmTool, RunGuards, dry_run_helm, run_helm
 from migrations_app.clients.helm.packed import checked_chart
 from migrations_app.clients.helm.program import (
     MOST_MEMORY,
@@ -65,7 +65,7 @@ def test_helm_sees_no_credential_no_address_and_nothing_of_the_surroundings(tmp_
     tool = HelmTool(program=script(tmp_path, tell), version="v3.8.1", seconds=5)
     with speaking(SERVED) as (transport, evil):
         given = HelmInput(chart=packed("1.0.14"), values={"secret": "canary-value"})
-        play_dry(tool, RUN, transport=transport, given=given)
+        dry_run_helm(tool, RUN, transport=transport, given=given)
         told = seen.read_text()
         assert str(evil.port) not in told
     assert "http://127.0.0.1:" in told
@@ -249,7 +249,7 @@ def test_a_run_that_has_to_end_is_killed_with_all_that_it_started(tmp_path):  # 
     guards = RunGuards(permit=lambda: None, stop=(tmp_path / "child").exists, reached=lambda _name: None, marks={})
     tool = HelmTool(program=program, version="v3.8.1", seconds=50)
     with speaking(SERVED) as (transport, _):
-        done = carry_out(tool, RUN, transport=transport, given=HelmInput(), guards=guards, purpose="t")
+        done = run_helm(tool, RUN, transport=transport, given=HelmInput(), guards=guards, purpose="t")
     assert (done.end.code, done.sent) == (None, ())
     child = int((tmp_path / "child").read_text())
     eventually(

@@ -145,7 +145,7 @@ class _PlainState:
             case KarpdashError():
                 return type(value).__name__, value.code
             case dict() if "metadata" in value:
-                return _bare(value), self.value(ObjectVersion.to(value))
+                return _bare(value), self.value(ObjectVersion.of(value))
             case list() | tuple():
                 return [self.value(each, one) for each in value]
         return type(value).__name__

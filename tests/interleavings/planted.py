@@ -65,14 +65,14 @@ def _put(place: Any, **members: Any) -> Callable[[], None]:
 
 
 def _without_preconditions() -> None:
-    completed = writer.completed
+    request_body = writer.request_body
 
     def bare(*given: Any, **more: Any) -> dict[str, Any]:
-        body = completed(*given, **more)
+        body = request_body(*given, **more)
         metadata = {key: value for key, value in body["metadata"].items() if key not in ("uid", "resourceVersion")}
         return body | {"metadata": metadata}
 
-    writer.completed = bare
+    writer.request_body = bare
 
 
 def _unwritten(*_: Any, **__: Any) -> Intent:
@@ -80,13 +80,13 @@ def _unwritten(*_: Any, **__: Any) -> Intent:
 
 
 def _open_requests_forgotten() -> None:
-    place = states.place
+    place = states.current_position
 
     def forgetful(*given: Any) -> Any:
         here = place(*given)
         return replace(here, phase="request") if here is not None and here.phase == "settle" else here
 
-    states.place = forgetful
+    states.current_position = forgetful
 
 
 def _ended_is_not_final() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.inventory.aws_facts.address_room import UNLIMITED, by_count, in_whole_blocks, missing
+from migrations_app.inventory.aws_facts.address_room import UNLIMITED, by_count, in_whole_blocks, missing_addresses
 from migrations_app.inventory.objects.capacity import Subnet
 
 
@@ -12,25 +12,25 @@ def subnet(free, *classes, size=256, ipv6_only=False):
 
 
 def test_classes_that_share_a_subnet_need_the_sum():
-    assert missing({"a": 6, "b": 6}, [subnet(10, "a", "b")], free=by_count) == 2
-    assert missing({"a": 6, "b": 4}, [subnet(10, "a", "b")], free=by_count) == 0
+    assert missing_addresses({"a": 6, "b": 6}, [subnet(10, "a", "b")], free=by_count) == 2
+    assert missing_addresses({"a": 6, "b": 4}, [subnet(10, "a", "b")], free=by_count) == 0
 
 
 def test_an_address_that_one_class_alone_may_have_is_left_for_it():
     only, both = subnet(5, "a"), subnet(5, "a", "b")
-    assert missing({"a": 5, "b": 5}, [both, only], free=by_count) == 0
-    assert missing({"a": 6, "b": 5}, [both, only], free=by_count) == 1
+    assert missing_addresses({"a": 5, "b": 5}, [both, only], free=by_count) == 0
+    assert missing_addresses({"a": 6, "b": 5}, [both, only], free=by_count) == 1
 
 
 def test_a_class_without_a_subnet_misses_all():
-    assert missing({"a": 3, "b": 1}, [subnet(10, "b")], free=by_count) == 3
-    assert missing({}, [subnet(10, "b")], free=by_count) == 0
-    assert missing({"a": 3}, [], free=by_count) == 3
+    assert missing_addresses({"a": 3, "b": 1}, [subnet(10, "b")], free=by_count) == 3
+    assert missing_addresses({}, [subnet(10, "b")], free=by_count) == 0
+    assert missing_addresses({"a": 3}, [], free=by_count) == 3
 
 
 def test_a_subnet_for_ipv6_alone_is_never_full():
     assert by_count(subnet(0, "a", ipv6_only=True)) == UNLIMITED
-    assert missing({"a": 50}, [subnet(0, "a", ipv6_only=True)], free=by_count) == 0
+    assert missing_addresses({"a": 50}, [subnet(0, "a", ipv6_only=True)], free=by_count) == 0
 
 
 def test_whole_blocks_that_are_certain():
@@ -56,7 +56,7 @@ def test_it_is_what_no_choice_can_better(needs, given_away):
         sum(needs.get(name, 0) for name in some) - sum(one.free for one in subnets if set(some) & set(one.classes))
         for some in sets
     ]
-    assert missing(needs, subnets, free=by_count) == max(0, *lacks)
+    assert missing_addresses(needs, subnets, free=by_count) == max(0, *lacks)
 
 
 @given(st.integers(0, 12), st.sets(st.integers(0, 255)))

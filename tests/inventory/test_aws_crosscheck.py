@@ -14,10 +14,10 @@ from migrations_app.inventory.aws_facts.simulation import (
     Question,
     Reply,
     SimulatedRequest,
-    asked,
     compared,
     context_of,
     questions,
+    requests_to_simulate,
 )
 from migrations_app.inventory.objects.aws import CrossCheck
 
@@ -67,7 +67,7 @@ def test_requests_alike_but_for_the_action_share_a_question():
 
 @pytest.mark.parametrize("minor", every_minor(), ids=minor_text)
 def test_every_release_fits_in_the_questions(minor):
-    rows = asked([ALL], release=minor_text(minor), site=SITE)
+    rows = requests_to_simulate([ALL], release=minor_text(minor), site=SITE)
     put = {(action, question.resource) for question in questions(rows) for action in question.actions}
     assert put == {(row.request.action, row.request.resource) for row in rows}
     assert len(questions(rows)) < MOST_QUESTIONS
@@ -76,13 +76,13 @@ def test_every_release_fits_in_the_questions(minor):
 
 
 def test_a_request_behind_several_probes_is_asked_once():
-    rows = asked([ALL], release="1.7", site=SITE)
+    rows = requests_to_simulate([ALL], release="1.7", site=SITE)
     assert len({repr(row.request) for row in rows}) == len(rows)
 
 
 def test_the_boundary_counts_in_ours():
     nothing = parse_policy('{"Statement": []}')
-    rows = asked([ALL], release="1.0", site=SITE, boundary=[nothing])
+    rows = requests_to_simulate([ALL], release="1.0", site=SITE, boundary=[nothing])
     assert {row.ours for row in rows} == {RequestVerdict.DENIED}
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from migrations_app.inventory.facts.node_claims import first_steps
+from migrations_app.inventory.facts.node_claims import missing_conditions
 from migrations_app.samples.karpenter_objects import Launched, claim, machine
 from tests.builders import a_cluster
 
@@ -9,7 +9,8 @@ LAUNCHED = Launched(pool="web", number=1, cluster="test", kubelet="v1.29.1")
 
 def steps(*documents):
     return [
-        (one.kind or kind, missing) for one, kind, missing in first_steps(a_cluster().with_docs(*documents).build())
+        (one.kind or kind, missing)
+        for one, kind, missing in missing_conditions(a_cluster().with_docs(*documents).build())
     ]
 
 

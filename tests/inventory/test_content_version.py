@@ -2,7 +2,12 @@
 
 import pytest
 
-from migrations_app.inventory.facts.content_version import holds_beta, labels_only, pruned, relabelled
+from migrations_app.inventory.facts.content_version import (
+    changes_only_api_version,
+    holds_beta,
+    pruned,
+    with_content_version,
+)
 from migrations_app.inventory.objects.karpenter import (
     CRD,
     ClaimSpec,
@@ -80,7 +85,7 @@ def test_only_v1_knows_the_value_that_shows_v1():
     ],
 )
 def test_which_crds_change_the_label_alone(one, told):
-    assert labels_only(one) is told
+    assert changes_only_api_version(one) is told
 
 
 REFERENCE = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
@@ -111,8 +116,8 @@ def test_what_lacks_a_required_field_was_never_v1(one, beta):
 
 
 def test_a_label_of_the_content():
-    assert relabelled(NodePool(api_version="karpenter.sh/v1")).api_version == "karpenter.sh/v1beta1"
-    assert relabelled(EC2NodeClass()).api_version == "karpenter.k8s.aws/v1beta1"
+    assert with_content_version(NodePool(api_version="karpenter.sh/v1")).api_version == "karpenter.sh/v1beta1"
+    assert with_content_version(EC2NodeClass()).api_version == "karpenter.k8s.aws/v1beta1"
 
 
 def test_what_was_pruned():

@@ -3,7 +3,7 @@ import pytest
 from migrations_app.inventory.facts.conversion_webhook import (
     conversion_crds,
     conversion_target,
-    ready_port,
+    service_problem,
     webhook_service,
 )
 from migrations_app.inventory.objects.karpenter import ServiceReference
@@ -38,7 +38,7 @@ def test_a_crd_without_conversion_calls_nothing():
 def test_whether_a_service_answers(target, problem):
     namespace, name, port = target
     reference = ServiceReference(namespace=namespace, name=name, port=port)
-    assert ready_port(a_cluster().build(), reference) == problem
+    assert service_problem(a_cluster().build(), reference) == problem
 
 
 def test_the_service_of_the_controller():

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from migrations_app.iam.evaluate import RequestVerdict
-from migrations_app.inventory.aws_facts.instances import OnInstance, at_hop, on_instances, statements_for
+from migrations_app.inventory.aws_facts.instances import OnInstance, answers_at_hop, instance_answers, statements_for
 from migrations_app.inventory.aws_facts.permissions import permissions
 from tests import upstream
 from tests.builders import a_cluster
@@ -32,7 +32,7 @@ def official(*tags):
 
 
 def refused(found, *groups, minor):
-    judged = on_instances(found, groups, minors=[minor])
+    judged = instance_answers(found, groups, minors=[minor])
     return [
         (one.request.action, one.answer.verdict.value)
         for one in judged
@@ -59,7 +59,7 @@ def test_official_policies_reach_what_they_are_made_for(tags, minor, groups, exp
 
 
 def requests(*groups, **hop):
-    return [(one.request.action, one.minor, one.sent) for one in at_hop(seen(EVERYTHING), groups, **hop)]
+    return [(one.request.action, one.minor, one.sent) for one in answers_at_hop(seen(EVERYTHING), groups, **hop)]
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_requests_of_a_hop(group, hop, found):
 
 
 def test_requests_name_an_instance_that_exists():
-    (one,) = on_instances(seen(EVERYTHING), [v1()], minors=[(1, 1)])
+    (one,) = instance_answers(seen(EVERYTHING), [v1()], minors=[(1, 1)])
     assert one.request.resource == "arn:aws:ec2:eu-central-1:111122223333:instance/i-1"
-    (one,) = on_instances(
+    (one,) = instance_answers(
         seen(EVERYTHING),
         [instances({"karpenter.sh/nodepool": "a", "eks:eks-cluster-name": "test"}, ids=())],
         minors=[(1, 1)],
@@ -97,7 +97,7 @@ def test_requests_name_an_instance_that_exists():
 def test_each_role_is_judged_by_itself():
     roles = (a_controller_role(EVERYTHING), a_controller_role(arn="arn:aws:iam::111122223333:role/other"))
     found = permissions(a_cluster().with_aws(controller_roles=roles).build())
-    judged = on_instances(found, [v1()], minors=[(1, 1)])
+    judged = instance_answers(found, [v1()], minors=[(1, 1)])
     assert [one.answer.verdict for one in judged] == [RequestVerdict.ALLOWED, RequestVerdict.MISSING]
 
 
@@ -120,7 +120,7 @@ def test_what_is_known_of_an_instance(key, values):
 
 def test_the_smallest_statements_close_what_is_open():
     found = seen()
-    judged = on_instances(found, [alpha(), alpha("batch"), beta()], minors=[(0, 32)])
+    judged = instance_answers(found, [alpha(), alpha("batch"), beta()], minors=[(0, 32)])
     added = statements_for(judged, found.site)
     assert [one.actions for one in added] == [(TERMINATE,), (TERMINATE,)]
     assert refused(seen(*(one.as_json() for one in added)), alpha(), alpha("batch"), beta(), minor=(0, 32)) == []

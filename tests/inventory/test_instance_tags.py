@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 from migrations_app.iam.requirements.features import every_minor
 from migrations_app.inventory.aws_facts.instances import (
     LISTED_BY,
-    all_named,
+    all_have_cluster_name,
     claimed_ids,
     every_tag,
     first_ids,
-    lacking,
+    first_missing_tag,
+    is_kept_tag,
     owner_of,
-    tags_asked,
+    tags_at_hop,
     tags_text,
-    telling,
     without_claim,
 )
 from migrations_app.inventory.inventory import Inventory
@@ -38,7 +38,7 @@ POOL, CLASS, NAME = (key for key, _ in LISTED_BY)
     ],
 )
 def test_tags_that_are_kept(key, kept):
-    assert telling(key) is kept
+    assert is_kept_tag(key) is kept
 
 
 def test_groups_are_told_in_a_line():
@@ -67,13 +67,13 @@ def test_groups_are_told_in_a_line():
     ],
 )
 def test_tags_are_asked_for_where_a_hop_brings_them(running, start, end, asked):
-    assert tags_asked(running, start=start, end=end) == asked
+    assert tags_at_hop(running, start=start, end=end) == asked
 
 
 @given(st.lists(st.sampled_from(every_minor()), min_size=3, max_size=3).map(sorted))
 def test_no_tag_is_asked_for_before_a_release_lists_by_it(minors):
     running, start, end = minors
-    assert set(tags_asked(running, start=start, end=end)) <= set(every_tag(end))
+    assert set(tags_at_hop(running, start=start, end=end)) <= set(every_tag(end))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_no_tag_is_asked_for_before_a_release_lists_by_it(minors):
     ],
 )
 def test_the_first_tag_that_a_group_lacks(group, keys, found):
-    assert lacking(group, keys, cluster="test") == found
+    assert first_missing_tag(group, keys, cluster="test") == found
 
 
 def with_groups(*groups) -> Inventory:
@@ -100,7 +100,7 @@ def with_groups(*groups) -> Inventory:
     [((v1(),), True), ((v1(), beta()), False), ((v1(cluster="x"),), False), ((), None), ((alpha(),), None)],
 )
 def test_whether_all_carry_the_name_of_the_cluster(groups, named):
-    assert all_named(with_groups(*groups).aws) is named
+    assert all_have_cluster_name(with_groups(*groups).aws) is named
 
 
 def test_instances_without_a_claim():

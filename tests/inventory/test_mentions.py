@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from migrations_app.inventory.facts.workloads import CRON_TEMPLATE, Mention, marked, placed
+from migrations_app.inventory.facts.workloads import CRON_TEMPLATE, Mention, mark_mentions, placement_mentions
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import (
     Constraint,
@@ -49,26 +49,26 @@ def test_a_template_and_its_pods_are_one_row():
     inventory = an_inventory(
         deployments=[workload("web")], pods=[group("Deployment", "web", 3), group("Deployment", "web", 4, nodes=["n"])]
     )
-    assert marked(inventory, {OLD}) == (
+    assert mark_mentions(inventory, {OLD}) == (
         mention("Deployment", "web", f"spec.template.metadata.annotations[{OLD}]", count=7),
     )
 
 
 def test_a_template_without_pods_counts_once():
-    assert marked(an_inventory(statefulsets=[workload("db")]), {OLD}) == (
+    assert mark_mentions(an_inventory(statefulsets=[workload("db")]), {OLD}) == (
         mention("StatefulSet", "db", f"spec.template.metadata.annotations[{OLD}]", count=1),
     )
 
 
 def test_pods_without_an_owner_are_named_by_their_first_sample():
     inventory = an_inventory(pods=[group("", "", 2, samples=["naked-a", "naked-b"])])
-    assert marked(inventory, {OLD}) == (mention("Pod", "naked-a", f"metadata.annotations[{OLD}]", count=2),)
+    assert mark_mentions(inventory, {OLD}) == (mention("Pod", "naked-a", f"metadata.annotations[{OLD}]", count=2),)
 
 
 def test_cron_jobs_have_their_template_one_deeper():
     spec = WorkloadSpec(job_template=JobTemplate(spec=JobTemplateSpec(template=template())))
     cron = Workload(metadata=Metadata(name="nightly", namespace="shop"), spec=spec)
-    assert placed(an_inventory(cronjobs=[cron]), {SELECTOR}) == (
+    assert placement_mentions(an_inventory(cronjobs=[cron]), {SELECTOR}) == (
         mention("CronJob", "nightly", f"{CRON_TEMPLATE}.spec.nodeSelector", count=1, key=SELECTOR, value="web"),
     )
 
@@ -81,18 +81,18 @@ def a_job(*conditions: tuple[str, str]) -> Workload:
 @pytest.mark.parametrize("ending", ["Complete", "Failed"])
 def test_a_job_that_has_ended_starts_no_pod_any_more(ending):
     inventory = an_inventory(jobs=[a_job(("SuccessCriteriaMet", "True"), (ending, "True"))])
-    assert (marked(inventory, {OLD}), placed(inventory, {SELECTOR})) == ((), ())
+    assert (mark_mentions(inventory, {OLD}), placement_mentions(inventory, {SELECTOR})) == ((), ())
 
 
 @pytest.mark.parametrize("conditions", [(), (("Suspended", "True"),), (("Complete", "False"),)])
 def test_a_job_that_has_not_ended(conditions):
-    found = marked(an_inventory(jobs=[a_job(*conditions)]), {OLD})
+    found = mark_mentions(an_inventory(jobs=[a_job(*conditions)]), {OLD})
     assert found == (mention("Job", "nightly-1", f"spec.template.metadata.annotations[{OLD}]", count=1),)
 
 
 def test_conditions_of_other_workloads_end_nothing():
     ended = a_job(("Complete", "True"))
-    assert len(marked(an_inventory(deployments=[ended]), {OLD})) == 1
+    assert len(mark_mentions(an_inventory(deployments=[ended]), {OLD})) == 1
 
 
 def test_placements_of_a_template_and_its_pods_are_one_row():
@@ -100,10 +100,10 @@ def test_placements_of_a_template_and_its_pods_are_one_row():
     inventory = an_inventory(
         deployments=[workload("web")], pods=[group("Deployment", "web", 5, markers={}, placement=rows)]
     )
-    assert placed(inventory, {SELECTOR}) == (
+    assert placement_mentions(inventory, {SELECTOR}) == (
         mention("Deployment", "web", "spec.template.spec.nodeSelector", count=5, key=SELECTOR, value="web"),
     )
 
 
 def test_other_keys_are_left_alone():
-    assert marked(an_inventory(deployments=[workload("web")]), {"karpenter.sh/do-not-disrupt"}) == ()
+    assert mark_mentions(an_inventory(deployments=[workload("web")]), {"karpenter.sh/do-not-disrupt"}) == ()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.inventory import metric_queries
-from migrations_app.inventory.metric_queries import MetricUser, Query, dashboards_fold, rules_fold, short
+from migrations_app.inventory.metric_queries import MetricUser, Query, dashboards_collector, rules_collector, short
 from migrations_app.inventory.objects.base import Metadata
 from migrations_app.inventory.parts import Seen, UnparsableObject
 
@@ -37,12 +37,12 @@ def seen(fold: metric_queries.MetricQueryCollector, *docs: Any) -> Seen[MetricUs
 
 
 def queries(*docs: Any) -> list[tuple[str, str]]:
-    return [(query.path, query.text) for item in seen(dashboards_fold(), *docs).items for query in item.queries]
+    return [(query.path, query.text) for item in seen(dashboards_collector(), *docs).items for query in item.queries]
 
 
 def test_rules_that_name_a_metric_are_kept_and_all_are_counted() -> None:
     group = {"name": "capacity", "rules": [{"alert": "Many", "expr": EXPR}, {"record": "up", "expr": "up == 0"}]}
-    found = seen(rules_fold(), rule(group), rule({"name": "other", "rules": [{"expr": 1}]}, name="others"))
+    found = seen(rules_collector(), rule(group), rule({"name": "other", "rules": [{"expr": 1}]}, name="others"))
     kept = MetricUser(
         kind="PrometheusRule",
         api_version="monitoring.coreos.com/v1",
@@ -53,7 +53,7 @@ def test_rules_that_name_a_metric_are_kept_and_all_are_counted() -> None:
 
 
 def test_odd_rules_are_quarantined_with_the_field() -> None:
-    found = seen(rules_fold(), rule({"name": "karpenter_x", "rules": "none"}), rule())
+    found = seen(rules_collector(), rule({"name": "karpenter_x", "rules": "none"}), rule())
     wrong = UnparsableObject(
         "PrometheusRule", "monitoring", "karpenter", "$.spec.groups[0].rules", "Expected `array | null`, got `str`"
     )
@@ -76,7 +76,7 @@ def test_a_dashboard_that_is_no_json_is_searched_as_text() -> None:
 
 
 def test_what_names_no_metric_is_let_go() -> None:
-    assert seen(dashboards_fold(), board(a={"title": "Other"})) == Seen((), "v1", (), total=1)
+    assert seen(dashboards_collector(), board(a={"title": "Other"})) == Seen((), "v1", (), total=1)
 
 
 def test_a_long_query_is_cut_down_to_what_it_names() -> None:
@@ -90,7 +90,7 @@ def test_a_flood_is_set_aside_and_told(monkeypatch: Any) -> None:
     monkeypatch.setattr(metric_queries, "OBJECTS_KEPT", 1)
     many = board(a=[EXPR, EXPR, EXPR])
     few = board(a=[EXPR])
-    found = seen(dashboards_fold(), many, few, few)
+    found = seen(dashboards_collector(), many, few, few)
     assert [bad.why for bad in found.quarantined] == ["too many queries", "too many of them"]
     assert [len(item.queries) for item in found.items] == [1]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.iam.site import AwsSite
-from migrations_app.inventory.aws_facts.permissions import Permissions, permissions, site_seen, working
+from migrations_app.inventory.aws_facts.permissions import Permissions, permissions, requesting_roles, site_seen
 from migrations_app.inventory.objects.aws import NodeRole
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
@@ -153,9 +153,9 @@ def test_a_document_that_is_none_is_unseen():
 def test_the_last_role_of_a_chain_is_the_one_that_works():
     irsa, first = a_role(name="A"), a_role(name="B", found_by="pod_identity")
     target, assumed = a_role(name="C", found_by="pod_identity_target"), a_role(name="D", found_by="assume_role")
-    assert working((irsa, first)) == (irsa, first)
-    assert working((first, target)) == (target,)
-    assert working((first, target, assumed)) == (assumed,)
+    assert requesting_roles((irsa, first)) == (irsa, first)
+    assert requesting_roles((first, target)) == (target,)
+    assert requesting_roles((first, target, assumed)) == (assumed,)
 
 
 def test_reports_are_one_a_role():

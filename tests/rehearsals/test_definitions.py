@@ -46,7 +46,7 @@ class Ground:
         """The plan of the definitions of that release, as a preview makes it from its chart."""
         found = registry.find("upgrade_crds")
         parameters = {"release": release}
-        wanted = list(found.wanted(self.inventory, parameters))
+        wanted = list(found.objects_to_read(self.inventory, parameters))
         held = {name: self.crd(name) for name in _names(self)}
         context = PlanningContext(
             inventory=self.inventory,

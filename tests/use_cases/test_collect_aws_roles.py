@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.errors import Forbidden
-from migrations_app.inventory.aws_facts.permissions import working
+from migrations_app.inventory.aws_facts.permissions import requesting_roles
 from migrations_app.inventory.aws_facts.simulation import Reply
 from migrations_app.inventory.objects.aws import Association, CrossCheck
 from migrations_app.inventory.parts import NOT_ASKED, Seen, UnparsableObject, Unseen
@@ -45,7 +45,7 @@ def test_an_association_comes_before_the_annotation():
 def test_an_association_with_a_target_leads_there():
     found = roles(FakeAws(associated=associated(target="target")))
     assert told(found) == [("pod_identity", "by-association"), ("pod_identity_target", "target")]
-    assert [one.found_by for one in working(found.items)] == ["pod_identity_target"]
+    assert [one.found_by for one in requesting_roles(found.items)] == ["pod_identity_target"]
 
 
 def test_an_association_of_another_account_counts_for_nothing():
@@ -76,12 +76,12 @@ def test_keys_in_the_environment_cannot_be_told():
 def test_a_role_that_the_controller_assumes_takes_the_requests():
     found = roles(annotated="door", ASSUME_ROLE_ARN=role_arn("worker"))
     assert told(found) == [("irsa", "door"), ("assume_role", "worker")]
-    assert [one.arn for one in working(found.items)] == [role_arn("worker")]
+    assert [one.arn for one in requesting_roles(found.items)] == [role_arn("worker")]
 
 
 def test_without_redirection_all_roles_take_requests():
     found = roles(FakeAws(associated=associated()), annotated="by-annotation").items
-    assert working(found) == found
+    assert requesting_roles(found) == found
 
 
 def an_account(text=EVERYTHING, **changed):

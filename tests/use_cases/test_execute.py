@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from migrations_app.actions.changes import ObjectTarget, creation, deletion, merge
-from migrations_app.actions.conditions import Deleted, Exists, ListContains, projected
+from migrations_app.actions.conditions import Deleted, Exists, ListContains, fields_digest
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import Forecast, Plan, RolloutLimits, Step, canonical, numbered
 from migrations_app.models.cluster import Cluster
@@ -66,7 +66,7 @@ def taint(target, read, **more) -> Step:
     return Step(
         id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}),
         preconditions=(field,),
-        digest=projected(read, (field,)), postconditions=(ListContains(field=field, element=TAINT),), **more,
+        digest=fields_digest(read, (field,)), postconditions=(ListContains(field=field, element=TAINT),), **more,
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def journal(row):
 def test_a_plan_is_carried_out_step_by_step(server, cluster):  # A17, A19, A21, A24
     target, read = node(server)
     gone = Step(
-        id="", title="Delete", change=deletion(target), digest=projected(read, ()),
+        id="", title="Delete", change=deletion(target), digest=fields_digest(read, ()),
         postconditions=(Deleted(),), risk="high",
         after=Gate(gone=(target,)),
     )  # fmt: skip
@@ -124,7 +124,7 @@ def test_a_creation_carries_our_marks(server, cluster):  # A23
     target = ObjectTarget("", "v1", "namespaces", "Namespace", "made-by-us")
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "made-by-us"}}
     step = Step(
-        id="", title="Create", change=creation(target, body), postconditions=(Exists(),), digest=projected(None, ())
+        id="", title="Create", change=creation(target, body), postconditions=(Exists(),), digest=fields_digest(None, ())
     )
     row = run(rollout(cluster, step))
     found = server.admin.get("/api/v1/namespaces/made-by-us")["metadata"]["annotations"]

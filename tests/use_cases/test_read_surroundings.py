@@ -10,7 +10,7 @@ from migrations_app.clients.bundle.writer import Recording
 from migrations_app.clients.kubernetes.api import Served
 from migrations_app.errors import Forbidden, NotServed
 from migrations_app.inventory.facts.delivery_sources import comes_from
-from migrations_app.inventory.facts.workloads import placed
+from migrations_app.inventory.facts.workloads import placement_mentions
 from migrations_app.inventory.objects.karpenter import ServedResource
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.karpenter import labels
@@ -128,7 +128,7 @@ def test_what_volumes_and_monitors_tell(live):
 
 
 def test_the_pods_of_a_rollout_are_counted_with_its_template(live):
-    (mention,) = placed(live, {labels.PROVISIONER_NAME})
+    (mention,) = placement_mentions(live, {labels.PROVISIONER_NAME})
     assert (mention.kind, mention.name, mention.count) == ("Rollout", "web", 2)
 
 

@@ -1,4 +1,4 @@
-"""Writes the converted NodePools and EC2NodeClasses of the cluster's own objects: classes first, without force."""
+"""Creates or updates the NodePools and EC2NodeClasses that the cluster's own objects convert to, without force."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from migrations_app.actions.patches import apply_step, create_step, patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted, nodes_by_pool
-from migrations_app.actions.targets.pools import Successor, keeper_of, object_of, successors
+from migrations_app.actions.targets.pools import Successor, object_of, reverting_tool, successors
 from migrations_app.actions.targets.successors import fields_gone, sources_of
 from migrations_app.actions.targets.workloads import with_uid
 from migrations_app.inventory.facts.managers import managed
@@ -21,7 +21,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, BETA_LEFT
 
 ROWS = (kinds.EC2_NODE_CLASS, kinds.NODE_POOL)
 SOURCES = (kinds.PROVISIONER, kinds.AWS_NODE_TEMPLATE)
-"""What is converted and not written: read again before each request."""
+"""Kinds that are converted but not written. Each step reads their objects again before its request."""
 WARNINGS_SAID = 3
 
 action = Action(
@@ -55,7 +55,7 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    """The objects with those names, if they exist already."""
+    """The converted objects, which may exist already."""
     for name in action.parts:
         refuse_unread(inventory.part(name), name)
     for successor in successors(inventory, parameters):
@@ -64,24 +64,24 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     written: set[tuple[str, str]] = set()
-    for successor in successors(scene.inventory, parameters):
-        sources = sources_of(scene.inventory, successor)
-        for step in _steps(scene, successor):
-            # What an earlier step writes is not what it was when the plan was made; that step compared it.
-            left = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
-            yield msgspec.structs.replace(step, computed_from=left)
+    for successor in successors(context.inventory, parameters):
+        sources = sources_of(context.inventory, successor)
+        for step in _steps(context, successor):
+            # The plan cannot compare objects that an earlier step writes; that step compared them itself.
+            unwritten = tuple(source for source in sources if (source.target.kind, source.target.name) not in written)
+            yield msgspec.structs.replace(step, computed_from=unwritten)
             written.add((successor.target.kind, successor.target.name))
 
 
-def _steps(scene: PlanningContext, successor: Successor) -> Iterator[Step]:
-    _refuse_unserved(scene.inventory, successor.target)
-    read = scene.objects.get(successor.target)
+def _steps(context: PlanningContext, successor: Successor) -> Iterator[Step]:
+    _refuse_unserved(context.inventory, successor.target)
+    read = context.objects.get(successor.target)
     if read is None:
-        yield _create(scene.inventory, successor)
+        yield _create(context.inventory, successor)
     else:
-        yield from _over(scene.inventory, successor, read=read)
+        yield from _update_steps(context.inventory, successor, read=read)
 
 
 def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
@@ -95,8 +95,8 @@ def _refuse_unserved(inventory: Inventory, target: ObjectTarget) -> None:
 def _create(inventory: Inventory, successor: Successor) -> Step:
     is_pool = successor.target.kind == kinds.NODE_POOL.kind
     source = f"{successor.item.kind} {successor.item.name}"
-    old = object_of(inventory, successor.item.kind, name=successor.item.name)
-    by = managed(old.metadata).by if old else "hand"
+    source_object = object_of(inventory, successor.item.kind, name=successor.item.name)
+    by = managed(source_object.metadata).by if source_object else "hand"
     keeper_note = f"{source} is kept by {by}: add this object there too" if by != "hand" else ""
     note = "it takes pods at once; taken back, the nodes that it launched drain" if is_pool else ""
     return create_step(
@@ -108,13 +108,13 @@ def _create(inventory: Inventory, successor: Successor) -> Step:
     )
 
 
-def _over(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator[Step]:
+def _update_steps(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator[Step]:
     """Server-side apply over the existing object; fields to remove are not owned by karpdash, so a separate patch
     removes them.
     """
     target = with_uid(successor.target, read)
     existing = object_of(inventory, target.kind, name=target.name)
-    by = keeper_of(existing.metadata) if existing else ""
+    by = reverting_tool(existing.metadata) if existing else ""
     note = pools.joined(
         pools.source_note(existing.metadata) if existing else "", _nodes(inventory, successor), *_warnings(successor)
     )
@@ -131,8 +131,8 @@ def _over(inventory: Inventory, successor: Successor, *, read: Tree) -> Iterator
 
 
 def _nodes(inventory: Inventory, successor: Successor) -> str:
-    many = nodes_by_pool(inventory)[successor.target.name] if successor.target.kind == kinds.NODE_POOL.kind else 0
-    return f"{counted(many, 'node')} may drift by it" if many else ""
+    node_count = nodes_by_pool(inventory)[successor.target.name] if successor.target.kind == kinds.NODE_POOL.kind else 0
+    return f"{counted(node_count, 'node')} may drift by it" if node_count else ""
 
 
 def _warnings(successor: Successor) -> tuple[str, ...]:
@@ -141,9 +141,9 @@ def _warnings(successor: Successor) -> tuple[str, ...]:
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    """Nodes of the pools that are written; a pool that is so already is left alone, and so are its nodes."""
-    changes = [step.change for step in prepare(scene, parameters) if step.change and step.change.verb != "create"]
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    """Counts the nodes of the pools that are written. A pool that already has its new form is not written."""
+    changes = [step.change for step in prepare(context, parameters) if step.change and step.change.verb != "create"]
     pooled = {change.target.name for change in changes if change.target.kind == kinds.NODE_POOL.kind}
-    sizes = nodes_by_pool(scene.inventory)
+    sizes = nodes_by_pool(context.inventory)
     return Forecast(nodes=sum(sizes[name] for name in pooled), pods=None if pooled else 0)

@@ -9,7 +9,7 @@ from migrations_app.actions.patches import delete_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
 from migrations_app.karpenter import kinds
@@ -39,26 +39,28 @@ action = Action(
     ),
 )
 
-Old = Provisioner | NodePool
+OldPool = Provisioner | NodePool
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    chosen = _chosen(scene.inventory, parameters)
-    nodes.refuse_controllers(scene.inventory, {node.name for old in chosen for node in _nodes_of(scene.inventory, old)})
-    for old in chosen:
-        old_nodes = _nodes_of(scene.inventory, old)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    chosen = _chosen(context.inventory, parameters)
+    nodes.refuse_controllers(
+        context.inventory, {node.name for old_pool in chosen for node in _nodes_of(context.inventory, old_pool)}
+    )
+    for old_pool in chosen:
+        old_nodes = _nodes_of(context.inventory, old_pool)
         if old_nodes:
-            _refuse_without_successor(scene.inventory, old, chosen=chosen)
-        yield _delete(scene, old, many=len(old_nodes))
+            _refuse_without_successor(context.inventory, old_pool, chosen=chosen)
+        yield _delete(context, old_pool, many=len(old_nodes))
 
 
-def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
-    """The named pools that still exist. Nothing is deleted unless it is named."""
-    objects: list[Old] = []
-    if pools.names_given(parameters, "provisioners"):
+def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[OldPool, ...]:
+    """The named pools that are not being deleted. Only named pools are deleted."""
+    objects: list[OldPool] = []
+    if pools.chosen_names(parameters, "provisioners"):
         objects += pools.chosen(inventory.provisioners.items, parameters, name="provisioners")
-    if pools.names_given(parameters, "nodepools"):
+    if pools.chosen_names(parameters, "nodepools"):
         objects += pools.chosen(pools.living_pools(inventory), parameters, name="nodepools")
     standing = tuple(item for item in objects if not item.metadata.deleting)
     if not standing:
@@ -66,43 +68,47 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[Old, ...]:
     return standing
 
 
-def _nodes_of(inventory: Inventory, old: Old) -> tuple[NodeRemoval, ...]:
-    is_old = isinstance(old, Provisioner)
-    removals = nodes.karpenters(inventory)
+def _nodes_of(inventory: Inventory, old_pool: OldPool) -> tuple[NodeRemoval, ...]:
+    is_alpha = isinstance(old_pool, Provisioner)
+    removals = nodes.karpenter_nodes(inventory)
     return tuple(
         node_removal
         for node_removal in removals
-        if node_removal.owned.pool == old.name and (node_removal.owned.owner == nodes.ALPHA) is is_old
+        if node_removal.owned.pool == old_pool.name and (node_removal.owned.owner == nodes.ALPHA) is is_alpha
     )
 
 
-def _refuse_without_successor(inventory: Inventory, old: Old, *, chosen: tuple[Old, ...]) -> None:
-    if isinstance(old, Provisioner):
-        pools.refuse_without_successor(inventory, [old])
+def _refuse_without_successor(inventory: Inventory, old_pool: OldPool, *, chosen: tuple[OldPool, ...]) -> None:
+    if isinstance(old_pool, Provisioner):
+        pools.refuse_without_successor(inventory, [old_pool])
         return
     others = [pool for pool in pools.living_pools(inventory) if pool not in chosen and pools.is_ready(pool)]
     if not others:
-        raise Unavailable(f"no other NodePool is ready to take the pods of {old.name}", code="no_successor")
+        raise Unavailable(f"no other NodePool is ready to take the pods of {old_pool.name}", code="no_successor")
 
 
-def _delete(scene: PlanningContext, old: Old, *, many: int) -> Step:
-    row = kinds.PROVISIONER if isinstance(old, Provisioner) else kinds.NODE_POOL
-    target = pools.target_of(row, old, version=pools.served_version(scene.inventory, row.plural))
+def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
+    row = kinds.PROVISIONER if isinstance(old_pool, Provisioner) else kinds.NODE_POOL
+    target = pools.target_of(row, old_pool, version=pools.served_version(context.inventory, row.plural))
     return delete_step(
         target,
         foreground=True,
         title=f"Delete {target.said} with {nodes.counted(many, 'node')} at once",
         risk="destructive",
-        manager=keeper_of(old.metadata),
+        manager=reverting_tool(old_pool.metadata),
         after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),
-        note=pools.joined(NO_WAY_BACK, pools.source_note(old.metadata)),
+        note=pools.joined(NO_WAY_BACK, pools.source_note(old_pool.metadata)),
     )
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    chosen = _chosen(scene.inventory, parameters)
-    going = {node.name for old in chosen for node in _nodes_of(scene.inventory, old)}
-    lost = tuple(f"{'Provisioner' if isinstance(old, Provisioner) else 'NodePool'} {old.name}" for old in chosen)
-    everything = (*lost, f"{nodes.counted(len(going), 'node')}, all at once")
-    return nodes.forecast(scene.inventory, going, lost=everything, also=nodes.held_pods(scene.inventory, going))
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    chosen = _chosen(context.inventory, parameters)
+    node_names = {node.name for old_pool in chosen for node in _nodes_of(context.inventory, old_pool)}
+    lost = tuple(
+        f"{'Provisioner' if isinstance(old_pool, Provisioner) else 'NodePool'} {old_pool.name}" for old_pool in chosen
+    )
+    everything = (*lost, f"{nodes.counted(len(node_names), 'node')}, all at once")
+    return nodes.forecast(
+        context.inventory, node_names, lost=everything, also=nodes.held_pods(context.inventory, node_names)
+    )

@@ -1,4 +1,4 @@
-"""Lets Karpenter take no node away by itself: a budget of no nodes, which keeps what the budgets were before."""
+"""Sets budgets of no nodes, so that Karpenter removes no node by itself. An annotation keeps the former budgets."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from migrations_app.actions.targets.disruption_hold import (
     pools_named,
     refuse_without_budgets,
 )
-from migrations_app.actions.undo import bare
+from migrations_app.actions.undo import without_uid
 from migrations_app.inventory.facts.disruption_hold import NO_NODES
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool
@@ -40,23 +40,25 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(pool_target(inventory, pool)) for pool in pools_named(inventory, parameters))
+    yield from (without_uid(pool_target(inventory, pool)) for pool in pools_named(inventory, parameters))
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    refuse_without_budgets(scene)
-    pools = [(pool, _read(scene, pool)) for pool in pools_named(scene.inventory, parameters)]
-    free = [(pool, read) for pool, read in pools if value_at(read, BUDGETS) != NO_NODES]
-    changed = ", ".join(pool.name for pool, read in free if value_at(read, MARK) is not None)
-    if changed:
-        words = f"NodePools {changed}: held before, and their budgets were changed since; restore the budgets first"
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    refuse_without_budgets(context)
+    pools = [(pool, _read(context, pool)) for pool in pools_named(context.inventory, parameters)]
+    not_held = [(pool, read) for pool, read in pools if value_at(read, BUDGETS) != NO_NODES]
+    changed_names = ", ".join(pool.name for pool, read in not_held if value_at(read, MARK) is not None)
+    if changed_names:
+        words = (
+            f"NodePools {changed_names}: held before, and their budgets were changed since; restore the budgets first"
+        )
         raise Unavailable(words, code="changed")
-    yield from (hold_step(scene, pool, read=read) for pool, read in free)
+    yield from (hold_step(context, pool, read=read) for pool, read in not_held)
 
 
-def _read(scene: PlanningContext, pool: NodePool) -> Tree:
-    read = scene.objects.get(bare(pool_target(scene.inventory, pool)))
+def _read(context: PlanningContext, pool: NodePool) -> Tree:
+    read = context.objects.get(without_uid(pool_target(context.inventory, pool)))
     if read is None:
         raise Unavailable(f"NodePool {pool.name} could not be read, or is gone", code="not_seen")
     return read

@@ -1,4 +1,4 @@
-"""Switches deliveries of Flux and Argo CD off that would take back what a rollout changes. They keep how they were."""
+"""Pauses the deliveries of Flux and Argo CD that would revert a rollout. An annotation keeps their former setting."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.deliveries import ROWS, delivery_target
 from migrations_app.actions.targets.delivery_switch import NAMES, deliveries_named, pause_step, refuse_owned
-from migrations_app.actions.undo import bare
-from migrations_app.inventory.facts.delivery_sources import acts
+from migrations_app.actions.undo import without_uid
+from migrations_app.inventory.facts.delivery_sources import syncs_by_itself
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
@@ -34,20 +34,20 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(delivery_target(delivery)) for delivery in _chosen(inventory, parameters))
+    yield from (without_uid(delivery_target(delivery)) for delivery in _chosen(inventory, parameters))
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    deliveries = _chosen(scene.inventory, parameters)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    deliveries = _chosen(context.inventory, parameters)
     refuse_owned(deliveries)
     for delivery in deliveries:
-        read = scene.objects.get(bare(delivery_target(delivery)))
+        read = context.objects.get(without_uid(delivery_target(delivery)))
         if read is None:
             raise Unavailable(f"{delivery.kind} {delivery.name} could not be read, or is gone", code="not_seen")
         yield pause_step(delivery, read)
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
-    """Those that act by themselves: nothing else has to be paused."""
-    return tuple(delivery for delivery in deliveries_named(inventory, parameters) if acts(delivery))
+    """The deliveries that sync by themselves. The others need no pause."""
+    return tuple(delivery for delivery in deliveries_named(inventory, parameters) if syncs_by_itself(delivery))

@@ -1,4 +1,4 @@
-"""Restores the budgets of NodePools that karpdash holds, exactly as they were before; changed ones stay as they are."""
+"""Restores the former budgets of NodePools that karpdash holds. Budgets that people changed since then stay."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from migrations_app.actions.base import Action, Parameter, Parameters, PlanningC
 from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.disruption_hold import NAMES, pool_target, pools_named, release_step
-from migrations_app.actions.undo import bare
+from migrations_app.actions.undo import without_uid
 from migrations_app.inventory.facts.disruption_hold import is_held_by_us
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NodePool
@@ -30,16 +30,16 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(pool_target(inventory, pool)) for pool in _held_pools(inventory, parameters))
+    yield from (without_uid(pool_target(inventory, pool)) for pool in _held_pools(inventory, parameters))
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    for pool in _held_pools(scene.inventory, parameters):
-        read = scene.objects.get(bare(pool_target(scene.inventory, pool)))
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    for pool in _held_pools(context.inventory, parameters):
+        read = context.objects.get(without_uid(pool_target(context.inventory, pool)))
         if read is None:
             raise Unavailable(f"NodePool {pool.name} could not be read, or is gone", code="not_seen")
-        yield release_step(scene, pool, read=read)
+        yield release_step(context, pool, read=read)
 
 
 def _held_pools(inventory: Inventory, parameters: Parameters) -> tuple[NodePool, ...]:

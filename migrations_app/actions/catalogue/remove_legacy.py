@@ -9,7 +9,7 @@ from migrations_app.actions.changes import ObjectTarget, Risk, creation, deletio
 from migrations_app.actions.conditions import Deleted, Exists, Field
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import PARTS, crd_need, crd_target, find_crd, kind_need, object_target
-from migrations_app.actions.targets.pools import keeper_of, machines_of, nodes_of, templates_used
+from migrations_app.actions.targets.pools import machines_of, nodes_of, reverting_tool, templates_used
 from migrations_app.actions.undo import restorable
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject, Provisioner
@@ -44,55 +44,59 @@ def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarge
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    acting = _refuse_acting(scene)
-    going = [
-        provisioner for provisioner in scene.inventory.provisioners.items if not _holding(scene.inventory, provisioner)
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    alpha_in_use = _acts_on_alpha(context)
+    unused = [
+        provisioner
+        for provisioner in context.inventory.provisioners.items
+        if not _dependents(context.inventory, provisioner)
     ]
-    used = templates_used(scene.inventory, without={provisioner.name for provisioner in going})
+    used = templates_used(context.inventory, without={provisioner.name for provisioner in unused})
     templates = [
         awsnodetemplate
-        for awsnodetemplate in scene.inventory.awsnodetemplates.items
+        for awsnodetemplate in context.inventory.awsnodetemplates.items
         if awsnodetemplate.name not in used
     ]
-    yield from (_delete_object(scene, kinds.PROVISIONER, named_object=provisioner) for provisioner in going)
-    yield from (_delete_object(scene, kinds.AWS_NODE_TEMPLATE, named_object=template) for template in templates)
-    empty = [kind for kind in kinds.ALPHA_KINDS if not acting and not _items(scene.inventory, kind)]
-    yield from (_delete_crd(scene, kind) for kind in empty if find_crd(scene.inventory, kind.crd_name))
-    if not going and not templates:
-        _refuse_held(scene.inventory)
+    yield from (_delete_object(context, kinds.PROVISIONER, named_object=provisioner) for provisioner in unused)
+    yield from (_delete_object(context, kinds.AWS_NODE_TEMPLATE, named_object=template) for template in templates)
+    empty = [kind for kind in kinds.ALPHA_KINDS if not alpha_in_use and not _items(context.inventory, kind)]
+    yield from (_delete_crd(context, kind) for kind in empty if find_crd(context.inventory, kind.crd_name))
+    if not unused and not templates:
+        _refuse_in_use(context.inventory)
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    """The forecast: no node depends on anything that is deleted, or it would not be deleted."""
-    changes = (step.change for step in prepare(scene, parameters) if step.change)
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    """The forecast: no node moves, because only objects without nodes are deleted."""
+    changes = (step.change for step in prepare(context, parameters) if step.change)
     crds = [change.target.name for change in changes if change.target.kind == kinds.CRD.kind]
     return Forecast(cannot_be_undone=tuple(f"a re-made {name} gets another uid" for name in crds))
 
 
-def _refuse_acting(scene: PlanningContext) -> bool:
+def _acts_on_alpha(context: PlanningContext) -> bool:
     """Whether the running release still acts on alpha objects as well as beta. Raises Unavailable if it acts on alpha
     only.
     """
-    release = scene.running.release
+    release = context.running.release
     alpha, beta = (serves(release, name) if release else None for name in ("alpha", "beta"))
     if alpha is None:
         raise Unavailable("whether the running release acts on alpha objects is not known", code="unknown_release")
-    if alpha and not (beta and scene.inventory.nodepools.count):
+    if alpha and not (beta and context.inventory.nodepools.count):
         raise Unavailable(f"{release} launches nodes by Provisioners, and no NodePool is there", code="in_use")
     return alpha
 
 
-def _holding(inventory: Inventory, provisioner: Provisioner) -> str:
+def _dependents(inventory: Inventory, provisioner: Provisioner) -> str:
     """What still depends on the Provisioner, as text; empty if nothing does."""
     nodes, machines = nodes_of(inventory, provisioner.name), machines_of(inventory, provisioner.name)
     return f"Provisioner {provisioner.name} has {nodes} nodes and {machines} Machines" if nodes or machines else ""
 
 
-def _refuse_held(inventory: Inventory) -> None:
+def _refuse_in_use(inventory: Inventory) -> None:
     """Raises Unavailable only if nothing can be deleted; the message names the objects and what depends on them."""
-    reasons = [reason for provisioner in inventory.provisioners.items if (reason := _holding(inventory, provisioner))]
+    reasons = [
+        reason for provisioner in inventory.provisioners.items if (reason := _dependents(inventory, provisioner))
+    ]
     if reasons and not any(_is_empty(inventory, kind) for kind in kinds.ALPHA_KINDS):
         raise Unavailable("; ".join(reasons[:5]), code="in_use")
 
@@ -109,30 +113,30 @@ def _target(kind: Kind, named_object: NamedObject) -> ObjectTarget:
     return object_target(kind, kind.versions[0], name=named_object.name)
 
 
-def _delete_object(scene: PlanningContext, kind: Kind, *, named_object: NamedObject) -> Step:
+def _delete_object(context: PlanningContext, kind: Kind, *, named_object: NamedObject) -> Step:
     preconditions: tuple[Field, ...] = (("spec",), ("status", "resources"))
     step = _delete(
-        scene,
+        context,
         _target(kind, named_object),
         uid=named_object.metadata.uid or "",
         preconditions=preconditions,
         risk="destructive",
     )
-    return msgspec.structs.replace(step, manager=keeper_of(named_object.metadata), note="Nothing depends on it.")
+    return msgspec.structs.replace(step, manager=reverting_tool(named_object.metadata), note="Nothing depends on it.")
 
 
-def _delete_crd(scene: PlanningContext, kind: Kind) -> Step:
-    crd = find_crd(scene.inventory, kind.crd_name)
+def _delete_crd(context: PlanningContext, kind: Kind) -> Step:
+    crd = find_crd(context.inventory, kind.crd_name)
     uid, preconditions = (crd.metadata.uid or "") if crd else "", (("spec", "versions"), ("status", "storedVersions"))
-    step = _delete(scene, crd_target(kind.crd_name), uid=uid, preconditions=preconditions, risk="destructive")
+    step = _delete(context, crd_target(kind.crd_name), uid=uid, preconditions=preconditions, risk="destructive")
     note = f"No {kind.kind} is left. A {kind.kind} made until then would be deleted with it."
-    return msgspec.structs.replace(step, manager=keeper_of(crd.metadata) if crd else "", note=note)
+    return msgspec.structs.replace(step, manager=reverting_tool(crd.metadata) if crd else "", note=note)
 
 
 def _delete(
-    scene: PlanningContext, target: ObjectTarget, *, uid: str, preconditions: tuple[Field, ...], risk: Risk
+    context: PlanningContext, target: ObjectTarget, *, uid: str, preconditions: tuple[Field, ...], risk: Risk
 ) -> Step:
-    read = scene.objects.get(target)
+    read = context.objects.get(target)
     return Step(
         id="",
         title=f"Delete {target.said}",

@@ -8,7 +8,7 @@ from migrations_app.actions.base import Action, Parameters, PlanningContext, Una
 from migrations_app.actions.changes import ObjectTarget, RbacNeed, creation, deletion
 from migrations_app.actions.conditions import Deleted, Exists, Tree
 from migrations_app.actions.plan import Step
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.actions.undo import restorable
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.inventory import Inventory
@@ -40,13 +40,13 @@ def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarge
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    running = scene.running.release
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    running = context.running.release
     if running is None:
         raise Unavailable("the running release is not known, so neither is what it ships", code="unknown_release")
-    off = _webhooks_off(scene.inventory)
-    for configuration in _ours(scene.inventory):
-        read = scene.objects.get(_target(configuration))
+    off = _webhooks_off(context.inventory)
+    for configuration in _ours(context.inventory):
+        read = context.objects.get(_target(configuration))
         if read is not None and _is_stale(configuration, running, webhooks_off=off):
             yield _delete(configuration, read, running=running)
 
@@ -62,7 +62,7 @@ def _webhooks_off(inventory: Inventory) -> bool:
 
 
 def _is_stale(configuration: WebhookConfiguration, running: Release, *, webhooks_off: bool) -> bool:
-    """Whether that release does not serve the webhook, by the table; False if the table does not know the release."""
+    """Whether the running release does not serve the webhook; False if the tables do not know the release."""
     row, answers = admission_row(configuration.name), admits(running, webhooks_off=webhooks_off)
     return row is not None and answers is not None and not (answers and row.shipped_by(running))
 
@@ -83,6 +83,6 @@ def _delete(configuration: WebhookConfiguration, read: Tree, *, running: Release
         undo=creation(msgspec.structs.replace(target, uid=""), restorable(read)),
         undo_postconditions=(Exists(),),
         risk="high",
-        manager=keeper_of(configuration.metadata),
+        manager=reverting_tool(configuration.metadata),
         note=f"{running} does not answer it. Taken back, it is made again as it was, and refuses writes again.",
     )

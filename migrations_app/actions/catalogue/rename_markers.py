@@ -1,6 +1,4 @@
-"""Renames retired annotations and labels in workloads, pods and nodes: those that protect pods and those that place
-them.
-"""
+"""Renames retired annotations and labels that protect or place pods, in workloads, pods and nodes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,8 +10,8 @@ from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import between, patch_step, set_at
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets import pools, workloads
-from migrations_app.actions.targets.nodes import node_target, of_group
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.nodes import group_label, node_target
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.actions.targets.workloads import OLD, Renaming
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
 from migrations_app.inventory.objects.karpenter import PodGroup
@@ -47,7 +45,7 @@ action = Action(
 
 
 class RenameWork(NamedTuple):
-    """What to do, and as text what cannot be done by this action."""
+    """The steps, the number of pods that restart, and as text what this action cannot change."""
 
     steps: tuple[Step, ...]
     restarting: int
@@ -62,25 +60,23 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    yield from _rename_work(scene, parameters).steps
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    yield from _rename_work(context, parameters).steps
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    rename_work = _rename_work(scene, parameters)
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    rename_work = _rename_work(context, parameters)
     return Forecast(pods=rename_work.restarting, pods_without_budget=None, blocked=rename_work.left)
 
 
-def _rename_work(scene: PlanningContext, parameters: Parameters) -> RenameWork:
-    """Templates first, since their pods have the new keys after a restart; then pods that will not
-    restart, and nodes.
-    """
+def _rename_work(context: PlanningContext, parameters: Parameters) -> RenameWork:
+    """Templates come first, since their pods get the new keys at a restart; then other pods, then nodes."""
     steps, restarting, handled = [], 0, set()
-    left = [f"Rollout {name}: change its manifest" for name in workloads.argo_rollouts(scene.inventory, parameters)]
-    renaming = workloads.renaming(scene, parameters)
-    for target in workloads.templates(scene.inventory, parameters):
-        read = scene.objects.get(target)
+    left = [f"Rollout {name}: change its manifest" for name in workloads.argo_rollouts(context.inventory, parameters)]
+    renaming = workloads.renaming(context, parameters)
+    for target in workloads.templates(context.inventory, parameters):
+        read = context.objects.get(target)
         restart_effect = workloads.restart(target, read) if read is not None else None
         if read is None or restart_effect is None or restart_effect.held:
             left.append(f"{target.said}: {restart_effect.note if restart_effect else 'is gone'}")
@@ -90,11 +86,11 @@ def _rename_work(scene: PlanningContext, parameters: Parameters) -> RenameWork:
             steps.append(_step(target, read, patch=patch, restart=restart_effect))
             restarting += restart_effect.pods
             handled |= {(target.kind, target.namespace, target.name)} if restart_effect.pods else set()
-    for group in workloads.marked_groups(scene.inventory, parameters):
+    for group in workloads.marked_groups(context.inventory, parameters):
         if (group.owner_kind, group.namespace, group.owner_name) not in handled:
-            steps += _of_pods(scene, group, renaming=renaming)
-            left += _unnamed(group)
-    return RenameWork((*steps, *_of_nodes(scene.inventory, parameters, renaming=renaming)), restarting, tuple(left))
+            steps += _pod_steps(context, group, renaming=renaming)
+            left += _pods_left(group)
+    return RenameWork((*steps, *_node_steps(context.inventory, parameters, renaming=renaming)), restarting, tuple(left))
 
 
 def _renamed(target: ObjectTarget, read: Tree, *, renaming: Renaming, parameters: Parameters) -> Tree:
@@ -108,7 +104,7 @@ def _renamed(target: ObjectTarget, read: Tree, *, renaming: Renaming, parameters
 def _step(target: ObjectTarget, read: Tree, *, patch: Tree, restart: workloads.Restart) -> Step:
     metadata = workloads.metadata_of(read)
     return patch_step(
-        workloads.with_uid(target, read), read, patch=patch, manager=keeper_of(metadata),
+        workloads.with_uid(target, read), read, patch=patch, manager=reverting_tool(metadata),
         title=f"Rename retired keys in the pod template of {target.said}: {restart.note}",
         risk="medium" if restart.pods else "low",
         after=Gate(pending_above=0) if restart.pods else None,
@@ -116,22 +112,22 @@ def _step(target: ObjectTarget, read: Tree, *, patch: Tree, restart: workloads.R
     )  # fmt: skip
 
 
-def _of_pods(scene: PlanningContext, group: PodGroup, *, renaming: Renaming) -> Iterator[Step]:
+def _pod_steps(context: PlanningContext, group: PodGroup, *, renaming: Renaming) -> Iterator[Step]:
     for target in (workloads.pod_target(group.namespace, name) for name in group.samples):
-        read = scene.objects.get(target)
+        read = context.objects.get(target)
         patch = between(read, read | {"metadata": renaming.metadata(read["metadata"])}) if read else {}
         if read and patch:
             title = f"Mark {target.said} with {labels.DO_NOT_DISRUPT}: it does not restart"
             yield patch_step(workloads.with_uid(target, read), read, patch=patch, title=title)
 
 
-def _unnamed(group: PodGroup) -> Iterator[str]:
+def _pods_left(group: PodGroup) -> Iterator[str]:
     more = group.count - len(group.samples)
     if more > 0:
-        yield f"{of_group(group)}: {more} more of its pods keep the old mark alone until they restart"
+        yield f"{group_label(group)}: {more} more of its pods keep the old mark alone until they restart"
 
 
-def _of_nodes(inventory: Inventory, parameters: Parameters, *, renaming: Renaming) -> Iterator[Step]:
+def _node_steps(inventory: Inventory, parameters: Parameters, *, renaming: Renaming) -> Iterator[Step]:
     for node in (
         inventory.nodes.items if workloads.asks(parameters, "marks") and not parameters.get("namespaces") else ()
     ):

@@ -1,4 +1,4 @@
-"""Switches deliveries on again that karpdash paused, exactly as they were before."""
+"""Resumes deliveries that karpdash paused, with their settings from before the pause."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from migrations_app.actions.changes import ObjectTarget, RbacNeed
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.deliveries import ROWS, delivery_target
 from migrations_app.actions.targets.delivery_switch import NAMES, deliveries_named, resume_step
-from migrations_app.actions.undo import bare
+from migrations_app.actions.undo import without_uid
 from migrations_app.inventory.facts.delivery_sources import is_paused_by_us
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
@@ -33,13 +33,13 @@ action = Action(
 
 @action.reads
 def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget]:
-    yield from (bare(delivery_target(delivery)) for delivery in _chosen(inventory, parameters))
+    yield from (without_uid(delivery_target(delivery)) for delivery in _chosen(inventory, parameters))
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    for delivery in _chosen(scene.inventory, parameters):
-        read = scene.objects.get(bare(delivery_target(delivery)))
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    for delivery in _chosen(context.inventory, parameters):
+        read = context.objects.get(without_uid(delivery_target(delivery)))
         if read is None:
             raise Unavailable(f"{delivery.kind} {delivery.name} could not be read, or is gone", code="not_seen")
         yield resume_step(delivery, read)

@@ -21,25 +21,25 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    if not scene.applied:
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    if not context.applied:
         raise Unavailable("nothing of that rollout took effect", code="nothing_to_do")
-    undo_steps = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
+    undo_steps = tuple(inverses(context.applied, objects=context.objects, made=context.made, helm=context.helm))
     if not any(undo_step.sends for undo_step in undo_steps):
         raise Unavailable(f"nothing can be taken back: {undo_steps[0].step.note}", code="nothing_to_do")
     yield from (undo_step.step for undo_step in undo_steps)
 
 
 @action.foresee
-def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
+def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
     """The nodes of pools that would be deleted again, and what stays unchanged."""
-    undo_steps = tuple(inverses(scene.applied, objects=scene.objects, made=scene.made, helm=scene.helm))
+    undo_steps = tuple(inverses(context.applied, objects=context.objects, made=context.made, helm=context.helm))
     pools = {
         target.name
         for undo_step in undo_steps
         if (target := undo_step.deletes) and target.plural == kinds.NODE_POOL.plural
     }
-    nodes = sum(node.pool in pools for node in ownership(scene.inventory).nodes) if pools else 0
+    nodes = sum(node.pool in pools for node in ownership(context.inventory).nodes) if pools else 0
     return Forecast(
         nodes=nodes,
         pods=None if nodes else 0,

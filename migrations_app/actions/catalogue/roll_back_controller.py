@@ -1,4 +1,4 @@
-"""Takes Karpenter's Helm release back to the revision before, also where helm failed or was stopped in the middle."""
+"""Rolls Karpenter's Helm release back to the revision before, also after a failed or interrupted run of helm."""
 
 from collections.abc import Iterator
 
@@ -21,8 +21,8 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    proposal = scene.helm
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    proposal = context.helm
     if proposal is None:
         raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
     run = proposal.run
@@ -32,5 +32,5 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 @action.foresee
 def foresee(_scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    """The forecast: no node moves by it."""
+    """The forecast: no node moves."""
     return Forecast(cannot_be_undone=("the newer release is only brought back by a new upgrade",))

@@ -45,86 +45,83 @@ action = Action(
         Parameter("with_protected", "Include despite do-not-disrupt pods", False, of="nodes", many=True),
         Parameter("with_local_data", "Allow loss of local data", False, False),
     ),
-    sources=(
-        DRAIN_TAINT.source,
-        "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers/termination/controller.go",
-    ),
+    sources=(DRAIN_TAINT.source, "kubernetes-sigs/karpenter@v0.32.10:pkg/controllers/termination/controller.go"),
 )
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    inventory, going = scene.inventory, _going(scene.inventory, parameters)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    inventory, going = context.inventory, _chosen_nodes(context.inventory, parameters)
     names = {node.name for node in going}
     nodes.refuse_without_finalizer(going)
     nodes.refuse_controllers(inventory, names)
-    listed = set(pools.names_given(parameters, "with_protected"))
+    listed = set(pools.chosen_names(parameters, "with_protected"))
     nodes.refuse_stuck_pods(inventory, names - listed, local_data=parameters.get("with_local_data") is True)
-    fenced = _to_fence(scene, going)
-    drifting = drift.drifting_nodes(scene, fenced)
-    yield from (_fence(pool, drifting=drifting) for pool in fenced)
+    tainted = _to_taint(context, going)
+    drifting = drift.drifting_nodes(context, tainted)
+    yield from (_taint(pool, drifting=drifting) for pool in tainted)
     ordered = nodes.emptiest_first(inventory, going)
-    for batch in nodes.batches(ordered, _limits(scene, parameters), every=nodes.karpenters(inventory)):
+    for batch in nodes.batches(ordered, _limits(context, parameters), every=nodes.karpenter_nodes(inventory)):
         for node in batch:
             yield _roll(node, batch=batch, drifting=len(drifting))
 
 
-def _going(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
-    """The chosen nodes; without a choice those behind Machines."""
-    all_nodes = nodes.karpenters(inventory)
-    by_name = set(pools.names_given(parameters, "nodes"))
+def _chosen_nodes(inventory: Inventory, parameters: Parameters) -> Sequence[NodeRemoval]:
+    """The chosen nodes; by default all nodes of Machines."""
+    all_nodes = nodes.karpenter_nodes(inventory)
+    by_name = set(pools.chosen_names(parameters, "nodes"))
     _refuse_unknown(by_name, {node.name for node in all_nodes}, where="nodes")
-    by_pool = pools.owners_given(parameters, there={node.pool for node in all_nodes})
+    by_pool = pools.chosen_owners(parameters, existing={node.pool for node in all_nodes})
     if by_name or by_pool:
         chosen = [node for node in all_nodes if node.name in by_name or node.pool in by_pool]
     else:
         chosen = [node for node in all_nodes if node.owned.owner == nodes.ALPHA]
-    left = set(pools.names_given(parameters, "without"))
-    going = [node for node in chosen if node.name not in left]
+    skipped = set(pools.chosen_names(parameters, "without"))
+    going = [node for node in chosen if node.name not in skipped]
     if not going:
         raise Unavailable("there is no node to be replaced", code="nothing_to_do")
     return going
 
 
-def _refuse_unknown(names: set[str], there: set[str], *, where: str) -> None:
-    missing = sorted(names - there)
+def _refuse_unknown(names: set[str], existing: set[str], *, where: str) -> None:
+    missing = sorted(names - existing)
     if missing:
         raise InvalidInput(f"not among Karpenter's nodes: {nodes.name_list(missing)}", where=where, code="unknown_name")
 
 
-def _limits(scene: PlanningContext, parameters: Parameters) -> RolloutLimits:
-    most, size = scene.limits.batch, parameters.get("batch")
+def _limits(context: PlanningContext, parameters: Parameters) -> RolloutLimits:
+    most, size = context.limits.batch, parameters.get("batch")
     if size is None:
-        return scene.limits
+        return context.limits
     if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
         raise InvalidInput(f"a whole number from 1 to {most} is wanted", where="batch", code="bad_parameter")
-    return msgspec.structs.replace(scene.limits, batch=size)
+    return msgspec.structs.replace(context.limits, batch=size)
 
 
-def _to_fence(scene: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
+def _to_taint(context: PlanningContext, going: Sequence[NodeRemoval]) -> list[Provisioner]:
     """The Provisioners to taint first; otherwise they would launch the replacements as Machines again."""
     owners = {node.owned.pool for node in going if node.owned.owner == nodes.ALPHA}
-    old = [pool for pool in scene.inventory.provisioners.items if pool.name in owners and not pool.metadata.deleting]
+    old = [pool for pool in context.inventory.provisioners.items if pool.name in owners and not pool.metadata.deleting]
     if owners:
-        pools.refuse_other_release(scene)
-        pools.refuse_without_successor(scene.inventory, old)
-        _refuse_nowhere_to_go(scene.inventory)
-    return [pool for pool in old if not pools.fenced(pool)]
+        pools.refuse_other_release(context)
+        pools.refuse_without_successor(context.inventory, old)
+        _refuse_without_nodepool(context.inventory)
+    return [pool for pool in old if not pools.has_drain_taint(pool)]
 
 
-def _refuse_nowhere_to_go(inventory: Inventory) -> None:
+def _refuse_without_nodepool(inventory: Inventory) -> None:
     """Raises Unavailable without a ready NodePool: the pods of a deleted Provisioner would stay pending."""
     if not any(pools.is_ready(pool) for pool in pools.living_pools(inventory)):
         raise Unavailable("no NodePool is ready to launch what replaces the nodes", code="no_successor")
 
 
-def _fence(pool: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
+def _taint(pool: Provisioner, *, drifting: Sequence[NodeRemoval]) -> Step:
     title = f"Taint Provisioner {pool.name}: it launches no more nodes for these pods"
-    return pools.fence(pool, title=title, note=drift.words(row for row in drifting if row.owned.pool == pool.name))
+    return pools.taint_step(pool, title=title, note=drift.note(row for row in drifting if row.owned.pool == pool.name))
 
 
 def _roll(node: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> Step:
-    """The next batch waits until nothing is drained any more, so that it does not add to Karpenter's own drift."""
+    """The next batch waits until no node is draining, so that both batch and drift do not run at the same time."""
     targets, seconds = tuple(row.target for row in batch), GATE_SECONDS + drift.SECONDS_A_NODE * drifting
     gate = Gate(gone=targets, replaced=True, pending_above=0, seconds=seconds, no_drains=drifting > 0)
     return delete_step(
@@ -138,13 +135,15 @@ def _roll(node: NodeRemoval, *, batch: Sequence[NodeRemoval], drifting: int) -> 
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    going = _going(scene.inventory, parameters)
-    listed = [name for name in pools.names_given(parameters, "with_protected") if name in {node.name for node in going}]
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    going = _chosen_nodes(context.inventory, parameters)
+    listed = [
+        name for name in pools.chosen_names(parameters, "with_protected") if name in {node.name for node in going}
+    ]
     also = (f"protected pods run on {nodes.name_list(listed)}: they may hold the drain up",) if listed else ()
     lost = [nodes.counted(len(going), "node")]
     if parameters.get("with_local_data") is True:
         lost.append("data on the nodes' own disks")
-    drifting = drift.drifting_nodes(scene, _to_fence(scene, going))
+    drifting = drift.drifting_nodes(context, _to_taint(context, going))
     moving = {node.name for node in (*going, *drifting)}
-    return nodes.forecast(scene.inventory, moving, lost=tuple(lost), also=also, beside=drift.words(drifting))
+    return nodes.forecast(context.inventory, moving, lost=tuple(lost), also=also, beside=drift.note(drifting))

@@ -16,7 +16,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.karpenter.release_facts import DRAIN_TAINT, SHORT_LIFE
 
 LEAST_SECONDS = 3600
-"""Seconds that the watch lasts at least."""
+"""The watch waits at least this many seconds."""
 EXPIRY = "ttlSecondsUntilExpired"
 DRIFT, BY_EXPIRY = "drift", "expiry"
 
@@ -39,23 +39,27 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    pools.refuse_other_release(scene)
-    by = _way(parameters)
-    old = _old(scene.inventory, parameters)
-    pools.refuse_without_successor(scene.inventory, old)
-    going, rest = _parted(scene.inventory, old, by=by)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    pools.refuse_other_release(context)
+    by = _replaced_by(parameters)
+    provisioners = _chosen_provisioners(context.inventory, parameters)
+    pools.refuse_without_successor(context.inventory, provisioners)
+    replaced, unreached = _split_nodes(context.inventory, provisioners, by=by)
     if by == DRIFT:
-        _refuse_without_drift(scene, old, going=going, rest=rest)
-    nodes.refuse_controllers(scene.inventory, [node_removal.name for node_removal in going])
+        _refuse_without_drift(context, provisioners, replaced=replaced, unreached=unreached)
+    nodes.refuse_controllers(context.inventory, [node_removal.name for node_removal in replaced])
     seconds = _seconds(parameters) if by == BY_EXPIRY else None
-    fences = [step for provisioner in old for step in _fence(provisioner, going=going, rest=rest, seconds=seconds)]
-    yield from fences
-    if going:
-        yield _watch(scene.inventory, going, rest=rest, compared=bool(fences))
+    taint_steps = [
+        step
+        for provisioner in provisioners
+        for step in _taint_steps(provisioner, replaced=replaced, unreached=unreached, seconds=seconds)
+    ]
+    yield from taint_steps
+    if replaced:
+        yield _watch(context.inventory, replaced, unreached=unreached, compared=bool(taint_steps))
 
 
-def _way(parameters: Parameters) -> str:
+def _replaced_by(parameters: Parameters) -> str:
     by = parameters.get("by") or DRIFT
     if by not in (DRIFT, BY_EXPIRY):
         raise InvalidInput(f"{DRIFT} or {BY_EXPIRY} is wanted", where="by", code="bad_parameter")
@@ -70,75 +74,76 @@ def _seconds(parameters: Parameters) -> int:
     return number
 
 
-def _old(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...]:
+def _chosen_provisioners(inventory: Inventory, parameters: Parameters) -> tuple[Provisioner, ...]:
     living = [provisioner for provisioner in inventory.provisioners.items if not provisioner.metadata.deleting]
     if not living:
         raise Unavailable("no Provisioner is left", code="nothing_to_do")
     return pools.chosen(living, parameters, name="provisioners")
 
 
-def _parted(
-    inventory: Inventory, old: tuple[Provisioner, ...], *, by: str
+def _split_nodes(
+    inventory: Inventory, provisioners: tuple[Provisioner, ...], *, by: str
 ) -> tuple[list[NodeRemoval], list[NodeRemoval]]:
-    """The nodes that will be replaced, and those that drift does not reach, since nothing drifts without a hash."""
-    removals = list(nodes.alpha(inventory, {provisioner.name for provisioner in old}))
-    going = removals if by == BY_EXPIRY else drift.reached(inventory, old)
-    return going, [node_removal for node_removal in removals if node_removal not in going]
+    """The nodes that will be replaced, and the nodes that drift does not reach because they have no hash."""
+    removals = list(nodes.alpha_nodes(inventory, {provisioner.name for provisioner in provisioners}))
+    replaced = removals if by == BY_EXPIRY else drift.driftable_nodes(inventory, provisioners)
+    return replaced, [node_removal for node_removal in removals if node_removal not in replaced]
 
 
 def _refuse_without_drift(
-    scene: PlanningContext, old: tuple[Provisioner, ...], *, going: list[NodeRemoval], rest: list[NodeRemoval]
+    context: PlanningContext,
+    provisioners: tuple[Provisioner, ...],
+    *,
+    replaced: list[NodeRemoval],
+    unreached: list[NodeRemoval],
 ) -> None:
-    if not drift.is_on(scene):
+    if not drift.is_on(context):
         raise Unavailable("drift is switched off: switch it on, or choose expiry", code="drift_off")
-    if rest and not going:
-        owners = nodes.name_list(provisioner.name for provisioner in old)
-        words = f"none of {nodes.counted(len(rest), 'node')} of {owners} can drift: no hash is on them"
+    if unreached and not replaced:
+        owners = nodes.name_list(provisioner.name for provisioner in provisioners)
+        words = f"none of {nodes.counted(len(unreached), 'node')} of {owners} can drift: no hash is on them"
         raise Unavailable(f"{words}; choose expiry, or roll the nodes", code="cannot_drift")
 
 
-def _fence(
-    provisioner: Provisioner, *, going: list[NodeRemoval], rest: list[NodeRemoval], seconds: int | None
+def _taint_steps(
+    provisioner: Provisioner, *, replaced: list[NodeRemoval], unreached: list[NodeRemoval], seconds: int | None
 ) -> Iterator[Step]:
     spec = {} if seconds is None or provisioner.get(f"spec.{EXPIRY}") == seconds else {EXPIRY: seconds}
-    if pools.fenced(provisioner) and not spec:
+    tainted = pools.has_drain_taint(provisioner)
+    if tainted and not spec:
         return
-    own_count = sum(row.owned.pool == provisioner.name for row in going)
-    node_count = own_count + sum(row.owned.pool == provisioner.name for row in rest)
-    verb = (
-        "Taint" if not spec else f"Set {EXPIRY} to {seconds} and taint" if not pools.fenced(provisioner) else "Shorten"
-    )
+    own_count = sum(row.owned.pool == provisioner.name for row in replaced)
+    node_count = own_count + sum(row.owned.pool == provisioner.name for row in unreached)
+    verb = "Taint" if not spec else "Shorten" if tainted else f"Set {EXPIRY} to {seconds} and taint"
     how = "expire" if seconds is not None else "can drift"
     title = f"{verb} Provisioner {provisioner.name}: {own_count} of {nodes.counted(node_count, 'node')} {how}"
     note = "nodes that are replaced meanwhile do not come back when the taint is taken off"
-    yield pools.fence(provisioner, title=title, spec=spec, note=note)
+    yield pools.taint_step(provisioner, title=title, spec=spec, note=note)
 
 
-def _watch(inventory: Inventory, going: list[NodeRemoval], *, rest: list[NodeRemoval], compared: bool) -> Step:
-    """The step that waits for the replacement. `compared`: whether counters from before the first request exist to
-    compare with.
-    """
-    all_nodes = not rest and len(going) == len(nodes.alpha(inventory))
+def _watch(inventory: Inventory, replaced: list[NodeRemoval], *, unreached: list[NodeRemoval], compared: bool) -> Step:
+    """The step that waits for the replacement. `compared`: counters from before the first request exist."""
+    all_nodes = not unreached and len(replaced) == len(nodes.alpha_nodes(inventory))
     gate = Gate(
-        gone=() if all_nodes else tuple(node_removal.target for node_removal in going),
+        gone=() if all_nodes else tuple(node_removal.target for node_removal in replaced),
         replaced=compared,
         no_legacy_nodes=all_nodes,
         pending_above=0 if compared else None,
-        seconds=max(LEAST_SECONDS, drift.SECONDS_A_NODE * len(going)),
+        seconds=max(LEAST_SECONDS, drift.SECONDS_A_NODE * len(replaced)),
     )
-    title = f"Watch until {nodes.counted(len(going), 'node')} went and what replaces them is Ready"
-    return Step(id="", title=title, after=gate, note=_rest(rest))
+    title = f"Watch until {nodes.counted(len(replaced), 'node')} went and what replaces them is Ready"
+    return Step(id="", title=title, after=gate, note=_rest_note(unreached))
 
 
-def _rest(rest: list[NodeRemoval]) -> str:
-    names = nodes.name_list(node_removal.name for node_removal in rest)
-    return f"{nodes.counted(len(rest), 'node')} without a hash cannot drift; roll afterwards: {names}" if rest else ""
+def _rest_note(unreached: list[NodeRemoval]) -> str:
+    count, names = nodes.counted(len(unreached), "node"), nodes.name_list(row.name for row in unreached)
+    return f"{count} without a hash cannot drift; roll afterwards: {names}" if unreached else ""
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    old = _old(scene.inventory, parameters)
-    going, rest = _parted(scene.inventory, old, by=_way(parameters))
-    lost = (f"{nodes.counted(len(going), 'node')}, once replaced",) if going else ()
-    also = (_rest(rest),) if rest else ()
-    return nodes.forecast(scene.inventory, {node_removal.name for node_removal in going}, lost=lost, also=also)
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    provisioners = _chosen_provisioners(context.inventory, parameters)
+    replaced, unreached = _split_nodes(context.inventory, provisioners, by=_replaced_by(parameters))
+    lost = (f"{nodes.counted(len(replaced), 'node')}, once replaced",) if replaced else ()
+    also = (_rest_note(unreached),) if unreached else ()
+    return nodes.forecast(context.inventory, {node_removal.name for node_removal in replaced}, lost=lost, also=also)

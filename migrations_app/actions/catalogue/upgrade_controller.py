@@ -1,4 +1,4 @@
-"""Upgrades Karpenter's Helm release by a real helm, as it was played before: the controller, or its CRDs' chart."""
+"""Upgrades Karpenter's Helm release, controller or CRD chart, by a real helm, exactly as the dry run showed."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from migrations_app.actions.changes import Change
 from migrations_app.actions.helm.request import HelmProposal, HelmRun
 from migrations_app.actions.helm.step import helm_step
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.targets.helm_releases import no_way_back
+from migrations_app.actions.targets.helm_releases import rollback_problem
 from migrations_app.karpenter.versions import parse
 
 action = Action(
@@ -29,12 +29,12 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    proposal = scene.helm
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    proposal = context.helm
     if proposal is None:
         raise Unavailable("what helm does is only known from the cluster itself, by a real helm", code="helm_only_live")
     run = proposal.run
-    back, reason = _way_back(proposal)
+    back, reason = _rollback(proposal)
     yield helm_step(
         proposal,
         title=f"Upgrade Helm release {run.namespace}/{run.release} from {proposal.from_version} to {run.version}",
@@ -44,16 +44,16 @@ def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
 
 
 @action.foresee
-def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    """The forecast: no node moves by it; what cannot be undone is said."""
-    reason = _way_back(scene.helm)[1] if scene.helm else ""
+def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
+    """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
+    reason = _rollback(context.helm)[1] if context.helm else ""
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
-def _way_back(proposal: HelmProposal) -> tuple[Change | None, str]:
-    """The rollback, or why there is none."""
+def _rollback(proposal: HelmProposal) -> tuple[Change | None, str]:
+    """The rollback and an empty text, or None and the reason why there is none."""
     run = proposal.run
-    if reason := no_way_back(parse(run.version), parse(proposal.from_version)):
+    if reason := rollback_problem(parse(run.version), parse(proposal.from_version)):
         return None, f"It is not taken back by karpdash: {reason}."
     back = HelmRun(
         do="rollback", release=run.release, namespace=run.namespace, chart=run.chart, before=run.before + 1,

@@ -1,4 +1,4 @@
-"""Upgrades Karpenter where an object of Flux or Argo CD is the source: version and values change, and it delivers."""
+"""Upgrades Karpenter in the object of Flux or Argo CD that is its source: changes the version and the values there."""
 
 from collections.abc import Iterator
 
@@ -6,10 +6,10 @@ import msgspec
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed, merge
-from migrations_app.actions.conditions import Tree, projected
+from migrations_app.actions.conditions import Tree, fields_digest
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.targets.crds import landing
+from migrations_app.actions.targets.crds import planned_release
 from migrations_app.actions.targets.deliveries import (
     delivery_target,
     place_of,
@@ -18,11 +18,11 @@ from migrations_app.actions.targets.deliveries import (
     the_delivery,
     upgrade_patch,
 )
-from migrations_app.actions.targets.delivery_settled import gate_of_way_back, is_delivered, settled_gate
-from migrations_app.actions.targets.helm_releases import no_way_back
-from migrations_app.actions.undo import bare
+from migrations_app.actions.targets.delivery_settled import is_delivered, settled_gate, undo_gate
+from migrations_app.actions.targets.helm_releases import rollback_problem
+from migrations_app.actions.undo import without_uid
 from migrations_app.inventory.facts.controller import CHART
-from migrations_app.inventory.facts.delivery_sources import APPLICATION, ChartDelivery, acts
+from migrations_app.inventory.facts.delivery_sources import APPLICATION, ChartDelivery, syncs_by_itself
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import as_tag
@@ -30,7 +30,7 @@ from migrations_app.karpenter.versions import Release, parse
 
 KINDS = (kinds.FLUX_HELM_RELEASE, kinds.ARGO_APPLICATION)
 WHOLE = (("spec",), ("operation",))
-"""Whatever else of the object changes since the preview stops the step."""
+"""The step depends on the whole object: any change of it since the preview stops the step."""
 
 action = Action(
     __name__,
@@ -61,36 +61,36 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
         and parse(delivery.version) == target_release
         and is_delivered(inventory, delivery, release=target_release)
     ):
-        # Told before rights are asked for: what a person did meanwhile needs none.
+        # Checked before permissions are: if a person did the upgrade meanwhile, no permission is needed.
         raise Unavailable(f"{delivery.said} is at {target_release} already", code="nothing_to_do")
-    yield bare(delivery_target(delivery.delivery))
+    yield without_uid(delivery_target(delivery.delivery))
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    delivery = _chosen(scene.inventory, parameters)
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    delivery = _chosen(context.inventory, parameters)
     target = delivery_target(delivery.delivery)
-    read = scene.objects.get(bare(target))
-    if scene.edits is None or read is None:
+    read = context.objects.get(without_uid(target))
+    if context.edits is None or read is None:
         raise Unavailable("what a delivery brings is only known from the cluster itself", code="delivery_only_live")
     refuse_written(delivery, read)
     if read.get("operation") is not None:
         raise Unavailable(f"{delivery.said} is being synced: wait until that has ended", code="busy")
-    to = _lands(scene, parameters)
-    patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=scene.edits)
+    to = _target_release(context, parameters)
+    patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=context.edits)
     if patch == {"spec": {}}:
         raise Unavailable(f"{delivery.said} is at {to} already", code="nothing_to_do")
     title = f"Upgrade {delivery.chart} in {delivery.said} from {delivery.version or 'no version'} to {as_tag(to)}"
     step = patch_step(
-        target, read, patch=patch, title=title, risk="high", after=settled_gate(scene.inventory, delivery, to=to)
+        target, read, patch=patch, title=title, risk="high", after=settled_gate(context.inventory, delivery, to=to)
     )
-    yield _with_way_back(step, delivery, read=read, to=to)
+    yield _with_undo(step, delivery, read=read, to=to)
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
-    """The forecast: no node moves by it; what cannot be undone is said."""
-    reason = _no_way_back(_chosen(scene.inventory, parameters), _lands(scene, parameters))
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
+    """The forecast: no node moves. Gives the reason if the upgrade cannot be undone."""
+    reason = _rollback_problem(_chosen(context.inventory, parameters), _target_release(context, parameters))
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
@@ -98,19 +98,19 @@ def _chosen(inventory: Inventory, parameters: Parameters) -> ChartDelivery:
     return the_delivery(inventory, str(parameters.get("chart") or CHART))
 
 
-def _lands(scene: PlanningContext, parameters: Parameters) -> Release:
-    return landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
+def _target_release(context: PlanningContext, parameters: Parameters) -> Release:
+    return planned_release(context.inventory, context.running, wanted=str(parameters.get("release") or ""))
 
 
-def _no_way_back(delivery: ChartDelivery, to: Release) -> str:
-    return no_way_back(to, parse(delivery.version))
+def _rollback_problem(delivery: ChartDelivery, to: Release) -> str:
+    return rollback_problem(to, parse(delivery.version))
 
 
-def _with_way_back(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) -> Step:
-    """The step with what starts a sync, the whole object as its condition, and its undo where the tables know one."""
-    by_hand = delivery.delivery.kind == APPLICATION and not acts(delivery.delivery)
+def _with_undo(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) -> Step:
+    """The step with what starts a sync, the whole object as precondition, and its undo if a rollback is possible."""
+    by_hand = delivery.delivery.kind == APPLICATION and not syncs_by_itself(delivery.delivery)
     starts = sync_once(read) if by_hand else {}
-    change, reason = step.change, _no_way_back(delivery, to)
+    change, reason = step.change, _rollback_problem(delivery, to)
     note = "It does not sync by itself: the same request starts one sync, which deletes nothing." if by_hand else ""
     notes = (
         note,
@@ -124,9 +124,9 @@ def _with_way_back(step: Step, delivery: ChartDelivery, *, read: Tree, to: Relea
         step,
         change=change,
         preconditions=WHOLE,
-        digest=projected(read, WHOLE),
+        digest=fields_digest(read, WHOLE),
         undo=undo,
         undo_postconditions=field_conditions(step.undo.body) if step.undo and undo else (),
-        undo_after=gate_of_way_back(step.after, delivery) if undo and step.after else None,
+        undo_after=undo_gate(step.after, delivery) if undo and step.after else None,
         note=" ".join(filter(None, notes)),
     )

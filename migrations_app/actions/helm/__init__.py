@@ -1,1 +1,1 @@
-"""What an upgrade of the controller by helm asks for, and its step."""
+"""Runs of helm: their requests as values, and the step of a plan for a run."""

@@ -1,4 +1,4 @@
-"""What helm will do, as values: the release, its chart and values, and every request of the run."""
+"""One run of helm as values: the release, its chart and values, and every request of the run."""
 
 from typing import Any, Literal
 
@@ -13,16 +13,16 @@ RECORD = "sh.helm.release.v1"
 
 
 class SourceRecord(ActionValue, frozen=True):
-    """The record of the revision that is replaced: its uid, and the digest of its labels."""
+    """The record of the revision that the run replaces: its uid, and the digest of its labels."""
 
     uid: str
     digest: str
 
 
 class HelmRequest(ActionValue, frozen=True):
-    """One change that helm will send. `digest` is that of its body; empty for the deletion of a hook's object, whose
-    body does not matter. `live` is that of the object as it was when the change was worked out. `again`: it may be sent
-    more than once.
+    """One change that helm will send. `digest` is the digest of its body; empty for the deletion of a hook's object,
+    whose body does not matter. `live` is the digest of the object when the change was computed. `again`: the request
+    may be sent more than once.
     """
 
     method: str
@@ -36,9 +36,9 @@ class HelmRequest(ActionValue, frozen=True):
 
 
 class HelmRun(ActionValue, frozen=True):
-    """One run of helm. `before` is the revision that it replaces, `to` the one that a rollback goes back to.
+    """One run of helm. `before` is the revision that the run replaces, `to` the revision that a rollback goes back to.
 
-    `source` and `chart_digest` name the chart, `values_digest` the values that it is given.
+    `source` and `chart_digest` identify the chart, `values_digest` its values.
     """
 
     do: HelmDoing
@@ -57,12 +57,12 @@ class HelmRun(ActionValue, frozen=True):
 
     @property
     def makes(self) -> ObjectTarget:
-        """The record that shows the run: that of the new revision."""
+        """The record of the new revision: it shows the run."""
         return record_target(self.namespace, self.release, revision=self.before + 1)
 
     @property
     def former(self) -> ObjectTarget:
-        """The record of the revision that it replaces."""
+        """The record of the revision that the run replaces."""
         return record_target(self.namespace, self.release, revision=self.before)
 
     def as_change(self) -> Change:
@@ -71,8 +71,8 @@ class HelmRun(ActionValue, frozen=True):
 
 
 class HelmProposal(ActionValue, frozen=True):
-    """What helm would do, from a dry run. `objects`: each object and the effect on it. `gate`: what has to run
-    afterwards; None if the chart has no controller.
+    """What helm would do, from a dry run. `objects`: each object and the effect on it. `gate`: the controller that has
+    to run afterwards; None if the chart has no controller.
     """
 
     run: HelmRun
@@ -82,11 +82,11 @@ class HelmProposal(ActionValue, frozen=True):
     helm: str
     gate: ControllerGate | None = None
     former: ControllerGate | None = None
-    """What ran before: the gate of a rollback."""
+    """The controller that ran before: the gate of a rollback."""
 
 
 def record_target(namespace: str, release: str, *, revision: int) -> ObjectTarget:
-    """The Secret that holds that revision."""
+    """The Secret that holds the record of that revision."""
     row = kinds.SECRET
     name = f"{RECORD}.{release}.v{revision}"
     return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, name, namespace=namespace)

@@ -1,4 +1,4 @@
-"""The step of a plan that runs helm: what it sends, what shows that it was done, and what is waited for."""
+"""The step of a plan that runs helm: its request, its postconditions, and the gate after it."""
 
 import msgspec
 
@@ -35,7 +35,7 @@ def helm_step(proposal: HelmProposal, *, title: str, note: str = "", undo: Chang
 
 
 def objects_words(proposal: HelmProposal) -> str:
-    """What becomes of each object, in one sentence."""
+    """The effect on each object, in one sentence."""
     changes = [f"{object_name} ({effect})" for object_name, effect in proposal.objects]
     rest = f" and {len(changes) - MOST_NAMED} more" if len(changes) > MOST_NAMED else ""
     return f"Objects: {', '.join(changes[:MOST_NAMED]) or 'none changes'}{rest}. By helm {proposal.helm}."

@@ -1,7 +1,7 @@
-"""The merge patch from the current CRD to the one that a release ships, and its undo.
+"""Computes the merge patch from the current CRD to the one that a release ships, and its undo.
 
-A merge patch instead of server-side apply: servers before 1.25 refuse to apply the CEL rules of these schemas, but
-drop them from a patch. Lists are replaced as a whole, so `versions` are as shipped.
+It is a merge patch because servers before 1.25 refuse a server-side apply with the CEL rules of these schemas, but
+drop the rules from a patch. A patch replaces whole lists, so `versions` are as shipped.
 """
 
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ import msgspec
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, creation, merge
 from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, ListContains, Tree, value_at
-from migrations_app.actions.patches import between, way_back
+from migrations_app.actions.patches import between, undo_patch
 from migrations_app.actions.plan import Step
 from migrations_app.actions.undo import restorable
 from migrations_app.karpenter.versions import Release
 
 MARK = "karpdash.io/crds-of"
-"""Annotation with the release and the generation that was patched, so that an old mark is no proof for a new patch."""
+"""Annotation with the release and the patched generation, so that an old mark does not prove a new patch."""
 SERVICE: Field = ("spec", "conversion", "webhook", "clientConfig", "service")
 STRATEGY: Field = ("spec", "conversion", "strategy")
 RULES = "x-kubernetes-validations"
@@ -111,18 +111,18 @@ def _dropped(before: Tree, after: Tree) -> list[str]:
 
 
 def _undo(patch: Body, before: Tree, *, after: Body) -> Body:
-    """The previous state, except that a new storage version stays served, with its conversion, since objects may be
-    stored in it.
+    """The patch back to the previous state. A new storage version stays served, with its conversion, since objects may
+    be stored in it.
     """
-    undo = way_back(patch, before)
-    if not _keeps(before, after):
+    undo = undo_patch(patch, before)
+    if not _version_to_keep(before, after):
         return undo
     new = next(version for version in _versions(after) if version.get("storage"))
     spec = {key: value for key, value in undo["spec"].items() if key != "conversion"}
     return undo | {"spec": spec | {"versions": [*_versions(before), new | {"storage": False}]}}
 
 
-def _keeps(before: Tree, after: Body) -> str:
+def _version_to_keep(before: Tree, after: Body) -> str:
     """The version that stays served after the undo; empty if none must."""
     new = _storage(after)
     return "" if new in {version["name"] for version in _versions(before)} else new
@@ -156,9 +156,9 @@ def _versions_text(crd: Body) -> str:
 
 
 def _note(before: Tree, after: Body) -> str:
-    old_version = _keeps(before, after)
-    if old_version:
-        return f"Taken back, {old_version} stays served: objects may be stored in it by then."
+    kept_version = _version_to_keep(before, after)
+    if kept_version:
+        return f"Taken back, {kept_version} stays served: objects may be stored in it by then."
     lost_versions = _dropped(before, after)
     return (
         f"{', '.join(lost_versions)} is no longer served: whoever still reads or applies it is refused."

@@ -1,8 +1,8 @@
-"""CRDs as targets: their objects and permissions, the CRDs in a chart compared with the release tables, the conversion
-to set, and the release of a plan.
+"""CRDs as targets: their objects and permissions, the CRDs of a chart checked against the release tables, the
+conversion to set, and the release that a plan is made for.
 
-A conversion that the controller maintains is kept, and none is set to a Service that cannot answer, since every
-read of the kind would then fail.
+A conversion that the controller maintains is kept. A conversion is never set to a Service that cannot answer, since
+every read of the kind would then fail.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.inventory.facts.controller import CRD_CHART
-from migrations_app.inventory.facts.conversion_webhook import aim, ready_port, webhook_service
+from migrations_app.inventory.facts.conversion_webhook import chart_webhook, service_problem, webhook_service
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
 from migrations_app.inventory.parts import Unseen
@@ -43,7 +43,7 @@ def with_conversion(crd: Body, before: Tree | None, *, inventory: Inventory, rel
 
 
 def _refuse_switched_off(inventory: Inventory, release: Release) -> None:
-    address = aim(inventory, release)
+    address = chart_webhook(inventory, release)
     if address is not None and not address.converts:
         words = f"{CRD_CHART} is installed with webhook.enabled=false, but the CRDs of {release} convert: switch it on"
         raise Unavailable(words, code="conversion_off")
@@ -60,7 +60,7 @@ def _client(crd: Body, before: Tree | None, *, inventory: Inventory, release: Re
 
 
 def _service(inventory: Inventory, release: Release) -> tuple[str, str, int]:
-    address = aim(inventory, release)
+    address = chart_webhook(inventory, release)
     if address is not None:
         return address.name, address.namespace, address.port
     service = webhook_service(inventory)
@@ -78,7 +78,7 @@ def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
     target = ServiceReference(
         namespace=str(service.get("namespace", "")), name=str(service.get("name", "")), port=service.get("port")
     )
-    problem = ready_port(inventory, target)
+    problem = service_problem(inventory, target)
     if problem:
         words = f"{crd} would be converted by {target.namespace}/{target.name}, and every read of it fail: {problem}"
         raise Unavailable(words, code="conversion_unanswered")
@@ -99,12 +99,12 @@ def crds_of(files: Mapping[str, bytes], release: Release) -> dict[str, Body]:
         raise Unavailable(f"the CRDs of {release} are not known", code="unknown_release")
     by_name = {str(value_at(document, ("metadata", "name"))): document for document in _documents(files)}
     missing = [row.name for row in shipped.crds if row.name not in by_name]
-    strange = sorted(set(by_name) - {row.name for row in shipped.crds})
-    if missing or strange:
-        words = f"without {', '.join(missing)}" if missing else f"with {', '.join(strange)}"
+    unexpected = sorted(set(by_name) - {row.name for row in shipped.crds})
+    if missing or unexpected:
+        words = f"without {', '.join(missing)}" if missing else f"with {', '.join(unexpected)}"
         raise Unavailable(f"this is not the chart of {release}: it comes {words}", code="strange_chart")
     for row in shipped.crds:
-        _refuse_odd(by_name[row.name], row)
+        _refuse_other_versions(by_name[row.name], row)
     return {row.name: by_name[row.name] for row in shipped.crds}
 
 
@@ -114,7 +114,7 @@ def origin(files: Mapping[str, bytes]) -> str:
 
 
 def _refuse_other(files: Mapping[str, bytes], release: Release) -> None:
-    chart = _read(files.get(CHART, b"null"))
+    chart = _decoded(files.get(CHART, b"null"))
     version = chart.get("version") if isinstance(chart, dict) else None
     if parse(version) != release:
         chart_version = str(version)[:40] if version else "no version"
@@ -123,7 +123,7 @@ def _refuse_other(files: Mapping[str, bytes], release: Release) -> None:
 
 def _documents(files: Mapping[str, bytes]) -> list[Body]:
     """Every document except Chart.yaml; each must be a CRD."""
-    contents = [_read(body) for name, body in sorted(files.items()) if name not in (CHART, ORIGIN)]
+    contents = [_decoded(body) for name, body in sorted(files.items()) if name not in (CHART, ORIGIN)]
     flat = [
         document
         for file in contents
@@ -136,14 +136,14 @@ def _documents(files: Mapping[str, bytes]) -> list[Body]:
     return flat
 
 
-def _read(body: bytes) -> Any:  # noqa: ANN401 - plain JSON
+def _decoded(body: bytes) -> Any:  # noqa: ANN401 - plain JSON
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         raise Unavailable("a file of the chart cannot be read", code="strange_chart") from None
 
 
-def _refuse_odd(crd: Body, row: Crd) -> None:
+def _refuse_other_versions(crd: Body, row: Crd) -> None:
     """Raises Unavailable unless names and versions are those of the release; schemas are not compared."""
     versions = value_at(crd, ("spec", "versions"))
     version_bodies = (
@@ -159,8 +159,8 @@ def _refuse_odd(crd: Body, row: Crd) -> None:
         value_at(crd, ("spec", "names", "plural")),
         value_at(crd, ("spec", "names", "kind")),
     )
-    alike = names == ("apiextensions.k8s.io/v1", row.kind.group, row.kind.plural, row.kind.kind)
-    if not alike or flags != {(version.name, version.served, version.storage) for version in row.versions}:
+    same_names = names == ("apiextensions.k8s.io/v1", row.kind.group, row.kind.plural, row.kind.kind)
+    if not same_names or flags != {(version.name, version.served, version.storage) for version in row.versions}:
         words = f"{row.name} of the chart serves or stores other versions than its release does"
         raise Unavailable(words, code="strange_chart")
 
@@ -183,7 +183,7 @@ def crd_target(name: str, uid: str = "") -> ObjectTarget:
 
 
 def target_of(crd: CRD) -> ObjectTarget:
-    """The CRD that was seen, by uid."""
+    """The CRD as read, with its uid."""
     return crd_target(crd.name, crd.metadata.uid or "")
 
 
@@ -203,27 +203,28 @@ def kind_need(verb: str, kind: Kind) -> RbacNeed:
 
 
 def find_crd(inventory: Inventory, name: str) -> CRD | None:
-    """The CRD of that name as seen; None if there is none."""
+    """The CRD of that name as read; None if there is none."""
     return next((crd for crd in inventory.crds.items if crd.name == name), None)
 
 
-def landing(inventory: Inventory, running: DetectedRelease, *, wanted: str = "") -> Release:
-    """The release of a plan; without `wanted`, that of the next hop. Raises Unavailable for a release that is not one
-    hop away, and InvalidInput for one that is unknown, known to be bad or older than the running one.
+def planned_release(inventory: Inventory, running: DetectedRelease, *, wanted: str = "") -> Release:
+    """The release that a plan upgrades to; without `wanted`, that of the next hop. Raises Unavailable for a release
+    that is not one hop away, and InvalidInput for one that is unknown, known to be bad or older than the running one.
     """
     if parse(wanted) is not None and parse(wanted) == running.release:
-        return _running(running)
+        return _known_running_release(running)
     version = next((server_version.git_version for server_version in inventory.version.items), "")
-    way = path(running, target=wanted or None, kubernetes=kubernetes_minor(version))
-    if not way.steps:
-        raise Unavailable(f"{way.current} is as far as the way goes", code="nothing_to_do")
-    if wanted and len(way.steps) > 1:
-        words = f"{way.target} is {len(way.steps)} hops away; the next one lands on {way.steps[0].release}"
+    upgrade_path = path(running, target=wanted or None, kubernetes=kubernetes_minor(version))
+    hops = upgrade_path.steps
+    if not hops:
+        raise Unavailable(f"{upgrade_path.current} is as far as the way goes", code="nothing_to_do")
+    if wanted and len(hops) > 1:
+        words = f"{upgrade_path.target} is {len(hops)} hops away; the next one lands on {hops[0].release}"
         raise Unavailable(words, code="not_next")
-    return way.steps[0].release
+    return hops[0].release
 
 
-def _running(running: DetectedRelease) -> Release:
+def _known_running_release(running: DetectedRelease) -> Release:
     if running.release is None:
         raise Unavailable("the running release is not known", code="unknown_release")
     return running.release

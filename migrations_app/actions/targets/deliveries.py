@@ -1,7 +1,7 @@
-"""The object of Flux or Argo CD that delivers a chart of Karpenter: its version and its values, and how they change.
+"""The object of Flux or Argo CD that delivers a chart of Karpenter: its version, its values, and the patch of both.
 
-Only an object that is its own source is changed: what a repository, another controller or a tool writes is changed
-there, or it would be taken back (A38).
+Only an object that is its own source is changed. What a repository, another controller or a tool writes is changed
+there, because a direct change would be reverted (A38).
 """
 
 import copy
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget
 from migrations_app.actions.conditions import Tree, value_at
-from migrations_app.actions.patches import between, way_back
+from migrations_app.actions.patches import between, undo_patch
 from migrations_app.actions.targets.pools import target_of
 from migrations_app.conversion.chart_values.trees import hidden, laid
 from migrations_app.errors import InvalidInput
@@ -23,9 +23,9 @@ from migrations_app.inventory.facts.delivery_sources import (
     KUSTOMIZATION,
     ChartDelivery,
     ChartPlace,
-    acts,
     below,
     chart_deliveries,
+    syncs_by_itself,
 )
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
@@ -41,11 +41,11 @@ ROWS = {
 Edits = tuple[tuple[str, str], ...]
 """Dotted keys of values with the new value as JSON; empty: the key is removed."""
 WRITERS = ("kustomize-controller", "argocd-", "helm", "terraform", "hashicorp", "opentofu", "eksctl")
-"""Prefixes of field managers, in lower case, of what would write its own version again."""
+"""Prefixes, in lower case, of the field managers that would write their own version again."""
 PEOPLE = ("argocd-server",)
-"""Those of them that only write what a person did."""
+"""Managers with one of these prefixes that only write what a person did."""
 _TYPED = re.compile(r"true|false|0|-?[1-9]\d{0,17}")
-"""What a parameter of Argo CD means other than text, unless it forces text."""
+"""Parameters of Argo CD that are not text, unless the parameter forces text."""
 
 
 def delivery_target(delivery: GitOpsDelivery) -> ObjectTarget:
@@ -65,13 +65,13 @@ def the_delivery(inventory: Inventory, chart: str) -> ChartDelivery:
     (delivery,) = deliveries
     if delivery.elsewhere:
         _refuse_kept(delivery.said, delivery.elsewhere)
-    if delivery.delivery.kind == HELM_RELEASE and not acts(delivery.delivery):
+    if delivery.delivery.kind == HELM_RELEASE and not syncs_by_itself(delivery.delivery):
         raise Unavailable(f"{delivery.said} is suspended and would bring nothing: resume it first", code="suspended")
     return delivery
 
 
 def place_of(delivery: ChartDelivery) -> ChartPlace:
-    """Where it names the version. Raises Unavailable if another object does."""
+    """The place in the object that names the version. Raises Unavailable if another object names it."""
     if delivery.place is None:
         _refuse_kept(delivery.said, delivery.elsewhere)
     return delivery.place
@@ -82,7 +82,7 @@ def _refuse_kept(delivery_name: str, writer: str) -> NoReturn:
 
 
 def refuse_written(delivery: ChartDelivery, read: Tree) -> None:
-    """Raises Unavailable if the API server says that a tool wrote the version into the object."""
+    """Raises Unavailable if `managedFields` say that a tool wrote the version into the object."""
     place = place_of(delivery)
     written = value_at(read, ("metadata", "managedFields"))
     for entry in written if isinstance(written, list) else ():
@@ -109,15 +109,15 @@ def values_in(read: Tree, place: ChartPlace) -> dict[str, Any]:
     if read.get("kind") == HELM_RELEASE:
         if spec.get("valuesFrom") or below(spec, ("chart", "spec", "valuesFiles")):
             _refuse_values(read)
-        return _map(read, spec.get("values"))
-    helm = _map(read, below(spec, (*place.at, "helm")))
+        return _checked_map(read, spec.get("values"))
+    helm = _checked_map(read, below(spec, (*place.at, "helm")))
     if any(helm.get(name) for name in ("valueFiles", "fileParameters")):
         _refuse_values(read)
-    return laid(_base(read, helm), _edits_of_parameters(read, helm))
+    return laid(_own_values(read, helm), _edits_of_parameters(read, helm))
 
 
-def _map(read: Tree, value: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
-    """The map that should stand there; empty if nothing does. Raises Unavailable for anything else."""
+def _checked_map(read: Tree, value: Any) -> dict[str, Any]:  # noqa: ANN401 - plain JSON
+    """The value, which has to be a map; empty for None. Raises Unavailable for anything else."""
     if value is not None and not isinstance(value, dict):
         _refuse_values(read)
     return value or {}
@@ -128,17 +128,17 @@ def _refuse_values(read: Tree) -> NoReturn:
     raise Unavailable(f"{name} takes values from other objects or files: change them there", code="values_elsewhere")
 
 
-def _base(read: Tree, helm: Tree) -> dict[str, Any]:
-    """The values without parameters: the object wins over the text, as in Argo CD."""
+def _own_values(read: Tree, helm: Tree) -> dict[str, Any]:
+    """The values without parameters: `valuesObject` wins over `values`, as in Argo CD."""
     if helm.get("valuesObject"):
-        return _map(read, helm["valuesObject"])
+        return _checked_map(read, helm["valuesObject"])
     text = str(helm.get("values") or "")
     document = read_document(text.encode(), limits=MANIFESTS) if text.strip() else None
-    return _map(read, document)
+    return _checked_map(read, document)
 
 
 def _edits_of_parameters(read: Tree, helm: Tree) -> Edits:
-    """Parameters win over values; one that reaches into a list is not told apart."""
+    """The parameters, which win over values. Raises Unavailable for a parameter that sets a part of a list."""
     rows = _parameters(helm)
     if any("[" in str(row.get("name")) or "{" in str(row.get("value")) for row in rows):
         _refuse_values(read)
@@ -162,7 +162,7 @@ def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) 
     before = read.get("spec") or {}
     after, trees = changed_spec(read, place, version=version, edits=edits)
     patch = between(before, after)
-    bodies = (patch, way_back(patch, before), *trees)
+    bodies = (patch, undo_patch(patch, before), *trees)
     if any(hidden(body) != body for body in bodies):
         words = "a value that looks like a secret would have to stand in the plan: change it by hand first"
         raise InvalidInput(words, code="secret_value")
@@ -170,7 +170,7 @@ def upgrade_patch(read: Tree, place: ChartPlace, *, version: str, edits: Edits) 
 
 
 def changed_spec(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -> tuple[Tree, tuple[Tree, ...]]:
-    """The spec with version and values changed, and the values that stand in it as text, before and after."""
+    """The spec with the new version and values, and the values that it holds as text, before and after."""
     after = copy.deepcopy(read.get("spec") or {})
     source = below(after, place.at)
     source[place.version] = version
@@ -179,37 +179,37 @@ def changed_spec(read: Tree, place: ChartPlace, *, version: str, edits: Edits) -
 
 
 def without_null(tree: Any) -> Any:  # noqa: ANN401 - plain JSON
-    """The same without fields of maps that are null: the API server stores none of those that were taken out."""
+    """The tree without the fields of maps that are null, since the API server does not store removed fields."""
     if isinstance(tree, dict):
         return {key: without_null(value) for key, value in tree.items() if value is not None}
     return [without_null(item) for item in tree] if isinstance(tree, list) else tree
 
 
 def _changed_values(read: Tree, after: Tree, *, place: ChartPlace, edits: Edits) -> tuple[Tree, ...]:
-    """Changes the values of that spec in place; the trees that stand in the patch as text."""
+    """Changes the values of the spec `after` in place. Returns the values that the patch holds as text."""
     if read.get("kind") == HELM_RELEASE:
-        after["values"] = laid(_map(read, after.get("values")), edits, prune=True)
+        after["values"] = laid(_checked_map(read, after.get("values")), edits, prune=True)
         return ()
     source = below(after, place.at)
-    helm = source["helm"] = _map(read, source.get("helm"))
-    old = _base(read, helm)
-    new = laid(old, edits, prune=True)
+    helm = source["helm"] = _checked_map(read, source.get("helm"))
+    values_before = _own_values(read, helm)
+    values_after = laid(values_before, edits, prune=True)
     if rows := _parameters(helm):
-        parameters = [row for row in rows if not _touched(str(row.get("name")), edits)]
+        parameters = [row for row in rows if not _is_edited(str(row.get("name")), edits)]
         helm["parameters"] = parameters or None
     if helm.get("valuesObject"):
-        helm["valuesObject"] = new
+        helm["valuesObject"] = values_after
         return ()
-    helm["values"] = text_of(new) if new else None
-    return old, new
+    helm["values"] = text_of(values_after) if values_after else None
+    return values_before, values_after
 
 
-def _touched(name: str, edits: Iterable[tuple[str, str]]) -> bool:
+def _is_edited(name: str, edits: Iterable[tuple[str, str]]) -> bool:
     return any(name == key or name.startswith(f"{key}.") for key, _ in edits)
 
 
 def sync_once(read: Tree) -> Body:
-    """The operation that lets Argo CD sync an Application once that does not sync by itself; deletes nothing."""
+    """The operation that makes Argo CD sync once an Application that does not sync by itself; it deletes nothing."""
     options = value_at(read, ("spec", "syncPolicy", "syncOptions"))
     sync: Body = {"prune": False} | ({"syncOptions": options} if isinstance(options, list) and options else {})
     return {"operation": {"initiatedBy": {"username": "karpdash"}, "sync": sync}}

@@ -1,4 +1,4 @@
-"""What has to run after a delivery was changed, and after the change was taken back."""
+"""The gates after a change of a delivery and after its undo, and whether a delivery has installed a release."""
 
 import msgspec
 
@@ -14,20 +14,18 @@ from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import Release, parse
 
 SETTLE_SECONDS = 1800
-"""Flux looks at a changed object at once, Argo CD within three minutes; both then wait for the chart's hooks."""
+"""Flux reads a changed object at once, Argo CD within three minutes; both then wait for the chart's hooks."""
 
 
 def settled_gate(inventory: Inventory, chart_delivery: ChartDelivery, *, to: Release) -> Gate:
-    """The delivery says that it has brought that release, and the controller's chart has its controller run."""
+    """The gate: the delivery reports the release, and the controller runs it if the chart is the controller's."""
     delivery = DeliveryGate(target=delivery_target(chart_delivery.delivery), version=as_tag(to))
     controller = _controller(inventory, to) if chart_delivery.chart == CHART else None
     return Gate(delivery=delivery, controller=controller, seconds=SETTLE_SECONDS)
 
 
 def is_delivered(inventory: Inventory, delivery: ChartDelivery, *, release: Release) -> bool:
-    """Whether that release of the chart is installed: the controller's by its image; other charts have no further
-    evidence.
-    """
+    """Whether that release of the chart is installed: by the image of the controller; True for other charts."""
     controller = installation(inventory) if delivery.chart == CHART else None
     images = (
         [container.image or "" for container in controller.workload.template.spec.containers or ()]
@@ -37,8 +35,8 @@ def is_delivered(inventory: Inventory, delivery: ChartDelivery, *, release: Rele
     return delivery.chart != CHART or any(image_release(image) == release for image in images)
 
 
-def gate_of_way_back(gate: Gate, chart_delivery: ChartDelivery) -> Gate:
-    """The same for the version that it asks for now."""
+def undo_gate(gate: Gate, chart_delivery: ChartDelivery) -> Gate:
+    """The gate after the undo: the same gate for the version that the delivery names now."""
     delivery, controller, former = gate.delivery, gate.controller, parse(chart_delivery.version)
     if delivery is not None:
         delivery = msgspec.structs.replace(delivery, version=chart_delivery.version)
@@ -48,8 +46,8 @@ def gate_of_way_back(gate: Gate, chart_delivery: ChartDelivery) -> Gate:
 
 
 def _controller(inventory: Inventory, to: Release) -> ControllerGate | None:
-    """The Deployment that runs now, with the release that it has to run after the sync; an image without a tag names
-    none.
+    """The Deployment that runs now, with the release that it has to run after the sync. The release is left empty if
+    no image has a tag.
     """
     controller = installation(inventory)
     if controller is None:

@@ -1,5 +1,5 @@
-"""Suspends and resumes deliveries of Flux and Argo CD. An annotation of the object keeps the setting from before, so
-that anyone who finds it paused can resume it (A39).
+"""Suspends and resumes deliveries of Flux and Argo CD. An annotation of the object keeps its former setting, so that
+anyone who finds it paused can resume it (A39).
 """
 
 import json
@@ -10,19 +10,25 @@ from msgspec.structs import replace
 
 from migrations_app.actions.base import Parameters, Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, checked_name, merge
-from migrations_app.actions.conditions import Field, Tree, projected, value_at
+from migrations_app.actions.conditions import Field, Tree, fields_digest, value_at
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.deliveries import ROWS, delivery_target
 from migrations_app.errors import InvalidInput
-from migrations_app.inventory.facts.delivery_sources import APPLICATION, PAUSED, said_of, stays_here, writer_of
+from migrations_app.inventory.facts.delivery_sources import (
+    APPLICATION,
+    PAUSED,
+    delivers_to_this_cluster,
+    said_of,
+    writer_of,
+)
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 from migrations_app.manifests.nesting import parse_json
 
 NAMES = "deliveries"
 LONGEST = 1000
-"""Characters of what is kept of a switch; Argo CD's has four fields."""
+"""Most characters of a kept setting; Argo CD's has four fields."""
 SUSPEND: Field = ("spec", "suspend")
 AUTOMATED: Field = ("spec", "syncPolicy", "automated")
 
@@ -30,12 +36,12 @@ AUTOMATED: Field = ("spec", "syncPolicy", "automated")
 def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitOpsDelivery, ...]:
     """The chosen deliveries, each `Kind namespace/name`; all that deliver to this cluster if none is chosen.
 
-    Raises InvalidInput for a name that none has.
+    Raises InvalidInput for a name that no delivery has.
     """
     by_name = {
         said_of(delivery): delivery
         for delivery in inventory.deliveries.items
-        if delivery.kind in ROWS and stays_here(delivery)
+        if delivery.kind in ROWS and delivers_to_this_cluster(delivery)
     }
     names = parameters.get(NAMES) or ()
     if isinstance(names, str) or not isinstance(names, list | tuple):
@@ -47,12 +53,12 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
 
 
 def switch_of(target: ObjectTarget) -> Field:
-    """The field that switches it."""
+    """The field that suspends a delivery: `suspend` of Flux, the automatic sync policy of Argo CD."""
     return AUTOMATED if target.kind == APPLICATION else SUSPEND
 
 
 def pause_step(delivery: GitOpsDelivery, read: Tree) -> Step:
-    """A step that switches it off and writes down what the switch said; its undo switches it on as it was."""
+    """A step that pauses the delivery and keeps its setting; its undo restores the setting."""
     target = _checked(delivery)
     step = patch_step(
         target, read, patch=pausing(target, value_at(read, switch_of(target))), title=f"Pause {said_of(delivery)}",
@@ -62,7 +68,7 @@ def pause_step(delivery: GitOpsDelivery, read: Tree) -> Step:
 
 
 def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
-    """A step that switches it on as it was before the pause; one that was not paused, as it is now."""
+    """A step that restores the setting from before the pause; a delivery that is not paused keeps its setting."""
     target = _checked(delivery)
     before = before_pause(target, read)
     off, on = pausing(target, before), resuming(target, before)
@@ -70,20 +76,20 @@ def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
         target, read, patch=on, title=f"Resume {said_of(delivery)}", risk="medium",
         note="It applies its source at once: what the source says otherwise is taken back by it.",
     )  # fmt: skip
-    # Its undo is that of a delivery which is paused, also where the plan is made before the pause.
+    # The undo pauses the delivery, also where the plan is made before the pause.
     return _with_whole_switch(
         replace(step, undo=merge(target, off), undo_postconditions=field_conditions(off)), target, read=read
     )
 
 
 def _with_whole_switch(step: Step, target: ObjectTarget, *, read: Tree) -> Step:
-    """The step with the whole switch as its condition, and what is written down of it."""
+    """The step with the whole setting, and the annotation that keeps it, as preconditions."""
     fields = (switch_of(target), ("metadata", "annotations", PAUSED))
-    return replace(step, preconditions=fields, digest=projected(read, fields))
+    return replace(step, preconditions=fields, digest=fields_digest(read, fields))
 
 
 def pausing(target: ObjectTarget, setting: Any) -> Body:  # noqa: ANN401 - plain JSON
-    """The merge patch that suspends it."""
+    """The merge patch that suspends the delivery and keeps the setting."""
     metadata = {"annotations": {PAUSED: json.dumps(setting, sort_keys=True, separators=(",", ":"))}}
     return {"metadata": metadata} | _switched(target, None if target.kind == APPLICATION else True)
 
@@ -98,8 +104,8 @@ def _switched(target: ObjectTarget, value: Any) -> Body:  # noqa: ANN401 - plain
 
 
 def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
-    """What the switch said before the pause; what it says now if nothing paused it. Raises Unavailable for an
-    annotation that nothing can be restored from.
+    """The setting from before the pause; the current setting if nothing paused the delivery. Raises Unavailable for an
+    annotation that holds no valid setting.
     """
     text = value_at(read, ("metadata", "annotations", PAUSED))
     if text is None:
@@ -116,14 +122,14 @@ def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - pla
 
 
 def reverted_by(delivery: GitOpsDelivery) -> str:
-    """The note for an object that another tool writes."""
+    """A note for an object that another tool writes; empty for other objects."""
     writer = writer_of(delivery)
     return f"{writer} writes this object; where it states the switch, the pause is undone by it." if writer else ""
 
 
 def _switched_on_again(delivery: GitOpsDelivery, read: Tree) -> str:
-    """The tool that would resume it: what writes an Application writes its sync policy too, while Flux does not touch
-    `suspend` if its source does not set it.
+    """The tool that would resume the delivery. A tool that writes an Application writes its sync policy too, while Flux
+    does not touch `suspend` if its source does not set it.
     """
     writer = writer_of(delivery)
     states = delivery.kind == APPLICATION or value_at(read, SUSPEND) is not None

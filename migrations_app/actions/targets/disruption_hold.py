@@ -1,5 +1,5 @@
-"""Holds Karpenter's own disruption of NodePools and lets it go on. An annotation of the NodePool keeps the budgets from
-before, so that anyone who finds it held can restore them.
+"""Holds NodePools, so that Karpenter disrupts none of their nodes by itself, and releases them. An annotation of the
+NodePool keeps its former budgets, so that anyone who finds it held can restore them.
 """
 
 import json
@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Body, Change, ObjectTarget, checked_name, merge
-from migrations_app.actions.conditions import Field, Tree, projected, value_at
+from migrations_app.actions.conditions import Field, Tree, fields_digest, value_at
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.pools import (
     chosen,
     joined,
-    keeper_of,
     living_pools,
+    reverting_tool,
     served_version,
     source_note,
     target_of,
@@ -30,11 +30,11 @@ from migrations_app.manifests.nesting import parse_json
 
 NAMES = "nodepools"
 FIRST_WITH_BUDGETS = (0, 34)
-"""The first minor that keeps to budgets. aws/karpenter-provider-aws@v0.34.0:pkg/apis/crds."""
+"""The first minor that respects budgets. aws/karpenter-provider-aws@v0.34.0:pkg/apis/crds."""
 FIRST_FORCEFUL_EXPIRY = (1, 0)
-"""From this minor on nodes expire without asking a budget. karpenter.sh docs v1.0: disruption, expiration."""
+"""From this minor on, nodes expire regardless of budgets. karpenter.sh docs v1.0: disruption, expiration."""
 LONGEST = 20_000
-"""Characters of kept budgets; a NodePool has at most 50 of them."""
+"""Most characters of kept budgets; a NodePool has at most 50 of them."""
 BUDGETS: Field = ("spec", "disruption", "budgets")
 MARK: Field = ("metadata", "annotations", HELD)
 NO_BUDGETS = (
@@ -55,64 +55,64 @@ def pool_target(inventory: Inventory, pool: NodePool) -> ObjectTarget:
     return target_of(kinds.NODE_POOL, pool, version=served_version(inventory, "nodepools"))
 
 
-def refuse_without_budgets(scene: PlanningContext) -> None:
-    """Raises Unavailable where the running release is not known or keeps to no budgets, with what can be done there."""
-    running = scene.running.release
+def refuse_without_budgets(context: PlanningContext) -> None:
+    """Raises Unavailable, with a way without budgets, if the release is not known or does not respect budgets."""
+    running = context.running.release
     if running is None:
-        raise Unavailable(f"which release runs is not known: {scene.running.how}", code="release_unknown")
+        raise Unavailable(f"which release runs is not known: {context.running.how}", code="release_unknown")
     if minor_order(running.minor) < FIRST_WITH_BUDGETS:
         raise Unavailable(f"Karpenter {running} {NO_BUDGETS}", code="wrong_release")
 
 
-def hold_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
-    """The step that sets its budgets to no nodes and writes down what they were; its undo restores them."""
-    running = scene.running.release
+def hold_step(context: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
+    """The step that sets budgets of no nodes and keeps the former budgets; its undo restores them."""
+    running = context.running.release
     expires = running is not None and minor_order(running.minor) >= FIRST_FORCEFUL_EXPIRY
     expiry = "from 1.0 on nodes that are older than expireAfter go all the same" if expires else ""
     return patch_step(
-        pool_target(scene.inventory, pool), read, patch=holding(_budgets(pool, read)),
+        pool_target(context.inventory, pool), read, patch=holding(_budgets(pool, read)),
         title=f"Hold Karpenter's own disruption of NodePool {pool.name}",
-        manager=keeper_of(pool.metadata), note=joined(UNTOUCHED, expiry, source_note(pool.metadata)),
+        manager=reverting_tool(pool.metadata), note=joined(UNTOUCHED, expiry, source_note(pool.metadata)),
     )  # fmt: skip
 
 
-def release_step(scene: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
-    """The step that restores its budgets. Where somebody changed them since the hold they stay as they are, and the
-    step only takes the annotation off. Raises Unavailable for an annotation that nothing can be restored from.
+def release_step(context: PlanningContext, pool: NodePool, *, read: Tree) -> Step:
+    """The step that restores the former budgets. If somebody changed the budgets since the hold, they stay, and the
+    step only removes the annotation. Raises Unavailable for an annotation without valid budgets.
     """
-    target, before = pool_target(scene.inventory, pool), former_budgets(pool, read)
+    target, before = pool_target(context.inventory, pool), former_budgets(pool, read)
     if value_at(read, BUDGETS) != NO_NODES:
         step = patch_step(
             target, read, patch={"metadata": {"annotations": {HELD: None}}},
             title=f"Leave the budgets of NodePool {pool.name}, which were changed since",
             note=f"They were changed externally and stay; before the hold they were {_text(before)}",
         )  # fmt: skip
-        return replace(step, preconditions=(BUDGETS, MARK), digest=projected(read, (BUDGETS, MARK)))
+        return replace(step, preconditions=(BUDGETS, MARK), digest=fields_digest(read, (BUDGETS, MARK)))
     step = patch_step(
         target, read, patch=releasing(before), title=f"Restore the budgets of NodePool {pool.name}",
-        manager=keeper_of(pool.metadata), note=joined(f"to {_text(before)}", source_note(pool.metadata)),
+        manager=reverting_tool(pool.metadata), note=joined(f"to {_text(before)}", source_note(pool.metadata)),
     )  # fmt: skip
-    back = holding(before)
-    return replace(step, undo=merge(target, back), undo_postconditions=field_conditions(back))
+    hold_patch = holding(before)
+    return replace(step, undo=merge(target, hold_patch), undo_postconditions=field_conditions(hold_patch))
 
 
 def holding(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON
-    """The merge patch that holds, with the former budgets in the annotation."""
+    """The merge patch that holds the NodePool, with the former budgets in the annotation."""
     return {"metadata": {"annotations": {HELD: _text(budgets)}}, "spec": {"disruption": {"budgets": NO_NODES}}}
 
 
 def releasing(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON
-    """The merge patch that restores the budgets and takes the annotation off."""
+    """The merge patch that restores the budgets and removes the annotation."""
     return {"metadata": {"annotations": {HELD: None}}, "spec": {"disruption": {"budgets": budgets}}}
 
 
 def restores(change: Change) -> bool:
-    """Whether the request sets the budgets; one that only takes the annotation off leaves them to whom changed them."""
+    """Whether the request restores budgets; False if it only removes the annotation."""
     return "spec" in change.body
 
 
 def former_budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
-    """The budgets from before the hold. Raises Unavailable if the annotation does not tell them."""
+    """The budgets from before the hold. Raises Unavailable if the annotation does not hold them."""
     text = value_at(read, MARK)
     try:
         budgets = parse_json(text) if isinstance(text, str) and len(text) <= LONGEST else ""
@@ -125,7 +125,7 @@ def former_budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain J
 
 
 def _budgets(pool: NodePool, read: Tree) -> Any:  # noqa: ANN401 - plain JSON
-    """Its budgets as they are; None where it has none. Raises Unavailable for what is no list of budgets."""
+    """The current budgets; None if there are none. Raises Unavailable if they are not a list of budgets."""
     budgets = value_at(read, BUDGETS)
     if (budgets is not None and not _is_list(budgets)) or len(_text(budgets)) > LONGEST:
         raise Unavailable(f"NodePool {pool.name}: {'.'.join(BUDGETS)} cannot be read", code="not_seen")

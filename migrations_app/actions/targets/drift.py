@@ -1,4 +1,4 @@
-"""Karpenter's own drift: whether it is on, and which nodes it replaces by itself once their Provisioner changes."""
+"""Karpenter's own drift: whether it is on, and which nodes Karpenter replaces when their Provisioner changes."""
 
 from collections.abc import Collection, Iterable
 
@@ -15,31 +15,31 @@ SECONDS_A_NODE = 900
 """Seconds to wait for each node that drifts: the old controllers replace nodes one after the other."""
 
 
-def is_on(scene: PlanningContext) -> bool | None:
+def is_on(context: PlanningContext) -> bool | None:
     """Whether the running controller replaces nodes that drift; None if that is not known."""
-    running, controller = scene.running.release, installation(scene.inventory)
+    running, controller = context.running.release, installation(context.inventory)
     gate_setting = given_gates(controller) if controller else None
     gates = gate_setting.text if gate_setting else None
-    settings = next((config.data for config in scene.inventory.settings.items if config.data), None)
+    settings = next((config.data for config in context.inventory.settings.items if config.data), None)
     return None if running is None else drift_is_on(running, feature_gates=gates, global_settings=settings)
 
 
-def reached(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemoval]:
-    """The nodes that a change of these Provisioners makes drift: nothing drifts without a hash on both sides."""
+def driftable_nodes(inventory: Inventory, old: Collection[Provisioner]) -> list[NodeRemoval]:
+    """The nodes that drift if these Provisioners change. Drift needs a hash on both the node and the Provisioner."""
     hashed = {
         provisioner.name for provisioner in old if provisioner.metadata.annotation(labels.PROVISIONER_HASH) is not None
     }
-    pool_nodes = nodes.alpha(inventory, {provisioner.name for provisioner in old}) if old else ()
+    pool_nodes = nodes.alpha_nodes(inventory, {provisioner.name for provisioner in old}) if old else ()
     return [pool_node for pool_node in pool_nodes if pool_node.owned.can_drift and pool_node.owned.pool in hashed]
 
 
-def drifting_nodes(scene: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
-    """The nodes that Karpenter replaces by itself because the plan changes these Provisioners, or may replace."""
-    return [] if not changing or is_on(scene) is False else reached(scene.inventory, changing)
+def drifting_nodes(context: PlanningContext, changing: Collection[Provisioner]) -> list[NodeRemoval]:
+    """The nodes that Karpenter replaces, or may replace, by itself because the plan changes these Provisioners."""
+    return [] if not changing or is_on(context) is False else driftable_nodes(context.inventory, changing)
 
 
-def words(drifting: Iterable[NodeRemoval]) -> str:
-    """The forecast of it as text; empty without such nodes."""
+def note(drifting: Iterable[NodeRemoval]) -> str:
+    """The forecast of the drift as text; empty if no node drifts."""
     names = [node_removal.name for node_removal in drifting]
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""The Helm release of a chart that may be changed: there is one, it is known, and no other tool keeps it."""
+"""The Helm release of a chart that may be changed: it is the only one, and no other tool manages it."""
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.inventory.facts.controller import CHART, installation, records_unread
@@ -32,16 +32,16 @@ def _refuse_kept(inventory: Inventory) -> None:
         raise Unavailable(f"{tool} keeps the controller and would undo what helm does: change it there", code="kept")
 
 
-def refuse_no_way_back(running: str, to: str, *, chart: str = CHART) -> None:
-    """Raises Unavailable unless the release that runs can be rolled back to that one, by the tables."""
-    if reason := no_way_back(parse(running), parse(to)):
+def refuse_without_rollback(running: str, to: str, *, chart: str = CHART) -> None:
+    """Raises Unavailable unless, by the tables, the running release can be rolled back to that one."""
+    if reason := rollback_problem(parse(running), parse(to)):
         raise Unavailable(f"{chart}: {reason}", code="no_way_back")
 
 
-def no_way_back(running: Release | None, to: Release | None) -> str:
-    """Why a controller of that release cannot be replaced by the earlier one, in words; empty if it can.
+def rollback_problem(running: Release | None, to: Release | None) -> str:
+    """Why the running release cannot be replaced by that earlier release, as text; empty if it can.
 
-    The rule of the check `way_back_open`: patches of one minor read what each other wrote.
+    The rule of the check `way_back_open`: patch releases of one minor read what each other wrote.
     """
     if running is None or to is None:
         return "the release of a revision is not known, so nothing tells whether it can be gone back to"

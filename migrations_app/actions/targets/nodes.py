@@ -9,7 +9,7 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.plan import Forecast, RolloutLimits
 from migrations_app.inventory.facts.ownership import OwnedNode, ownership
-from migrations_app.inventory.facts.workloads import covered, what_holds
+from migrations_app.inventory.facts.workloads import blocking_field, covered
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import DisruptionBudget, Node, PodGroup
 from migrations_app.inventory.parts import Seen
@@ -58,7 +58,7 @@ def node_target(node: Node) -> ObjectTarget:
     return ObjectTarget(row.group, row.versions[0], row.plural, row.kind, node.name, uid=node.metadata.uid or "")
 
 
-def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
+def karpenter_nodes(inventory: Inventory) -> tuple[NodeRemoval, ...]:
     """Every node that Karpenter owns and that is not being deleted, in the order read."""
     node_of = {node.name: node for node in inventory.nodes.items}
     owned = (node for node in ownership(inventory).nodes if node.owner in OWNERS)
@@ -69,9 +69,9 @@ def karpenters(inventory: Inventory) -> tuple[NodeRemoval, ...]:
     )
 
 
-def alpha(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
+def alpha_nodes(inventory: Inventory, pools: Collection[str] = ()) -> tuple[NodeRemoval, ...]:
     """The nodes behind Machines; with `pools` only those of these Provisioners."""
-    removals = (karpenter for karpenter in karpenters(inventory) if karpenter.owned.owner == ALPHA)
+    removals = (karpenter for karpenter in karpenter_nodes(inventory) if karpenter.owned.owner == ALPHA)
     return tuple(node_removal for node_removal in removals if not pools or node_removal.owned.pool in pools)
 
 
@@ -92,35 +92,37 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def of_group(group: PodGroup) -> str:
+def group_label(group: PodGroup) -> str:
     """Text such as `Deployment shop/web` or `Pod shop/one`."""
     name = group.owner_name or next(iter(group.samples), "")
     return f"{group.owner_kind or 'Pod'} {group.namespace}/{name}"
 
 
-def moving(inventory: Inventory) -> Iterator[PodGroup]:
+def moving_groups(inventory: Inventory) -> Iterator[PodGroup]:
     """The groups of pods that leave a node when it drains."""
     return (group for group in inventory.pods.items if group.owner_kind not in STAYS_WITH_NODE)
 
 
-def emptiest_first(inventory: Inventory, going: Iterable[NodeRemoval]) -> tuple[NodeRemoval, ...]:
+def emptiest_first(inventory: Inventory, removals: Iterable[NodeRemoval]) -> tuple[NodeRemoval, ...]:
     """The nodes by their estimated number of pods, then by name; a group counts evenly on all its nodes."""
     load: dict[str, Fraction] = {}
-    for group in moving(inventory):
+    for group in moving_groups(inventory):
         for name in group.nodes:
             load[name] = load.get(name, Fraction(0)) + Fraction(group.count, len(group.nodes))
     return tuple(
-        sorted(going, key=lambda node_removal: (load.get(node_removal.name, Fraction(0)), natural(node_removal.name)))
+        sorted(
+            removals, key=lambda node_removal: (load.get(node_removal.name, Fraction(0)), natural(node_removal.name))
+        )
     )
 
 
 def batches(
-    going: Sequence[NodeRemoval], limits: RolloutLimits, *, every: Sequence[NodeRemoval]
+    removals: Sequence[NodeRemoval], limits: RolloutLimits, *, every: Sequence[NodeRemoval]
 ) -> Iterator[tuple[NodeRemoval, ...]]:
     """The nodes pool by pool, as many at once as the limits allow (A33). `every`: all nodes of Karpenter."""
     sizes = Counter(node_removal.pool for node_removal in every)
-    for pool in dict.fromkeys(node_removal.pool for node_removal in going):
-        pool_nodes = [node_removal for node_removal in going if node_removal.pool == pool]
+    for pool in dict.fromkeys(node_removal.pool for node_removal in removals):
+        pool_nodes = [node_removal for node_removal in removals if node_removal.pool == pool]
         share = sizes.get(pool, len(pool_nodes)) * limits.pool_percent // 100
         many = max(1, min(limits.batch, share))
         for start in range(0, len(pool_nodes), many):
@@ -141,11 +143,11 @@ def refuse_controllers(inventory: Inventory, names: Collection[str]) -> None:
         )
 
 
-def refuse_without_finalizer(going: Iterable[NodeRemoval]) -> None:
-    """Raises Unavailable with the nodes that a deletion would not drain (A31)."""
+def refuse_without_finalizer(removals: Iterable[NodeRemoval]) -> None:
+    """Raises Unavailable with the nodes that a deletion would not drain, since they lack the finalizer (A31)."""
     bare = [
         node_removal.name
-        for node_removal in going
+        for node_removal in removals
         if labels.TERMINATION_FINALIZER not in (node_removal.node.metadata.finalizers or ())
     ]
     if bare:
@@ -165,15 +167,15 @@ def refuse_stuck_pods(inventory: Inventory, names: Collection[str], *, local_dat
 
 def _stuck(inventory: Inventory, name: str, *, local_data: bool) -> Iterator[str]:
     node = next((candidate for candidate in inventory.nodes.items if candidate.name == name), None)
-    mark = _mark(node.metadata.annotations or {}, PROTECTING_NODES) if node else ""
+    mark = _protecting_mark(node.metadata.annotations or {}, PROTECTING_NODES) if node else ""
     if mark:
         yield f"the node's own {mark}"
-    for group in moving(inventory):
+    for group in moving_groups(inventory):
         reason = _stuck_reason(group, local_data=local_data)
         if reason and name in group.nodes:
-            yield f"{of_group(group)} {reason}"
+            yield f"{group_label(group)} {reason}"
         elif reason and len(group.nodes) >= NODES_KEPT:
-            yield f"{of_group(group)} {reason}, and not all of its nodes are known"
+            yield f"{group_label(group)} {reason}, and not all of its nodes are known"
 
 
 def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
@@ -186,7 +188,7 @@ def held_pods(inventory: Inventory, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _stuck_reason(group: PodGroup, *, local_data: bool) -> str:
-    mark = _mark(group.markers, PROTECTING)
+    mark = _protecting_mark(group.markers, PROTECTING)
     if not group.owner_kind:
         return "has no controller"
     if mark:
@@ -195,7 +197,7 @@ def _stuck_reason(group: PodGroup, *, local_data: bool) -> str:
     return "" if local_data or not local_kinds else f"keeps data on the node ({', '.join(local_kinds)})"
 
 
-def _mark(annotations: dict[str, str], keys: tuple[str, ...]) -> str:
+def _protecting_mark(annotations: dict[str, str], keys: tuple[str, ...]) -> str:
     return next((key for key in keys if annotations.get(key) == "true"), "")
 
 
@@ -227,11 +229,11 @@ def _count(inventory: Inventory, names: Collection[str]) -> tuple[int | None, bo
     """Number of pods that have to move, None if pods were not seen; False if the number is a lower bound."""
     if not isinstance(inventory.pods, Seen):
         return None, True
-    counts = [_on(group, names) for group in moving(inventory)]
+    counts = [_pods_on(group, names) for group in moving_groups(inventory)]
     return sum(many for many, _ in counts), all(exact for _, exact in counts) and not inventory.pods.quarantined
 
 
-def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
+def _pods_on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
     matching = sum(name in names for name in group.nodes)
     known = len(group.nodes) < NODES_KEPT
     if matching == len(group.nodes) and known:
@@ -241,7 +243,7 @@ def _on(group: PodGroup, names: Collection[str]) -> tuple[int, bool]:
 
 def _unbudgeted(inventory: Inventory, names: Collection[str]) -> int:
     covered_ids = {id(group) for group, _ in covered(inventory)}
-    return sum(_on(group, names)[0] for group in moving(inventory) if id(group) not in covered_ids)
+    return sum(_pods_on(group, names)[0] for group in moving_groups(inventory) if id(group) not in covered_ids)
 
 
 def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
@@ -249,16 +251,16 @@ def blockers(inventory: Inventory, names: Collection[str]) -> Iterator[str]:
     reasons: dict[str, None] = {}
     for group, budgets in covered(inventory):
         if group.owner_kind not in STAYS_WITH_NODE and any(name in names for name in group.nodes):
-            reasons |= dict.fromkeys(_holding(group, budgets))
+            reasons |= dict.fromkeys(_blocking_budgets(group, budgets))
     yield from reasons
 
 
-def _holding(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:
+def _blocking_budgets(group: PodGroup, budgets: tuple[DisruptionBudget, ...]) -> Iterator[str]:
     if len(budgets) > 1:
         names = ", ".join(budget.name for budget in budgets)
-        yield f"{of_group(group)} is under {len(budgets)} budgets ({names}): an eviction is refused"
+        yield f"{group_label(group)} is under {len(budgets)} budgets ({names}): an eviction is refused"
     for budget in budgets:
         status = budget.status
         if status is not None and status.disruptions_allowed == 0 and status.expected_pods:
-            path, seen = what_holds(budget)
+            path, seen = blocking_field(budget)
             yield f"PodDisruptionBudget {budget.namespace}/{budget.name} lets no pod go: {path} {seen}"

@@ -1,5 +1,5 @@
-"""Provisioners, NodePools and node classes as targets: which were chosen, what depends on them, which tool would
-revert a direct write, which NodePool takes over, the drain taint, and their converted successors.
+"""Provisioners, NodePools and node classes as targets: the chosen ones, what depends on them, the tool that would
+revert a direct write, the NodePool that takes over, the drain taint, and the converted successors.
 """
 
 from collections import Counter
@@ -31,13 +31,13 @@ from migrations_app.karpenter.release_facts import DRAIN_TAINT, ROLLS_ON
 
 
 def nodes_of(inventory: Inventory, provisioner: str) -> int:
-    """Number of its nodes. An alpha node whose Provisioner is not known counts for each of them."""
+    """The number of nodes of the Provisioner. An alpha node of unknown Provisioner counts for every Provisioner."""
     owned = ownership(inventory).nodes
     return sum(owned_node.owner == "karpenter_alpha" and owned_node.pool in ("", provisioner) for owned_node in owned)
 
 
 def machines_of(inventory: Inventory, provisioner: str) -> int:
-    """Number of its Machines; a Machine without the label counts for each Provisioner."""
+    """The number of Machines of the Provisioner. A Machine without the label counts for every Provisioner."""
     pool_names = (machine.metadata.label(labels.PROVISIONER_NAME) or "" for machine in inventory.machines.items)
     return sum(name in ("", provisioner) for name in pool_names)
 
@@ -50,7 +50,7 @@ def templates_used(inventory: Inventory, *, without: Collection[str]) -> frozens
     return frozenset(by_provisioners | {reference.name or "" for reference in references if reference})
 
 
-def keeper_of(metadata: Metadata) -> str:
+def reverting_tool(metadata: Metadata) -> str:
     """Tool and owner, such as `Flux flux-system/karpenter`; empty if no tool reverts a direct write."""
     manager = managed(metadata)
     tool = REVERTS.get(manager.by, "")
@@ -79,7 +79,7 @@ def served_version(inventory: Inventory, part: str) -> str:
     return str(getattr(inventory.part(part), "served", None) or "").rpartition("/")[2]
 
 
-def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
+def chosen_names(parameters: Parameters, name: str) -> tuple[str, ...]:
     """The chosen names, each once. Raises InvalidInput for an invalid object name."""
     values = parameters.get(name) or ()
     if isinstance(values, str) or not isinstance(values, list | tuple):
@@ -87,21 +87,21 @@ def names_given(parameters: Parameters, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(checked_name(text if isinstance(text, str) else "") for text in values))
 
 
-def owners_given(parameters: Parameters, *, there: Collection[PoolName]) -> set[PoolName]:
-    """The chosen pools: each text is a name, or `Provisioner/name` and `NodePool/name` where both have it.
+def chosen_owners(parameters: Parameters, *, existing: Collection[PoolName]) -> set[PoolName]:
+    """The chosen pools. Each text is a name, or `Provisioner/name` or `NodePool/name` where both have that name.
 
-    Raises InvalidInput for one that has no node, and for a name that stands for two of them.
+    Raises InvalidInput for a pool that has no node, and for a name that two pools have.
     """
     values = parameters.get("pools") or ()
     if isinstance(values, str) or not isinstance(values, list | tuple):
         raise InvalidInput("a list of names is wanted", where="pools", code="bad_parameter")
-    return {_owner(text if isinstance(text, str) else "", there) for text in values}
+    return {_owner(text if isinstance(text, str) else "", existing) for text in values}
 
 
-def _owner(text: str, there: Collection[PoolName]) -> PoolName:
+def _owner(text: str, existing: Collection[PoolName]) -> PoolName:
     kind, _, name = text.rpartition("/") if text.startswith(("Provisioner/", "NodePool/")) else ("", "", text)
     checked_name(name)
-    matches = sorted(pool for pool in there if pool[1] == name and kind in ("", pool[0]))
+    matches = sorted(pool for pool in existing if pool[1] == name and kind in ("", pool[0]))
     if not matches:
         raise InvalidInput(f"not among Karpenter's nodes: {text}", where="pools", code="unknown_name")
     if len(matches) > 1:
@@ -112,7 +112,7 @@ def _owner(text: str, there: Collection[PoolName]) -> PoolName:
 
 def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T, ...]:
     """The objects with those names, by default all. Raises InvalidInput with the names that do not exist."""
-    names = names_given(parameters, name)
+    names = chosen_names(parameters, name)
     by_name = {item.name: item for item in items}
     missing = [item for item in names if item not in by_name]
     if missing:
@@ -121,9 +121,9 @@ def chosen(items: Sequence[T], parameters: Parameters, *, name: str) -> tuple[T,
 
 
 def source_note(metadata: Metadata) -> str:
-    """Where else to change the object, if its next delivery would overwrite a direct write."""
+    """Where else to change the object, if its manager would overwrite a direct write later."""
     by = managed(metadata).by
-    if keeper_of(metadata):
+    if reverting_tool(metadata):
         return "change its source too, or this is reverted"
     return "" if by == "hand" else f"{by} overwrites this at its next upgrade, unless its values are changed too"
 
@@ -148,51 +148,51 @@ def living_pools(inventory: Inventory) -> tuple[NodePool, ...]:
 def refuse_without_successor(inventory: Inventory, old: Iterable[Provisioner]) -> None:
     """Raises Unavailable with the Provisioners whose pods no ready NodePool can take over."""
     for provisioner in old:
-        reasons = [_against(provisioner, pool) for pool in living_pools(inventory)]
+        reasons = [_obstacle(provisioner, pool) for pool in living_pools(inventory)]
         if all(reasons):
             reason = min(reasons, key=len) if reasons else "there is no NodePool"
             raise Unavailable(f"nothing takes over from Provisioner {provisioner.name}: {reason}", code="no_successor")
 
 
-def _against(old: Provisioner, pool: NodePool) -> str:
+def _obstacle(old: Provisioner, pool: NodePool) -> str:
     if not is_ready(pool):
         return f"NodePool {pool.name} is not ready"
     difference = misfit(old, pool)
     return f"NodePool {pool.name} {difference}" if difference else ""
 
 
-def refuse_other_release(scene: PlanningContext) -> None:
+def refuse_other_release(context: PlanningContext) -> None:
     """Raises Unavailable unless the running release supports both generations."""
-    running = scene.running.release
+    running = context.running.release
     if running is None:
-        raise Unavailable(f"which release runs is not known: {scene.running.how}", code="release_unknown")
+        raise Unavailable(f"which release runs is not known: {context.running.how}", code="release_unknown")
     if running.minor != ROLLS_ON.minor:
         raise Unavailable(f"NodePools take over on {ROLLS_ON.minor}, and {running} runs", code="wrong_release")
 
 
-def fenced(provisioner: Provisioner) -> bool:
-    """Whether it has the drain taint already."""
+def has_drain_taint(provisioner: Provisioner) -> bool:
+    """Whether the Provisioner has the drain taint already."""
     return any(
         row.get("key") == DRAIN_TAINT.key and row.get("effect") == DRAIN_TAINT.effect for row in _taints(provisioner)
     )
 
 
-def fence(provisioner: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
+def taint_step(provisioner: Provisioner, *, title: str, spec: Body | None = None, note: str = "") -> Step:
     """The step that adds the drain taint to a Provisioner, with further spec fields if given."""
-    taints = {} if fenced(provisioner) else {"taints": [*_taints(provisioner), DRAIN_TAINT.taint]}
+    taints = {} if has_drain_taint(provisioner) else {"taints": [*_taints(provisioner), DRAIN_TAINT.taint]}
     return patch_step(
         target_of(kinds.PROVISIONER, provisioner),
         {"spec": provisioner.spec or {}},
         patch={"spec": taints | (spec or {})},
         title=title,
         risk="medium",
-        manager=keeper_of(provisioner.metadata),
+        manager=reverting_tool(provisioner.metadata),
         note=joined(note, source_note(provisioner.metadata)),
     )
 
 
 def _taints(provisioner: Provisioner) -> list[dict[str, Any]]:
-    """Its taints. Raises Unavailable if the list cannot be read, since a patch would replace it as a whole."""
+    """Returns the taints. Raises Unavailable if the list cannot be read, since a patch would replace the whole list."""
     taints = provisioner.get("spec.taints", [])
     if not isinstance(taints, list) or not all(isinstance(row, dict) for row in taints):
         raise Unavailable(f"Provisioner {provisioner.name}: spec.taints cannot be read", code="not_seen")
@@ -207,7 +207,7 @@ LOSSES_SAID = 5
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """One object to apply, and the conversion item it comes from."""
+    """One object to apply, and the item of the conversion that made it."""
 
     body: Tree
     item: Item
@@ -231,9 +231,9 @@ class Successor:
 
 
 def successors(inventory: Inventory, parameters: Parameters) -> tuple[Successor, ...]:
-    """Every converted object of the choice: classes before the pools that refer to them.
+    """Every object that the chosen ones convert to: classes before the pools that refer to them.
 
-    Raises Unavailable with the decisions that are required first.
+    Raises Unavailable with the decisions that a person has to make first.
     """
     items = converted(inventory, parameters)
     _refuse_losses([loss for item in items for loss in item.losses])
@@ -262,16 +262,16 @@ def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | No
 
 
 def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:
-    """The objects by the names of their pools; without names, those of the oldest generation present."""
+    """The chosen pools with their classes, and the generation to convert to; by default the oldest one."""
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
-    of_alpha, of_current = (names_given(parameters, name) for name in ("provisioners", "nodepools"))
-    if of_alpha and of_current:
+    provisioner_names, nodepool_names = (chosen_names(parameters, name) for name in ("provisioners", "nodepools"))
+    if provisioner_names and nodepool_names:
         raise InvalidInput("Provisioners or NodePools, not both at once", where="nodepools", code="bad_parameter")
-    alpha = bool(of_alpha) or (old and not of_current)
-    kinds_here = ("Provisioner", "AWSNodeTemplate") if alpha else ("NodePool", "EC2NodeClass")
-    named = of_alpha or of_current
+    alpha = bool(provisioner_names) or (old and not nodepool_names)
+    kinds_chosen = ("Provisioner", "AWSNodeTemplate") if alpha else ("NodePool", "EC2NodeClass")
+    named = provisioner_names or nodepool_names
     own = {pool.name for pool in own_pools(inventory)}
-    trees = [tree for tree in convertible(inventory) if tree["kind"] in kinds_here]
+    trees = [tree for tree in convertible(inventory) if tree["kind"] in kinds_chosen]
     trees = [tree for tree in trees if tree["kind"] != "NodePool" or name_of(tree) in own]
     _refuse_unknown(named, trees, where="provisioners" if alpha else "nodepools")
     picked = [tree for tree in trees if not named or name_of(tree) in named or tree["kind"] in CLASSES]
@@ -312,7 +312,7 @@ def _node_role(parameters: Parameters) -> str | None:
 
 
 def _known(inventory: Inventory) -> KnownNames:
-    """What the cluster, and AWS if it was read, contribute to a conversion."""
+    """Names that a conversion needs from the cluster, and from AWS if it was read."""
     default = next(iter(names.setting(inventory, DEFAULT_PROFILE).items), "")
     return KnownNames(
         role_of_profile=dict(_roles(inventory)),

@@ -1,4 +1,4 @@
-"""Converted objects in detail: what each was computed from, and which fields of the object it replaces are removed."""
+"""Details of converted objects: what each was computed from, and which fields of the replaced object it removes."""
 
 from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import Tree, content_digest
@@ -22,7 +22,7 @@ def sources_of(inventory: Inventory, successor: Successor) -> tuple[SourceObject
 
 
 def _class_named(tree: Tree) -> str:
-    """The class that it is or uses; for a pool without one a text that no other object has."""
+    """The class that the object is or uses; for a pool without a class, a text that no other object has."""
     return name_of(tree) if tree["kind"] in CLASSES else class_of(tree) or f"none, {tree['kind']} {name_of(tree)}"
 
 
@@ -36,7 +36,7 @@ def _source(inventory: Inventory, tree: Tree) -> SourceObject:
 
 
 def fields_gone(successor: Successor) -> Tree:
-    """For an object that is only cleaned: the fields that it no longer has."""
+    """The patch that removes the fields which an object loses when it is only cleaned; empty for other objects."""
     if not successor.own or successor.item.generation != "v1":
         return {}
     before = {"metadata": successor.item.source["metadata"], "spec": successor.item.source["spec"]}

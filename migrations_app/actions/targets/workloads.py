@@ -1,6 +1,5 @@
-"""Workloads, pods and nodes with retired Karpenter keys: which name them, their successors, and which pods restart if
-a template changes.
-
+"""Workloads, pods and nodes with retired Karpenter keys: which objects name the keys, how the keys are renamed, and
+which pods restart if a template changes.
 Everything but the renamed keys stays unchanged.
 """
 
@@ -15,7 +14,7 @@ from migrations_app.actions.changes import ObjectTarget
 from migrations_app.actions.conditions import Field, Tree, value_at
 from migrations_app.actions.targets import pools
 from migrations_app.actions.targets.nodes import counted
-from migrations_app.inventory.facts.workloads import KIND_OF_PART, Mention, marked, placed
+from migrations_app.inventory.facts.workloads import KIND_OF_PART, Mention, mark_mentions, placement_mentions
 from migrations_app.inventory.inventory import WORKLOAD_PARTS, Inventory
 from migrations_app.inventory.objects.karpenter import Metadata, PodGroup
 from migrations_app.karpenter import kinds, labels
@@ -29,8 +28,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """`gone` are old keys that the running release ignores: they are removed, other old keys stay next to the new
-    ones.
+    """`gone` are old keys that the running release ignores: they are removed. Other old keys stay next to the new ones.
 
     `pool_of` returns the NodePool for the name of a Provisioner; it may raise.
     """
@@ -48,7 +46,7 @@ class Renaming:
         return new_template
 
     def metadata(self, metadata: Tree) -> Tree:
-        """The metadata with the successor of its marks as an annotation; the value is kept."""
+        """The metadata with do-not-disrupt instead of the old marks, as an annotation with the old value."""
         annotations = metadata.get("annotations")
         values = [annotations[key] for key in OLD_MARKS if key in annotations] if isinstance(annotations, dict) else []
         if not isinstance(annotations, dict) or not values:
@@ -191,7 +189,7 @@ def restart(target: ObjectTarget, read: Tree) -> Restart:
     if target.kind == kinds.CRON_JOB.kind:
         return Restart(0, "no pod restarts; the next run has it")
     if target.kind == kinds.JOB.kind:
-        return _of_job(read)
+        return _job_restart(read)
     many = _replicas(target, read)
     pods = counted(many, "pod")
     if value_at(read, ("spec", "updateStrategy", "type")) == "OnDelete":
@@ -203,7 +201,7 @@ def restart(target: ObjectTarget, read: Tree) -> Restart:
     return Restart(many, f"restarts {pods} one after the other")
 
 
-def _of_job(read: Tree) -> Restart:
+def _job_restart(read: Tree) -> Restart:
     started = value_at(read, ("status", "startTime")) is not None
     if value_at(read, ("spec", "suspend")) is True and not started:
         return Restart(0, "no pod runs yet")
@@ -219,20 +217,20 @@ def _replicas(target: ObjectTarget, read: Tree) -> int:
 def templates(inventory: Inventory, parameters: Parameters) -> tuple[ObjectTarget, ...]:
     """The workloads that name an old key, except the controller, whose chart rewrites its own rules."""
     own = {(workload.namespace, workload.name) for workload in inventory.controller.items}
-    named = (mention for mention in _named(inventory, parameters) if (mention.namespace, mention.name) not in own)
+    named = (mention for mention in _mentions(inventory, parameters) if (mention.namespace, mention.name) not in own)
     return tuple(dict.fromkeys(target for mention in named if (target := _target(inventory, mention)) is not None))
 
 
 def argo_rollouts(inventory: Inventory, parameters: Parameters) -> tuple[str, ...]:
-    """Namespace and name of the Rollouts that name an old key: they are left to people."""
-    mentions = (mention for mention in _named(inventory, parameters) if mention.kind == ROLLOUT)
+    """Namespace and name of the Rollouts that name an old key: people have to change them."""
+    mentions = (mention for mention in _mentions(inventory, parameters) if mention.kind == ROLLOUT)
     return tuple(dict.fromkeys(f"{mention.namespace}/{mention.name}" for mention in mentions))
 
 
-def _named(inventory: Inventory, parameters: Parameters) -> list[Mention]:
-    mentions = [*(marked(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
-    mentions += placed(inventory, {OLD}) if asks(parameters, "placement") else ()
-    return [mention for mention in mentions if _in(parameters, mention.namespace)]
+def _mentions(inventory: Inventory, parameters: Parameters) -> list[Mention]:
+    mentions = [*(mark_mentions(inventory, OLD_MARKS) if asks(parameters, "marks") else ())]
+    mentions += placement_mentions(inventory, {OLD}) if asks(parameters, "placement") else ()
+    return [mention for mention in mentions if _in_namespaces(parameters, mention.namespace)]
 
 
 def _target(inventory: Inventory, mention: Mention) -> ObjectTarget | None:
@@ -240,10 +238,10 @@ def _target(inventory: Inventory, mention: Mention) -> ObjectTarget | None:
 
 
 def marked_groups(inventory: Inventory, parameters: Parameters) -> Iterator[PodGroup]:
-    """The pods that have an old mark without the new one."""
+    """The groups of pods that have an old mark without the new one."""
     for group in inventory.pods.items if asks(parameters, "marks") else ():
-        alone = set(OLD_MARKS) & set(group.markers) and labels.DO_NOT_DISRUPT not in group.markers
-        if alone and _in(parameters, group.namespace):
+        only_old = set(OLD_MARKS) & set(group.markers) and labels.DO_NOT_DISRUPT not in group.markers
+        if only_old and _in_namespaces(parameters, group.namespace):
             yield group
 
 
@@ -252,20 +250,20 @@ def asks(parameters: Parameters, name: str) -> bool:
     return parameters.get(name, True) is not False
 
 
-def _in(parameters: Parameters, namespace: str) -> bool:
-    namespaces = pools.names_given(parameters, "namespaces")
+def _in_namespaces(parameters: Parameters, namespace: str) -> bool:
+    namespaces = pools.chosen_names(parameters, "namespaces")
     return not namespaces or namespace in namespaces
 
 
-def renaming(scene: PlanningContext, parameters: Parameters) -> Renaming:
+def renaming(context: PlanningContext, parameters: Parameters) -> Renaming:
     """The renaming for the running release, with the NodePools of this cluster."""
-    running, there = scene.running.release, {pool.name for pool in pools.living_pools(scene.inventory)}
+    running, pool_names = context.running.release, {pool.name for pool in pools.living_pools(context.inventory)}
     gone = {key for key in (*OLD_MARKS, OLD) if running is not None and labels.retired(key, running)}
-    instead = parameters.get("pool") or ""
+    default_pool = parameters.get("pool") or ""
 
     def pool_of(name: str) -> str:
-        pool_name = name if name in there else instead
-        if pool_name not in there:
+        pool_name = name if name in pool_names else default_pool
+        if pool_name not in pool_names:
             raise Unavailable(
                 f"there is no NodePool {pool_name or name}: convert the Provisioners first", code="no_pool"
             )

@@ -11,7 +11,12 @@ from migrations_app.checks.remedies.crd_landing import crd_target
 from migrations_app.checks.shell import no_option, pointer, words
 from migrations_app.checks.shell import note as remark
 from migrations_app.inventory.facts.controller import CRD_CHART
-from migrations_app.inventory.facts.conversion_webhook import conversion_target, crd_values, mends, webhook_path
+from migrations_app.inventory.facts.conversion_webhook import (
+    conversion_repairs,
+    conversion_target,
+    crd_values,
+    webhook_path,
+)
 from migrations_app.inventory.objects.karpenter import CRD, Service
 
 SERVICE = "spec.conversion.webhook.clientConfig.service"
@@ -20,7 +25,7 @@ UNANSWERED, CALLED_ALREADY = "conversion_unanswered", "called_already"
 
 def can_be_mended(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
     """Whether one of the CRDs is known to be wrong, and what is right is known too."""
-    return any(mend.strategy for mend in mends(case.inventory, case.running.release).values())
+    return any(mend.strategy for mend in conversion_repairs(case.inventory, case.running.release).values())
 
 
 def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
@@ -61,7 +66,7 @@ def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Servic
     """The next thing where no CRD is what has to be changed: why nothing is ready behind the controller's Service, or
     that the controller writes its certificate anew. Empty where a change of the CRDs helps.
     """
-    conversion_mends = mends(case.inventory, case.running.release)
+    conversion_mends = conversion_repairs(case.inventory, case.running.release)
     codes = {conversion_mends[row.name].code for row in evidence if row.name in conversion_mends}
     if real is None or codes not in ({UNANSWERED}, {CALLED_ALREADY}):
         return ()

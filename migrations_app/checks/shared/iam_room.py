@@ -14,7 +14,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, filled, parse_policy
 from migrations_app.iam.requirements.remedies import INLINE_LIMIT, MANAGED_LIMIT, Document, closing, fitted, size_of
-from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, at_hop, statements_for
+from migrations_app.inventory.aws_facts.instances import InstanceRequestAnswer, answers_at_hop, statements_for
 from migrations_app.inventory.aws_facts.permissions import MOST_ATTACHED, Permissions, RolePolicies, permissions
 from migrations_app.inventory.objects.aws import ControllerRole
 from migrations_app.karpenter.versions import minor_order
@@ -113,7 +113,7 @@ def instance_requests(case: CheckContext, seen: Permissions) -> tuple[InstanceRe
     running, groups = case.running.release, case.inventory.aws.instances.items
     now = minor_order(running.minor) if running else None
     start, end = minor_order(case.step.start.minor), minor_order(case.step.release.minor)
-    return at_hop(seen, groups, running=now, start=start, end=end)
+    return answers_at_hop(seen, groups, running=now, start=start, end=end)
 
 
 def is_refused(answer: InstanceRequestAnswer) -> bool:

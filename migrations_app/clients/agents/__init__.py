@@ -1,1 +1,1 @@
-"""The line to clusters that karpdash cannot reach: an agent in the cluster dials out and carries the requests."""
+"""The connection to clusters that karpdash cannot reach: an agent in the cluster dials out and carries requests."""

@@ -1,7 +1,7 @@
-"""A line to an API server through the agent in its cluster: the workers' end.
+"""The workers' end of a connection to an API server through the agent in its cluster.
 
-Deadlines, the minimum rate and the limits of sizes are those of every other line: they are counted here, and the agent
-counts them as well (K06, K09). An agent that is not heard of is `agent_lost`, at once and not after a timeout.
+Deadlines, the minimum rate and the size limits are those of every other connection. They are counted here and by the
+agent (K06, K09). Without a sign of life of the agent, a call fails as `agent_lost` at once, not after a timeout.
 """
 
 import io
@@ -23,7 +23,7 @@ from migrations_app.clients.secret import clean
 
 LOST: Final = "agent_lost"
 NO_LINE: Final = frozenset({LOST, "agent_revoked", "agent_busy", "agent_forged", "no_broker"})
-"""Codes of a line that is gone or cannot be believed: the cluster behind it was not read, whatever came before."""
+"""Codes of a connection that is gone or cannot be trusted: the cluster was not read, whatever came before."""
 _FAILURES: Final[Mapping[str, type[errors.ReadError]]] = {
     "address_refused": errors.AddressRefused,
     "too_large": errors.TooLarge,
@@ -32,7 +32,7 @@ _FAILURES: Final[Mapping[str, type[errors.ReadError]]] = {
 
 
 class AgentLine:
-    """A Line through one agent, for one session of it: an agent that dialled anew may speak to another server."""
+    """A Line through one session of one agent: in another session, the agent may speak to another server."""
 
     addresses = 1
     encoding = "gzip"
@@ -44,7 +44,7 @@ class AgentLine:
         self.ca_digest = ca_digest
 
     def answer(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
-        """The response, its body unread. Raises Unreachable `agent_lost`, TimeoutError, and what the agent met."""
+        """The response, its body unread. Raises Unreachable `agent_lost`, TimeoutError, and the errors of the agent."""
         if self._closed:
             raise errors.Unreachable("the client is closed", code="closed")
         self.require_agent()
@@ -64,8 +64,8 @@ class AgentLine:
             body, headers=headers, status=first.status, preload_content=False, decode_content=False
         )
 
-    def turn(self) -> None:
-        """There is one way only."""
+    def next_address(self) -> None:
+        """Does nothing: there is only one way to the server."""
 
     def close(self) -> None:
         self._closed = True
@@ -79,18 +79,18 @@ class AgentLine:
             self.require_agent()
 
     def drop(self, nonce: str) -> None:
-        """The answer is not waited for any more."""
+        """Stops waiting for the answer."""
         self._mailbox.drop(nonce)
 
     def require_agent(self) -> None:
-        """Raises Unreachable unless the agent of this session is heard of."""
+        """Raises Unreachable unless the agent of this session sent a sign of life lately."""
         if self._mailbox.heard() != self._session:
             raise errors.Unreachable("the cluster's agent is not connected to karpdash", code=LOST)
 
 
 class _AnswerBody(io.RawIOBase):
-    """The body of one answer, piece by piece. Bytes count for the minimum rate when they are read, so that those of the
-    first piece, which comes before the body begins, count as well.
+    """The body of one answer, piece by piece. Bytes count for the minimum rate when they are read, so that the first
+    piece, which arrives before the body begins, counts as well.
     """
 
     def __init__(self, line: AgentLine, first: AgentPiece) -> None:
@@ -139,7 +139,7 @@ def _agent_call(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
 
 
 def _fail(piece: AgentPiece) -> NoReturn:
-    """Raises what the agent met, so that the transport treats it as its own: only what it may try again, it does."""
+    """Raises the error that the agent reported, as an error that the transport handles like its own."""
     message = f"seen from the agent: {clean(piece.message)}"
     if piece.failure == "timeout":
         raise TimeoutError(message)

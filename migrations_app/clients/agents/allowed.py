@@ -1,7 +1,7 @@
-"""What an agent sends to its API server: the reads of a scan, and with the acting role the changes of the actions.
+"""Decides what an agent sends to its API server: the reads of a scan and, with the acting role, changes of actions.
 
-The rules are those of the published ClusterRoles. The server's RBAC is asked as well; this is the fence before it, so
-that a karpdash server that was taken over gets nothing through an agent that a scan or an action would not ask for.
+The rules are those of the published ClusterRoles. The server's RBAC applies as well. The check here comes first, so
+that a compromised karpdash server can send nothing through an agent that no scan or action would send.
 """
 
 import re
@@ -18,34 +18,34 @@ from migrations_app.readiness.rbac import controller_roles
 from migrations_app.readiness.rbac.roles import RbacRule, act_rules, release_rules, scan_rules
 
 _VERBS: Final[Mapping[str, str]] = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_ASKED: Final = {"limit", "continue", "labelSelector", "fieldSelector"}
-"""Parameters of a read; a watch is none, and no answer comes from a version that is not the newest (K10)."""
-_WITH_CHANGE: Final = {"fieldManager", "force", "dryRun"}
-_CONTENT: Final = {
+_READ_PARAMETERS: Final = {"limit", "continue", "labelSelector", "fieldSelector"}
+"""Parameters of a read. Watches are not allowed, nor answers of a version that is not the newest (K10)."""
+_CHANGE_PARAMETERS: Final = {"fieldManager", "force", "dryRun"}
+_CONTENT_TYPES: Final = {
     "application/json",
     "application/merge-patch+json",
     "application/json-patch+json",
     "application/apply-patch+yaml",
     "application/strategic-merge-patch+json",
 }
-_SECRETS: Final = ("labelSelector", "owner=helm")
+_HELM_RECORDS_ONLY: Final = ("labelSelector", "owner=helm")
 """Of Secrets only Helm's release records are read, and only in a named namespace."""
-_BY_HELM: Final = {"timeout", "timeoutSeconds", "watch", "resourceVersion", "allowWatchBookmarks"}
-"""Parameters of reads that a real helm sends as well: it discovers what is served, and watches the Jobs of hooks."""
+_HELM_READ_PARAMETERS: Final = {"timeout", "timeoutSeconds", "watch", "resourceVersion", "allowWatchBookmarks"}
+"""Parameters of reads by a real helm, which discovers what is served and watches the Jobs of hooks."""
 _SCHEMAS: Final = "openapi/v2"
 _WATCH_SECONDS: Final = frozenset(str(seconds) for seconds in range(1, 11))
 _SELECTED: Final = re.compile(r"(?:owner=helm|name=[a-z0-9.-]{1,53})(?:,(?:owner=helm|name=[a-z0-9.-]{1,53}))*")
 CARRIED: Final = "karpenter"
-"""What the names of releases hold whose runs of helm an agent carries: by other names the chart's cluster-wide objects
-have names that its roles do not grant.
+"""The names of releases whose runs of helm an agent carries contain this text. With another name, the chart's
+cluster-wide objects would have names that the agent's roles do not grant.
 """
 _OF_KARPENTER: Final = rf"[a-z0-9.-]{{0,60}}{CARRIED}[a-z0-9.-]{{0,60}}"
 _SECRET_TYPES: Final[Mapping[str, re.Pattern[str]]] = {
     "helm.sh/release.v1": re.compile(rf"sh\.helm\.release\.v1\.{_OF_KARPENTER}"),
     "Opaque": re.compile(rf"{_OF_KARPENTER}-cert"),
 }
-"""Secrets that a run of helm reads and writes, by type: the records of Karpenter's releases, and the empty one for
-certificates of old charts. A type is written as it is here: the server fills one for a service account with its token.
+"""Secrets that a run of helm reads and writes, by type: the records of Karpenter's releases, and the empty Secret for
+certificates of old charts. No other type is written: the server fills a Secret of a service account with its token.
 """
 
 
@@ -66,7 +66,7 @@ class _Target:
 
 
 class AllowedCalls:
-    """The calls that an agent lets through."""
+    """The calls that an agent sends to its API server; all others are refused."""
 
     def __init__(self, *, acts: bool, helm_in: str = "") -> None:
         self.acts = acts
@@ -80,7 +80,7 @@ class AllowedCalls:
             self._rules += controller_roles.cluster_rules()
 
     def refusal(self, call: AgentCall) -> str:
-        """Why the call is not sent, in words; empty if it is."""
+        """Why the call is not sent, as text; empty if it is sent."""
         try:
             target = _target(check_path(call.path))
         except InvalidResponse as error:
@@ -93,16 +93,16 @@ class AllowedCalls:
             return "" if call.method == "GET" and plain else "only discovery and /version are read there"
         verb = _verb(call, target)
         if by_helm and not target.deeper and _is_granted(controller_roles.release_rules(), verb, target=target):
-            return _of_helm(call, target)
+            return _helm_refusal(call, target)
         if target.deeper or verb == "watch" or not _is_granted(self._rules, verb, target=target):
             reading = "" if self.acts or verb in ("get", "list") else "this agent was installed to read only: "
             return f"{reading}it does not {verb or call.method} {target.resource}"
-        if target.plural == "secrets" and (_SECRETS not in call.query or not target.namespace):
+        if target.plural == "secrets" and (_HELM_RECORDS_ONLY not in call.query or not target.namespace):
             return "of Secrets only Helm's release records are read, namespace by namespace"
         return ""
 
 
-def _of_helm(call: AgentCall, target: _Target) -> str:
+def _helm_refusal(call: AgentCall, target: _Target) -> str:
     """Why a call of a run of helm in the release's namespace is not sent; empty if it is."""
     if "watch" in dict(call.query):
         seconds = dict(call.query).get("timeoutSeconds", "")
@@ -119,7 +119,7 @@ def _of_helm(call: AgentCall, target: _Target) -> str:
 
 
 def _is_secret_of_helm(call: AgentCall, target: _Target) -> bool:
-    """By its name, and where the whole Secret is written by its type, too. A type is never changed by a patch."""
+    """Checks the Secret's name and, if the whole Secret is written, its type. A patch never changes the type."""
     if call.method not in ("POST", "PUT"):
         return any(names.fullmatch(target.name) for names in _SECRET_TYPES.values())
     try:
@@ -135,7 +135,7 @@ class _WrittenMetadata(msgspec.Struct, frozen=True):
 
 
 class _Written(msgspec.Struct, frozen=True):
-    """What is looked at of a Secret that is created, or written as a whole."""
+    """The fields of a created or replaced Secret that are checked."""
 
     metadata: _WrittenMetadata = _WrittenMetadata()
     type: str = ""
@@ -145,12 +145,12 @@ def _malformed(call: AgentCall, *, by_helm: bool) -> str:
     names = {name for name, _ in call.query}
     if len(names) < len(call.query):
         return "a parameter is given twice"
-    allowed_query = _ASKED | _BY_HELM if by_helm else _ASKED
-    if beyond := sorted(names - (allowed_query if call.method == "GET" else _WITH_CHANGE)):
+    allowed_query = _READ_PARAMETERS | _HELM_READ_PARAMETERS if by_helm else _READ_PARAMETERS
+    if beyond := sorted(names - (allowed_query if call.method == "GET" else _CHANGE_PARAMETERS)):
         return f"the parameter {beyond[0][:40]} is not passed on"
     if dict(call.query).get("force", "false") != "false":
         return "fields of others are never taken by force"
-    if call.content_type not in (_CONTENT if call.method != "GET" else _CONTENT | {""}):
+    if call.content_type not in (_CONTENT_TYPES if call.method != "GET" else _CONTENT_TYPES | {""}):
         return "the body is of no kind that is sent"
     if call.method != "GET" and call.body is None:
         return "the body is of no kind that is sent"
@@ -177,7 +177,7 @@ def _target(parts: list[str]) -> _Target:
 
 
 def _verb(call: AgentCall, target: _Target) -> str:
-    """Empty for a method that means no single object."""
+    """The RBAC verb; empty if the method does not fit the path."""
     if call.method == "GET":
         return "watch" if "watch" in dict(call.query) else "get" if target.name else "list"
     verb = _VERBS.get(call.method, "")

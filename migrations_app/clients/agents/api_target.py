@@ -1,4 +1,4 @@
-"""The API server that an agent speaks to: its address and credentials are read anew every minute."""
+"""The API server of an agent: its address and credentials are read again every minute."""
 
 import threading
 import time
@@ -13,11 +13,11 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import OtherCluster
 
 REOPENED_EVERY: Final = 60.0
-"""Seconds: a service account's token lives an hour and is replaced in its file before; names get other addresses."""
+"""Seconds. The token of a service account lives an hour and is replaced in its file earlier; addresses change, too."""
 
 
 class ApiTarget:
-    """One API server. `source` reads the connection; the server and the CA that it names first are the only ones."""
+    """One API server. `source` reads the connection; only the server and the CA of its first read are accepted."""
 
     def __init__(self, source: Callable[[], Connection], *, reach: OutboundPolicy, limits: ClientLimits) -> None:
         """Raises InvalidKubeconfig."""
@@ -39,7 +39,7 @@ class ApiTarget:
         return digest_of_ca(self._first)
 
     def line(self) -> tuple[DirectLine, Secret | None]:
-        """The way to the server and the token to show there; no token with a client certificate.
+        """The connection to the server and the token to send; no token with a client certificate.
 
         Raises ReadError and InvalidKubeconfig; OtherCluster if another server or CA is named than at the start.
         """
@@ -49,12 +49,12 @@ class ApiTarget:
             return self._opened[0], self._opened[1]
 
     def require_same(self) -> None:
-        """Raises OtherCluster once another server or CA was named than at the start."""
+        """Raises OtherCluster if another server or CA was named than at the start."""
         if self._changed:
             raise OtherCluster("the API server or its CA is another one than when the agent started: start it anew")
 
     def _open(self) -> tuple[DirectLine, Secret | None]:
-        # The line before is left to the calls under way: their connections end with them.
+        # The former line is not closed, since calls under way use it; its connections end with them.
         connection = self._source()
         if (connection.server, digest_of_ca(connection)) != (self._first.server, self.ca_digest):
             self._changed = True

@@ -1,7 +1,7 @@
-"""The agent's work: it dials its karpdash server, polls for calls, and brings their answers until it is stopped.
+"""The agent's main loop: it dials its karpdash server, polls for calls, and delivers their answers until it is stopped.
 
-It keeps nothing and is woken by nobody. Whatever fails is told as the answer to that one call; a line that breaks is
-dialled again, with longer and longer pauses.
+It stores nothing. A failure becomes the answer to that one call. A broken connection is dialled again, after longer
+and longer pauses.
 """
 
 import random
@@ -35,27 +35,27 @@ from migrations_app.errors import ReadError, Unauthorized
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
 WHILE_BUSY: Final = 1.0
-"""Seconds between two signs of life while no more calls are taken."""
+"""Seconds between two polls while all calls that the agent may have under way are taken."""
 _PIECE_PAUSE: Final = 0.1
 _PIECE_TRIES: Final = 4
 _BEGIN_SECONDS: Final = 5.0
-"""A late answer is none: a change starts this long after its deadline at most. What it did is read 40 seconds after the
-deadline (A22).
+"""A late answer counts as none: a change starts at most this many seconds after its deadline. Its effect is read 40
+seconds after the deadline (A22).
 """
 _FOR_GOOD: Final = ("agent_version", "redirected")
-"""Codes after which dialling again would change nothing."""
+"""Codes after which dialling again cannot help."""
 CONNECTED: Final = "connected"
 NOT_CONNECTED: Final = "not connected"
-"""What the file of the health check holds: one that is not connected still works, and tries again."""
+"""Words in the file of the health check. An agent that is not connected still works, and tries again."""
 SESSION_OVER: Final = "agent_session"
 _REMEMBERED: Final = 1000
-"""Calls that are known again: none is sent twice, whoever brings it."""
+"""The most calls that are remembered, so that none is sent twice."""
 _JITTER = random.SystemRandom()
 
 
 class Agent:
-    """One agent. `told` gets a line for people whenever the state of the line changes; `alive` is touched at each turn
-    of the loop.
+    """One agent. `told` is called with a message for people whenever the state of the connection changes; `alive` is
+    touched at each turn of the loop.
     """
 
     def __init__(
@@ -129,18 +129,18 @@ class Agent:
         self._report(f"connected to {self._server.name}, for the API server {self._target.url}")
 
     def _poll(self, pool: ThreadPoolExecutor) -> None:
-        """Polls once. A line that breaks keeps its session, and the agent goes on with it."""
+        """Polls once. After a broken connection the session stays valid, and the agent goes on with it."""
         room = MOST_CALLS - self._under_way
         agent_calls = self._server.ask("poll", AgentPoll(room), kind=AgentCalls)
         for call in agent_calls.calls[:room]:
             if call.nonce not in self._seen:
                 self._seen.append(call.nonce)
-                self._counted(1)
+                self._count_calls(1)
                 pool.submit(self._serve, call)
         if wait := agent_calls.wait or (WHILE_BUSY if not room else 0.0):
             self._stop.wait(min(wait, LONGEST_PAUSE))
 
-    def _counted(self, change: int) -> None:
+    def _count_calls(self, change: int) -> None:
         with self._count:
             self._under_way += change
 
@@ -155,12 +155,12 @@ class Agent:
                     if not self._deliver(piece, ends=ends):
                         return
         finally:
-            self._counted(-1)
+            self._count_calls(-1)
 
     def _is_awaited(self, call: AgentCall) -> bool:
-        """Whether the server still waits for that change. Asked once; without an answer nothing is sent.
+        """Whether the server still waits for that change. It is asked once; without an answer, nothing is sent.
 
-        An agent that is told to stop begins no change; one that was begun gets its answer.
+        A stopped agent begins no change. The answer to a change that it began is still delivered.
         """
         if self._stop.is_set():
             return False
@@ -171,9 +171,9 @@ class Agent:
         return True
 
     def _deliver(self, piece: AgentPiece, *, ends: float) -> bool:
-        """Whether the server took the piece. One whose receipt got lost is sent again: the server takes it once.
+        """Returns whether the server took the piece. A piece without a receipt is sent again; the server takes it once.
 
-        A stop does not end this: an answer that is there already, above all that to a change, is brought.
+        A stop does not end this: an existing answer, above all to a change, is still delivered.
         """
         failures = 0
         while time.monotonic() < ends:

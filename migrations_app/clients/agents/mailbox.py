@@ -1,7 +1,7 @@
-"""Calls and answers between the workers and the web processes that agents dial, in the broker's Redis.
+"""Passes calls and answers between workers and the web processes that agents dial, through the broker's Redis.
 
-Everything in it is sealed and bound to its agent, its call and its place in the answer: whoever writes into the broker
-can lose a call, and can forge nothing (T27). Keys end by themselves.
+Every entry is encrypted and bound to its agent, its call and its place in the answer: an intruder in the broker can
+lose a call, but can forge nothing (T27). Keys expire by themselves.
 """
 
 import logging
@@ -20,24 +20,24 @@ from migrations_app.clients.agents.protocol import AgentCall, AgentPiece, packed
 from migrations_app.errors import InvalidSetting, Unreachable
 
 MOST_WAITING: Final = 32
-"""Calls that may wait for one agent."""
+"""The most calls that may wait for one agent."""
 MOST_PIECES: Final = 8
-"""Pieces of one answer that may wait for the worker; the agent waits with the next one."""
+"""The most pieces of one answer that may wait for the worker; the agent waits with the next piece."""
 LEFT_OVER: Final = 5
-"""Seconds after the end of a call until its keys are gone."""
+"""Seconds from the end of a call until its keys expire."""
 CLOCKS_DIFFER: Final = 600.0
-"""Seconds by which the clocks of a worker and of a web process may differ. A call that was kept and is put there again
-within them is known to the agent, and another session cannot read it.
+"""Seconds by which the clocks of a worker and of a web process may differ. If somebody copies a call and puts it into
+the broker again within them, the agent recognises it, and another session cannot decrypt it.
 """
 log = logging.getLogger(__name__)
 _SHORT: Final = frozenset({"SET", "GET", "DEL", "EXISTS", "PTTL"})
-"""Commands that carry little: one of them comes before each that waits or carries a body, so that a broker that hangs
-holds a thread of the pages for `_SHORT_SECONDS` and no longer.
+"""Fast commands. One of them comes before each command that waits or carries a body, so that a broker that hangs
+blocks a web thread only for `_SHORT_SECONDS`.
 """
 _SHORT_SECONDS: Final = 1.0
 _LONG_SECONDS: Final = 10.0
 _SLICE: Final = 0.5
-"""Seconds between two looks whether the agent is still heard of."""
+"""Seconds between two checks whether the agent still sends signs of life."""
 Taken = Literal["taken", "wait", "unknown", "unexpected"]
 _OUTCOMES: Final[tuple[Taken, ...]] = ("unknown", "unexpected", "wait", "taken")
 _TAKE_PIECE: Final = """
@@ -53,7 +53,7 @@ return 3
 
 
 class Sealing(Protocol):
-    """Encrypts what lies in the broker, bound to an owner and a field."""
+    """Encrypts the entries in the broker, bound to an owner and a field."""
 
     def seal(self, plain: bytes, *, owner: str, field: str) -> bytes: ...
 
@@ -66,7 +66,7 @@ def _connection(url: str, seconds: float) -> "Redis":
 
 
 def redis_url(broker_url: str) -> str:
-    """The broker's address as redis-py writes it; Celery's own form of a socket's address is translated."""
+    """The broker's address in the form of redis-py; Celery's own form of a socket's address is translated."""
     return broker_url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
 
 
@@ -83,11 +83,11 @@ class AgentMailbox:
     session: str = ""
 
     def hear(self, session: str, *, seconds: float) -> None:
-        """Notes a sign of the agent of that session; it expires after `seconds`."""
+        """Records a sign of life of the agent of that session; it expires after `seconds`."""
         self._command("SET", self._key("heard"), session, "PX", int(seconds * 1000))
 
     def heard(self) -> str:
-        """The session of the last sign that has not expired; empty if there is none."""
+        """The session of the last sign of life that has not expired; empty if there is none."""
         session = self._command("GET", self._key("heard"))
         return session.decode() if isinstance(session, bytes) else ""
 
@@ -108,7 +108,7 @@ class AgentMailbox:
             raise Unreachable("the cluster's agent is busy with other requests", code="agent_busy")
 
     def take(self, most: int, *, seconds: float) -> tuple[AgentCall, ...]:
-        """The calls that wait, at most `most`; after `seconds` none."""
+        """The waiting calls, at most `most`; empty if none comes within `seconds`."""
         agent_calls: list[AgentCall] = []
         ends = time.monotonic() + seconds
         while len(agent_calls) < most:
@@ -120,7 +120,7 @@ class AgentMailbox:
                 continue
             nonce, _, text = item.partition(b":")
             seconds_left = self._seconds_left(nonce.decode("ascii", "replace"))
-            if seconds_left > 0 and (call := self._opened(text, nonce)):
+            if seconds_left > 0 and (call := self._decrypted(text, nonce)):
                 agent_calls.append(msgspec.structs.replace(call, seconds=min(call.seconds, seconds_left)))
         return tuple(agent_calls)
 
@@ -146,7 +146,7 @@ class AgentMailbox:
         return int(index) if isinstance(index, bytes) else -1
 
     def piece(self, nonce: str, index: int, *, seconds: float) -> AgentPiece | None:
-        """The piece of that index; None if it has not come after `seconds`, or after half a second."""
+        """The piece of that index; None if it does not come within `seconds`, or within half a second."""
         reply = self._command("BLPOP", self._key(f"answer:{nonce}"), max(0.01, min(seconds, _SLICE)))
         if not isinstance(reply, list | tuple):
             return None
@@ -167,14 +167,14 @@ class AgentMailbox:
         reply = self._command("BLPOP", self._key("calls"), max(0.01, min(seconds, 5.0)))
         return bytes(reply[1]) if isinstance(reply, list | tuple) else None
 
-    def _opened(self, text: bytes, nonce: bytes) -> AgentCall | None:
+    def _decrypted(self, text: bytes, nonce: bytes) -> AgentCall | None:
         """The call; None for text that karpdash did not write, and for a call that is over."""
         try:
             call = unpacked(self.keys.open(text, owner=self.agent, field=f"call:{self.session}"), AgentCall)
         except InvalidSetting:
             log.warning("a call for an agent was dropped: it was not written by karpdash", extra={"agent": self.agent})
             return None
-        # A call that was copied and put into the broker again is over.
+        # An old call was copied and put into the broker again.
         late = round(time.time() - call.until)
         if call.nonce.encode() == nonce and late < CLOCKS_DIFFER:
             return call

@@ -1,9 +1,9 @@
-"""What an agent and a karpdash server say to each other, as msgpack over HTTPS. The agent asks, the server answers.
+"""The messages between an agent and a karpdash server: msgpack over HTTPS. The agent asks, the server answers.
 
 1. `hello` opens a session: one for each token at a time.
 2. `poll` returns the calls that wait for the agent; it is the agent's heartbeat as well.
-3. `begin` asks before a call that changes something is sent, whether somebody still waits for it.
-4. `piece` brings the answer to one call, in numbered pieces.
+3. `begin` asks, before a call that changes something is sent, whether a worker still waits for it.
+4. `piece` delivers the answer to one call, in numbered pieces.
 5. `bye` ends the session.
 """
 
@@ -15,7 +15,7 @@ from migrations_app.clients.kubernetes.limits import KIB, MIB
 from migrations_app.errors import InvalidResponse
 
 PROTOCOL: Final = 1
-"""Raised with every change that an agent of another release would not understand."""
+"""Incremented with every change that an agent of another release would not understand."""
 ROOT: Final = "/agent/v1/"
 SESSION_HEADER: Final = "Karpdash-Agent-Session"
 MEDIA: Final = "application/msgpack"
@@ -39,8 +39,8 @@ PASSED_ON: Final[tuple[str, ...]] = (
 
 
 class AgentHello(msgspec.Struct, frozen=True, kw_only=True):
-    """Who dials in. `server` is the URL of the agent's API server, `ca_digest` the SHA-256 of its CA, `helm_in` the
-    namespace in which it carries runs of helm; empty for none.
+    """The agent that dials in. `server` is the URL of its API server, `ca_digest` the SHA-256 of that server's CA,
+    `helm_in` the namespace in which the agent carries runs of helm; empty for none.
     """
 
     protocol: int
@@ -64,15 +64,15 @@ class AgentPoll(msgspec.Struct, frozen=True):
 
 
 class AgentBegin(msgspec.Struct, frozen=True):
-    """Asks whether somebody still waits for that call."""
+    """Asks whether a worker still waits for that call."""
 
     nonce: str
 
 
 class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One request to the API server. `seconds` is what is left of its time; `nonce` names it in the answer.
+    """One request to the API server. `seconds` is the time that is left; `nonce` identifies the call in its answer.
 
-    `until` is when nobody waits any more, in seconds since 1970 by the clock of the worker; the server looks at it.
+    `until` is when no worker waits any more, in seconds since 1970 by the worker's clock; the server checks it.
     """
 
     nonce: str
@@ -89,7 +89,7 @@ class AgentCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentCalls(msgspec.Struct, frozen=True):
-    """Answer to a poll. `wait` is how many seconds the agent pauses before the next one."""
+    """Answer to a poll. `wait` is the agent's pause before the next poll, in seconds."""
 
     calls: tuple[AgentCall, ...] = ()
     wait: float = 0.0
@@ -98,7 +98,7 @@ class AgentCalls(msgspec.Struct, frozen=True):
 class AgentPiece(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the answer to one call; the first one, of index 0, has status and headers.
 
-    `failure` is the code of an error that took the place of an answer, `message` its text.
+    `failure` is the code of an error that replaces the answer, `message` its text.
     """
 
     nonce: str
@@ -112,7 +112,7 @@ class AgentPiece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AgentRefusal(msgspec.Struct, frozen=True):
-    """Body of every answer that is not 2xx. `expected` is the index of the piece that would be taken."""
+    """Body of every answer that is not 2xx. `expected` is the index of the piece that the server expects."""
 
     code: str
     message: str = ""

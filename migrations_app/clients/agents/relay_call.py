@@ -1,4 +1,4 @@
-"""One call of the karpdash server at the agent: refused, or sent to the API server once, and answered in pieces."""
+"""One call of the karpdash server in the agent: refused, or sent to the API server once and answered in pieces."""
 
 import json
 import time
@@ -31,7 +31,7 @@ def changes(call: AgentCall) -> bool:
 
 
 def refused(call: AgentCall, why: str) -> AgentPiece:
-    """An answer as an API server gives it where RBAC says no, so that it is known that nothing was sent."""
+    """An answer like that of an API server whose RBAC refuses the call: it shows that nothing was sent."""
     status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}
     body = json.dumps(status | {"message": f"karpdash agent: {why}"}).encode()
     headers = {"Content-Type": "application/json"}
@@ -46,7 +46,7 @@ def relayed(
     limits: ClientLimits,
     begin: Callable[[AgentCall], bool],
 ) -> Generator[AgentPiece, None, None]:
-    """The pieces of the answer. `begin` is asked before a change is sent, and nothing is sent where it says no."""
+    """Yields the pieces of the answer. A change is sent only if `begin` returns True."""
     if why := allowed.refusal(call):
         yield refused(call, why)
         return
@@ -90,14 +90,14 @@ def _answer_pieces(call: AgentCall, target: ApiTarget, *, limits: ClientLimits, 
 
 
 def _body(call: AgentCall) -> Any:  # noqa: ANN401 - plain JSON, or bytes
-    """As the client wants it: it writes JSON itself, and takes every other kind as bytes."""
+    """The body in the form that the client expects: JSON as an object, every other kind as bytes."""
     if call.body is None:
         return None
     return json.loads(call.body) if "json" in call.content_type else call.body
 
 
 def _pieces(call: AgentCall, response: urllib3.HTTPResponse, *, most: int) -> Iterator[AgentPiece]:
-    """The body as the server packed it, read one piece ahead, so that a short answer is one piece."""
+    """The body as the server encoded it, read one piece ahead, so that a short answer is one piece."""
     passed = {name: response.headers[name] for name in PASSED_ON if name in response.headers}
     body = response.read(MOST_PIECE, decode_content=False)
     size = len(body)

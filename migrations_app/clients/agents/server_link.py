@@ -1,7 +1,7 @@
-"""The agent's way to its karpdash server: HTTPS with a checked certificate, through the proxy of the environment.
+"""The agent's connection to its karpdash server: HTTPS with a verified certificate, through the environment's proxy.
 
 No redirect is followed and nothing is repeated here. A proxy sees a CONNECT and then TLS: never the token. Plain http
-is spoken to this machine only, and without a proxy.
+is used only to this machine, and without a proxy.
 """
 
 import ipaddress
@@ -40,14 +40,14 @@ from migrations_app.errors import (
 
 CONNECT_SECONDS: Final = 10.0
 READ_SECONDS: Final = 30.0
-"""For the first byte and between two; a poll is answered sooner."""
+"""Seconds to wait for the first byte, and between two bytes; a poll is answered sooner."""
 MOST_ANSWER: Final = MOST_CALLS * MOST_REQUEST
 
 M = TypeVar("M", bound=msgspec.Struct)
 
 
 class RefusedByServer(ReadError):
-    """The server answered with a refusal; `expected` is the index of the piece that it would take."""
+    """The server answered with a refusal; `expected` is the index of the piece that it expects."""
 
     code = "agent_refused"
     expected = -1
@@ -55,7 +55,7 @@ class RefusedByServer(ReadError):
 
 @dataclass(frozen=True, slots=True)
 class _ServerAddress:
-    """The server's URL without a slash at its end, and its parts that a connection needs."""
+    """The server's URL without a slash at its end, and the parts of it that a connection needs."""
 
     base: str
     name: str
@@ -64,11 +64,11 @@ class _ServerAddress:
 
 
 class ServerLink:
-    """One karpdash server, asked with one agent token. Thread-safe. Every method raises ReadError."""
+    """A client of one karpdash server, with one agent token. Thread-safe. Every method raises ReadError."""
 
     def __init__(self, url: str, token: Secret, *, ca_file: Path | None = None) -> None:
         """Raises InvalidInput for a URL, a proxy or a CA file that cannot be used."""
-        self._place = _place(url)
+        self._place = _server_address(url)
         self._token = token
         self._pool = _pool(self._place, ca_file)
         self.session = ""
@@ -79,11 +79,11 @@ class ServerLink:
         return self._place.name
 
     def ask(self, path: str, message: msgspec.Struct, *, kind: type[M]) -> M:
-        """The server's answer to one message, which must be of that kind."""
+        """Returns the server's answer to one message, decoded as `kind`."""
         return unpacked(self._send(path, as_sent(message)), kind)
 
     def tell(self, path: str, message: msgspec.Struct | None = None, *, seconds: float = READ_SECONDS) -> None:
-        """Sends one message whose answer holds nothing; it is waited for that many seconds."""
+        """Sends one message and waits at most `seconds` for the answer, which is empty."""
         self._send(path, as_sent(message) if message is not None else b"", seconds=seconds)
 
     def close(self) -> None:
@@ -150,8 +150,8 @@ _PLAIN = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+(/[A-Za-z0-9._~/-]*)?")
 
 
 def checked_url(url: str) -> str:
-    """The URL of a server as agents dial it. Raises InvalidInput for one that no agent would dial."""
-    base = _place(url).base
+    """Returns the URL of a server in the form that agents use. Raises InvalidInput for a URL that no agent accepts."""
+    base = _server_address(url).base
     if not _PLAIN.fullmatch(base):
         raise InvalidInput(f"{clean(url, longest=60)!r} is no plain URL", where="--server")
     return base
@@ -164,7 +164,7 @@ def checked_proxy(url: str) -> str:
     return url.rstrip("/")
 
 
-def _place(url: str) -> _ServerAddress:
+def _server_address(url: str) -> _ServerAddress:
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -217,7 +217,7 @@ def _pool(place: _ServerAddress, ca_file: Path | None) -> urllib3.PoolManager:
 
 
 def _proxy(host: str) -> str:
-    """The proxy of the environment for that host; empty without one."""
+    """The proxy that the environment names for that host; empty without one."""
     if urllib.request.proxy_bypass_environment(host):  # type: ignore[attr-defined]  # missing in the stubs
         return ""
     proxies = urllib.request.getproxies_environment()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from migrations_app.iam.requirements.remedies import size_of
-from migrations_app.inventory.aws_facts.instances import telling
+from migrations_app.inventory.aws_facts.instances import is_kept_tag
 from migrations_app.inventory.aws_facts.simulation import Reply
 from migrations_app.inventory.objects.aws import (
     AccessEntry,
@@ -145,7 +145,7 @@ def tagged_instances(instances: Iterable[Answer]) -> tuple[TaggedInstances, ...]
     samples: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
     for instance in instances:
         tags = tuple(
-            sorted((tag["Key"], tag.get("Value", "")) for tag in instance.get("Tags", ()) if telling(tag["Key"]))
+            sorted((tag["Key"], tag.get("Value", "")) for tag in instance.get("Tags", ()) if is_kept_tag(tag["Key"]))
         )
         counts[tags] += 1
         if len(samples[tags]) < SAMPLES:

@@ -1,4 +1,4 @@
-"""Sends AWS API calls of one session: one client a service, a deadline for all of them, typed errors."""
+"""Sends the AWS API calls of one session: one client for each service, one deadline for all calls, typed errors."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Reads what an account still has for new nodes: the protocol `CapacityApi`, and its implementation over boto3."""
+"""Reads the capacity that an account has left for new nodes: the protocol `CapacityApi`, and a boto3 client of it."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -16,7 +16,7 @@ _QUOTAS_A_PAGE = 100
 _TYPES_A_CALL = 100
 """EC2 takes at most 200 values in a filter."""
 _MEASURED = timedelta(hours=1)
-"""How old a measurement may be; AWS publishes one every few minutes."""
+"""The highest age of a measurement; AWS publishes one every few minutes."""
 _PERIOD_SECONDS = 300
 
 
@@ -49,7 +49,7 @@ class CapacityReads:
         )
 
     def _used(self, measured: list[ListedQuota]) -> dict[str, dict[str, Any]]:
-        """By code what was measured last; without the codes of which AWS published nothing."""
+        """The newest measurement by quota code; codes without a measurement are left out."""
         if not measured:
             return {}
         codes = {f"q{number}": listed_quota.quota.code for number, listed_quota in enumerate(measured)}
@@ -113,7 +113,7 @@ class CapacityApi(Protocol):
         """The subnets of a VPC, with those of their tags that have one of these keys."""
 
     def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
-        """The vCPU quotas of the region that the tables know, with what is used of them."""
+        """The vCPU quotas of the region that the tables know, with their usage."""
 
     def capacity_reservations(self) -> tuple[CapacityReservation, ...]:
         """The active capacity reservations of the account, and those shared with it."""

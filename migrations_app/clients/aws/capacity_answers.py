@@ -23,11 +23,11 @@ COUNT = "ResourceCount"
 _DIMENSIONS = frozenset({"Class", "Resource", "Service", "Type"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}", re.ASCII)
 _MOST = 10**9
-"""Above what any of these numbers can be."""
+"""More than any of these numbers can be."""
 
 
 class ListedQuota(NamedTuple):
-    """A quota without what is used of it, and the dimensions of the metric that tells it; none if AWS names none."""
+    """A quota without its usage, and the dimensions of the metric with the usage; none if AWS names no metric."""
 
     quota: VcpuQuota
     dimensions: tuple[tuple[str, str], ...] = ()
@@ -46,7 +46,7 @@ def tagged_subnet(document: Answer, keys: Collection[str]) -> TaggedSubnet:
 
 
 def listed_quota(document: Answer) -> ListedQuota | None:
-    """None for a quota that the tables do not know."""
+    """The quota; None if the tables do not know it."""
     code = str(document["QuotaCode"])
     if quota_row(code) is None:
         return None
@@ -83,7 +83,7 @@ def offering(document: Answer) -> InstanceOffering:
 
 
 def _size(block: object) -> int:
-    """The addresses of an IPv4 block; none for a subnet without one, which has IPv6 alone."""
+    """The number of addresses of an IPv4 block; 0 for a subnet without one, which has only IPv6."""
     return IPv4Network(str(block)).num_addresses if block else 0
 
 

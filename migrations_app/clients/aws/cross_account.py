@@ -111,8 +111,8 @@ def checked(entry: ClusterAccountAccess) -> RoleArn | None:
     return role
 
 
-def before(entry: ClusterAccountAccess) -> ClusterAccountAccess:
-    """The access to the role in between, `via`, itself."""
+def access_to_via(entry: ClusterAccountAccess) -> ClusterAccountAccess:
+    """The access to the role of `via`, which assumes the role of the entry."""
     return replace(entry, role_arn=entry.via, account="", via="")
 
 

@@ -121,7 +121,7 @@ def _from_answer(error: b.ClientError, right: AwsPermission) -> errors.ReadError
 
 
 def _refused(right: AwsPermission, text: str) -> str:
-    """A message with the action that AWS names, since a call may be refused because of another action than its own."""
+    """A message with the action that AWS names, which may be another action than that of the call."""
     if right.operation == "AssumeRole":
         return "AssumeRole denied: by the role's trust policy, its external ID, or the policy of karpdash"
     action_match = re.search(r"perform: ([a-z0-9-]{2,40}:[A-Za-z0-9]{2,80})", text)

@@ -11,7 +11,7 @@ from migrations_app.clients.aws.cross_account import (
     AwsLimits,
     ClusterAccountAccess,
     OwnIdentity,
-    before,
+    access_to_via,
     checked,
     new_external_id,
 )
@@ -89,4 +89,4 @@ def _keys_that_assume(entry: ClusterAccountAccess, own: OwnIdentity, *, limits: 
     """The credentials that assume the role: karpdash's own, or those of the role in between."""
     if not entry.via:
         return own_keys(own, region=entry.region, config=client_config(limits, "register"))
-    return AwsSession(before(entry), own, limits=limits, purpose="register").keys()
+    return AwsSession(access_to_via(entry), own, limits=limits, purpose="register").keys()

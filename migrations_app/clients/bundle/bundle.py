@@ -1,7 +1,7 @@
 """A bundle as a ClusterApi: reads kubectl dumps, or the output of `karpdash bundle`, from files.
 
-manifest.json says what was requested and what could not be read, and why. Without a manifest, a dump with Nodes and
-Pods counts as a dump of the whole cluster. With `whole` it does too, and `asked` lists the exceptions. What a
+manifest.json lists what was requested, and what could not be read and why. Without a manifest, a dump with Nodes and
+Pods counts as a dump of the whole cluster. So does a manifest with `whole`; `asked` lists its exceptions. What a
 bundle does not contain is Unseen.
 """
 

@@ -40,7 +40,7 @@ class BundleObject:
     namespace: str = ""
     name: str = ""
     moment: str = ""
-    """When it was made, or asked to go where that is later (RFC 3339, UTC); empty where it says neither."""
+    """When it was created, or when its deletion was requested if that is later (RFC 3339, UTC); empty if not known."""
 
     @property
     def group(self) -> str:
@@ -60,7 +60,7 @@ class ListedKind:
 
 
 class _DocumentMetadata(msgspec.Struct, frozen=True):
-    """The times may hold anything here: an object with an odd one is judged later."""
+    """The times may be any JSON here; an object with an invalid time is handled later."""
 
     name: str = ""
     namespace: str | None = None
@@ -96,7 +96,7 @@ def time_of(value: object) -> str:
 
 
 def _asked_to_go(ends: object, grace: object) -> str:
-    """When its deletion was asked for: the API server writes the end of the grace period."""
+    """When the deletion was requested: the API server writes only the end of the grace period."""
     text = time_of(ends)
     if not text or not isinstance(grace, int) or not 0 < grace < _LONGEST_GRACE:
         return text

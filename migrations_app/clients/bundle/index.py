@@ -55,7 +55,7 @@ class Index:
             self._waiting.append(bundle)
 
     def settle(self) -> None:
-        """Files the waiting objects. Call once, after the last object."""
+        """Adds the waiting objects to the index. Call once, after the last object."""
         for crd in self.crds():
             self.plurals[crd.spec.group, crd.spec.names.kind] = crd.spec.names.plural
         for bundle in self._waiting:
@@ -84,7 +84,7 @@ class Index:
         return sum(len(objects) for objects in self.places.values()) + len(self._waiting)
 
     def find(self, resource: Resource) -> list[msgspec.Raw]:
-        """The objects that match the request: in its API version where they are held in it, else in any."""
+        """The objects that match the request: in the requested API version if they are held in it, otherwise in any."""
         place = (resource.group, resource.plural)
         other_versions = self._other_versions.get(place, {})
         candidates = (

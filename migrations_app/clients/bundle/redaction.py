@@ -263,7 +263,7 @@ def _namespace(doc: Doc, _: bytes) -> Doc:
 
 
 def _volume_of_cluster(doc: Doc, _: bytes) -> Doc:
-    """What a PersistentVolume asks of nodes, and the namespace and name of its claim."""
+    """The PersistentVolume with only its node affinity and the namespace and name of its claim."""
     spec, claim = _inner(doc, "spec"), _inner(_inner(doc, "spec"), "claimRef")
     volume_spec = {"nodeAffinity": spec["nodeAffinity"]} if "nodeAffinity" in spec else {}
     claim_name = {key: claim[key] for key in ("namespace", "name") if key in claim}
@@ -271,7 +271,7 @@ def _volume_of_cluster(doc: Doc, _: bytes) -> Doc:
 
 
 def _flux_source(doc: Doc, _: bytes) -> Doc:
-    """The address of a source, and at which branch or version."""
+    """The source with only its address and its branch or version."""
     spec = _inner(doc, "spec")
     return _namespace(doc, b"") | {"spec": {key: spec[key] for key in ("url", "ref", "type") if key in spec}}
 

@@ -1,4 +1,4 @@
-"""From the address of a repository and a credential to the client of its host."""
+"""Opens the client of a Git host, from the address of a repository and a credential."""
 
 import time
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from migrations_app.errors import Conflict, Forbidden, InvalidInput, NotServed, 
 
 GITHUB: Final = "https://github.com"
 MINUTES_OF_APP: Final = 9
-"""GitHub takes an app's own token for ten minutes at most; a minute is left for clocks that differ."""
+"""GitHub accepts an app's own token for at most ten minutes; one minute is left for clocks that differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +30,14 @@ class HostCredential:
 
 
 def web_address(kind: str, address: str, *, number: int) -> str:
-    """The page of a request, made of what was registered: no link comes from an answer."""
+    """The web page of a request, from the registered address: links in answers are never used."""
     return f"{address}/pull/{number}" if kind == "github" else f"{address}/-/merge_requests/{number}"
 
 
 def open_host(kind: HostKind, address: str, *, credential: HostCredential, reach: OutboundPolicy) -> GitHost:
-    """The client of a repository; a GitHub App gets its token of an hour here.
+    """The client of a repository. For a GitHub App, its token of one hour is fetched here.
 
-    Raises ReadError, and InvalidInput for a key that is none.
+    Raises ReadError, and InvalidInput for an invalid key.
     """
     parts = urlsplit(address)
     origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.strip("/")
@@ -50,7 +50,7 @@ def open_host(kind: HostKind, address: str, *, credential: HostCredential, reach
 
 
 def app_token(credential: HostCredential, *, now: int) -> str:
-    """The token by which a GitHub App proves itself. Raises InvalidInput for a private key that cannot be used."""
+    """The token by which a GitHub App authenticates. Raises InvalidInput for a private key that cannot be used."""
     claims = {"iat": now - 60, "exp": now + MINUTES_OF_APP * 60, "iss": credential.app}
     try:
         return jwt.encode(claims, credential.secret.reveal(), algorithm="RS256")

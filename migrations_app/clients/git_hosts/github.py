@@ -19,7 +19,7 @@ PLAIN: Final = ("100644",)
 
 
 class GitHubRepository:
-    """One repository, as `GitHost` tells."""
+    """One repository, as a GitHost."""
 
     def __init__(self, server: HostServer, path: str) -> None:
         self._server = server
@@ -71,7 +71,7 @@ class GitHubRepository:
 
     def open_request(self, branch: str, base: str) -> HostRequest | None:
         query = {"state": "open", "head": f"{self._owner}:{branch}", "base": base}
-        # An owner that GitHub does not know makes it leave the filter out, so that the branch is compared here, too.
+        # GitHub ignores the filter if it does not know the owner, so the branch is compared here, too.
         requests = (
             _request(row)
             for row in rows(self._server.get(f"{self._root}/pulls", query))

@@ -14,12 +14,12 @@ from migrations_app.errors import Conflict, Forbidden, InvalidResponse, NotServe
 
 PLAIN: Final = "100644"
 DEVELOPER: Final = 30
-"""The access level from which branches are pushed and merge requests opened."""
+"""The lowest access level that may push branches and open merge requests."""
 PAGE, PAGES = 100, 20
 
 
 class GitLabProject:
-    """One project, as `GitHost` tells."""
+    """One project, as a GitHost."""
 
     def __init__(self, server: HostServer, path: str) -> None:
         self._server = server
@@ -104,7 +104,7 @@ class GitLabProject:
 
 
 def _level(project: Any) -> int | None:  # noqa: ANN401 - JSON of strangers
-    """The access level of the credential, by the project or by its group; None where the answer says none."""
+    """The access level of the credential, by the project or by its group; None if the answer has none."""
     rights = project.get("permissions") if isinstance(project, Mapping) else None
     if not isinstance(rights, Mapping):
         return None

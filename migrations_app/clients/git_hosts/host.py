@@ -38,7 +38,7 @@ class RequestOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRequest:
-    """A pull or merge request. `number` is what people see; `commit` the newest one of its branch."""
+    """A pull or merge request. `number` is the one that people see; `commit` is the newest commit of its branch."""
 
     number: int
     status: RequestStatus
@@ -46,19 +46,19 @@ class HostRequest:
 
 
 class GitHost(Protocol):
-    """One repository on one host. Every method raises ReadError; writing ones raise Conflict where the host refuses."""
+    """One repository on one host. Every method raises ReadError; writing methods raise Conflict if the host refuses."""
 
     def head(self, branch: str) -> BranchHead:
-        """That branch, or the default one where none is named. Raises Forbidden where the token may not write."""
+        """The newest commit of that branch, or of the default branch. Raises Forbidden if the token may not write."""
 
     def files(self, commit: str, place: str) -> Mapping[str, str]:
         """The plain files below a folder, or the one file of that path: path to the id of its content.
 
-        Raises NotServed for a path that is not there.
+        Raises NotServed for a path that does not exist.
         """
 
     def text(self, content: str) -> str:
-        """The content of that id. Raises InvalidResponse for what is no UTF-8."""
+        """The content with that id. Raises InvalidResponse if it is not UTF-8."""
 
     def branch_commit(self, branch: str) -> str:
         """The newest commit of a branch; empty where there is none."""

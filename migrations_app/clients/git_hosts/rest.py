@@ -21,14 +21,14 @@ from migrations_app.errors import (
 )
 
 SECONDS = 25.0
-"""All requests of one page to a host together."""
+"""Seconds for all requests of one page to a host."""
 SECONDS_TO_TIDY = 10.0
-"""For the clean-up after a failure."""
+"""Seconds for the clean-up after a failure."""
 MOST_BYTES: Final = 8 * 1024 * 1024
 
 
 class HostServer:
-    """Asks one server with one set of headers. Nothing is sent twice, and no redirect is followed."""
+    """Sends requests to one server with one set of headers. Nothing is sent twice, and no redirect is followed."""
 
     def __init__(
         self, base: str, *, headers: Mapping[str, str], reach: OutboundPolicy, resolver: Resolver = ask_resolver
@@ -39,7 +39,7 @@ class HostServer:
         self._ends = time.monotonic() + SECONDS
 
     def extend(self) -> None:
-        """Time for the requests that tidy up, whatever was used before."""
+        """Gives time for the requests of a clean-up, however much time was used before."""
         self._ends = max(self._ends, time.monotonic() + SECONDS_TO_TIDY)
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - whatever JSON the host sends
@@ -47,7 +47,7 @@ class HostServer:
         return decoded(self.answer("GET", path, query=query))
 
     def find(self, path: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - whatever JSON the host sends
-        """The same, and None for status 404."""
+        """Like `get`, but returns None for status 404."""
         answer = self.exchange("GET", path, query=query)
         return None if answer.status == 404 else decoded(_checked(answer))
 
@@ -104,7 +104,7 @@ def _refusal(answer: HttpAnswer) -> ReadError:
 
 
 def reason_of(answer: HttpAnswer) -> str:
-    """What the host says about a refusal, on one line and cut; its status where it says nothing."""
+    """The host's reason for a refusal, on one line and shortened; the status if the host gives no reason."""
     try:
         document = msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -29,7 +29,7 @@ from migrations_app.clients.archive import ArchiveLimits, members, safe_name
 from migrations_app.clients.http import CallBounds, HttpAnswer, send
 from migrations_app.clients.kubernetes.connection import Server, parse_host, parse_server
 from migrations_app.clients.kubernetes.limits import KIB, MIB, ClientLimits
-from migrations_app.clients.kubernetes.transport import agent
+from migrations_app.clients.kubernetes.transport import user_agent
 from migrations_app.clients.local_files import READING
 from migrations_app.errors import (
     InvalidInput,
@@ -241,8 +241,8 @@ class _Pull:
     def blob(self, digest: str, *, most: int) -> bytes:
         url = f"{self._root}/blobs/{digest}"
         for _ in range(REDIRECTS + 1):
-            at_home = _origin(url) == _origin(self._root)
-            http_answer = self._get(url, most=most, token=self.token if at_home else "")
+            same_server = _origin(url) == _origin(self._root)
+            http_answer = self._get(url, most=most, token=self.token if same_server else "")
             if http_answer.status not in (301, 302, 303, 307, 308):
                 return self._checked_body(http_answer, self.name)
             url = _redirect_target(url, http_answer.headers.get("Location", ""))
@@ -282,7 +282,7 @@ class _Pull:
 
     def _get(self, url: str, *, most: int, accept: str = "*/*", token: str = "") -> HttpAnswer:
         server, path = _split_url(url)
-        headers = {"Accept": accept, "User-Agent": f"{agent()} chart"}
+        headers = {"Accept": accept, "User-Agent": f"{user_agent()} chart"}
         bounds = CallBounds(
             server=f"chart registry {server.host}",
             reach=self.reach,

@@ -1,4 +1,4 @@
-"""One run of helm through a relay: played as dry runs for the preview, or carried out as planned."""
+"""One run of helm through a relay: as dry runs for the preview, or for real as planned."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ from migrations_app.clients.kubernetes.transport import Transport
 
 CHART_FILE = "chart.tgz"
 SPARE_SECONDS = 60
-"""How much longer than its hooks a run may take."""
+"""How many seconds longer than its hooks a run may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelmTool:
-    """The program, and how long the hooks of a chart may take, in seconds."""
+    """The helm program, and how long the hooks of a chart may take, in seconds."""
 
     program: Path
     version: str
@@ -44,7 +44,7 @@ class HelmInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGuards:
-    """What limits a real run: `permit` raises before a change that may not be sent, `stop` ends the run, `reached` is
+    """Limits of a real run: `permit` raises before a change that may not be sent, `stop` ends the run, `reached` is
     called at named points, and `marks` are the annotations of the record.
     """
 
@@ -56,24 +56,26 @@ class RunGuards:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealRun:
-    """How it ended, what was sent, and why the relay refused something; empty if it did not."""
+    """How the run ended, which changes were sent, and why the relay refused a request; empty if it refused none."""
 
     end: HelmEnd
     sent: tuple[RelayedChange, ...]
     refused: str
 
 
-def play_dry(tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput) -> tuple[HelmEnd, DryRules]:
+def dry_run_helm(
+    tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput
+) -> tuple[HelmEnd, DryRules]:
     """Runs helm with each change sent as a dry run; hooks are left out, since nothing would run them.
 
-    Returns how it ended, and the rules with the changes, their answers and the record of the new revision.
+    Returns how it ended, and the rules with the changes, the answers to them and the record of the new revision.
     """
     rules = DryRules()
     end = _run(tool, helm_run, transport=transport, inputs=given, rules=rules, purpose="helm dry-run", hooks=False)
     return end, rules
 
 
-def carry_out(
+def run_helm(
     tool: HelmTool, helm_run: HelmRun, *, transport: Transport, given: HelmInput, guards: RunGuards, purpose: str
 ) -> RealRun:
     """Runs helm once; only requests that the plan names pass."""
@@ -109,14 +111,14 @@ def _run(
         if inputs.chart:
             write_private(folder / CHART_FILE, inputs.chart)
         values = msgspec.json.encode(dict(inputs.values or {}))
-        words = (*words_of(helm_run), f"--timeout={tool.seconds}s", *(() if hooks else ("--no-hooks",)))
+        words = (*helm_arguments(helm_run), f"--timeout={tool.seconds}s", *(() if hooks else ("--no-hooks",)))
         seconds = tool.seconds + SPARE_SECONDS
         end = run(tool.program, words, folder=folder, stdin=values, seconds=seconds, stop=stop)
         return HelmEnd(end.code, end.words.replace(relay.url, "the cluster"))
 
 
-def words_of(helm_run: HelmRun) -> Iterator[str]:
-    """The words after `helm`; the values come by standard input."""
+def helm_arguments(helm_run: HelmRun) -> Iterator[str]:
+    """The arguments after `helm`; the values are given by standard input."""
     if helm_run.do == "rollback":
         yield from ("rollback", helm_run.release, str(helm_run.to))
     else:

@@ -35,7 +35,7 @@ def from_file(charts: Path, name: str) -> bytes:
 
 
 def checked_chart(raw: bytes, *, source: str, name: str, version: str) -> PackedChart:
-    """The chart, if it is the one that is wanted. Raises InvalidInput; a link or an unsafe name in it as well (T05)."""
+    """The chart, if it is the requested one. Raises InvalidInput, also for a link or an unsafe name in it (T05)."""
     if len(raw) > MOST_BYTES:
         raise InvalidInput("the packed chart is larger than a chart may be", where="source", code="chart_too_large")
     chart_names = [_read(body) for path, body in members(io.BytesIO(raw), ARCHIVE) if _is_head(path)]

@@ -1,7 +1,7 @@
 """Runs a real helm in isolation: no credential, no plugin, no setting of this machine, a time limit.
 
-The kubeconfig names a relay on loopback (`relay.py`) and nothing else. The values go in by standard input, so that no
-file ever holds them. Output is cleaned and redacted, and the whole process group is killed when the run has to end.
+The kubeconfig names only a relay on loopback (`relay.py`). The values are given by standard input, so that no file
+holds them. Output is cleaned and redacted, and the whole process group is killed when the run has to end.
 """
 
 import os
@@ -40,7 +40,7 @@ _LEFT_SECONDS = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class HelmEnd:
-    """How a run ended. `code` is None if it was killed; `words` are the end of what it printed, redacted."""
+    """How a run ended. `code` is None if it was killed; `words` are the end of its output, redacted."""
 
     code: int | None
     words: str
@@ -83,7 +83,7 @@ def check_version(program: Path, *, where: str = "KARPDASH_HELM") -> str:
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A folder that only this user can enter, removed at the end; those of killed workers are removed on the way."""
+    """A folder that only this user can enter, removed at the end. Also removes old folders of killed workers."""
     _sweep(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
@@ -123,7 +123,7 @@ def write_private(path: Path, body: bytes) -> None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """The whole environment of helm: folders below its own, and no variable of this process."""
+    """The complete environment of helm: folders inside its own folder, and no variable of this process."""
     homes = {
         f"HELM_{name}": str(folder / name.lower()) for name in ("CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "PLUGINS")
     }
@@ -148,7 +148,7 @@ def run(
     seconds: float,
     stop: Callable[[], bool] = lambda: False,
 ) -> HelmEnd:
-    """Runs the program until it ends, the time is over, or `stop` says so; then its process group is killed."""
+    """Runs the program until it ends, the time is over, or `stop` returns True; then kills its process group."""
     child = subprocess.Popen(  # noqa: S603 - a program that the administrator names; no shell, words from a plan
         [program, *words],
         cwd=folder,
@@ -228,6 +228,6 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,51}[a-z0-9])?", re.ASCII)
 
 
 def refuse_odd_name(text: str) -> None:
-    """Raises InvalidInput unless the text can be the name of a release or a namespace, and no option."""
+    """Raises InvalidInput unless the text is a valid name of a release or a namespace, and so no option."""
     if not _NAME.fullmatch(text):
         raise InvalidInput(f"{text[:60]!r} is no name of a release", code="bad_name")

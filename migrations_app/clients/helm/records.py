@@ -1,5 +1,5 @@
-"""Whole records of one Helm release, read under the limits of `releases`: values and manifest are secrets of the
-cluster, and stay in memory or sealed. The record shows how a run of helm ended whose outcome is not known (A22).
+"""Complete records of one Helm release, read under the limits of `releases`. Values and manifest are secrets of the
+cluster, and stay in memory or encrypted. A record shows how a run of helm with an unknown outcome ended (A22).
 """
 
 import hashlib
@@ -64,7 +64,7 @@ class ReleaseRecord(msgspec.Struct, frozen=True):
 
     @property
     def pending(self) -> bool:
-        """Whether helm was working on it when the record was last written, and may still be."""
+        """Whether helm was working on the release when it last wrote the record, and may still be."""
         return self.status in PENDING
 
     @property
@@ -73,7 +73,7 @@ class ReleaseRecord(msgspec.Struct, frozen=True):
         return self.config or {}
 
     def objects(self) -> dict[str, dict[str, Any]]:
-        """The objects of the manifest by `Kind namespace/name`. Raises InvalidResponse for one that is no YAML."""
+        """The objects of the manifest by `Kind namespace/name`. Raises InvalidResponse if the manifest is not YAML."""
         return dict(_objects_by_name(self.manifest, self.namespace))
 
     def hook_objects(self, events: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -115,7 +115,7 @@ def _objects_by_name(text: str, namespace: str) -> Iterator[tuple[str, dict[str,
 
 
 class SettledRun(NamedTuple):
-    """A run that is over and did not succeed: the outcome for the journal, a code, and the reason."""
+    """A run that ended without success: the outcome for the journal, a code, and the reason."""
 
     outcome: str
     code: str

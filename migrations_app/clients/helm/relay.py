@@ -1,8 +1,8 @@
-"""The only way from helm to a cluster: a server on loopback that sends helm's requests by karpdash's own connection.
+"""The relay between helm and a cluster: a server on loopback that sends helm's requests over karpdash's own connection.
 
-helm knows neither the address of the cluster nor any credential. Its kubeconfig names this relay with a random path,
-and the relay sends what its rules let through to the registered cluster alone, under all rules of the transport (K02 to
-K13, K16, K19). When the process ends, helm has no way to the cluster any more.
+helm knows neither the address of the cluster nor any credential. Its kubeconfig names this relay with a random path.
+The relay sends only what its rules allow, only to the registered cluster, and under all rules of the transport (K02
+to K13, K16, K19). When the process ends, helm can no longer reach the cluster.
 """
 
 import json
@@ -26,10 +26,10 @@ from migrations_app.errors import InvalidResponse, KarpdashError
 MOST_BODY = 4 * MIB
 """Limit for the body of one request; etcd takes 1.5 MiB."""
 WATCH_SECONDS = "3"
-"""How long one watch lasts: its answer is passed on when it ends, and helm watches again."""
+"""Seconds that one watch lasts: its answer is passed on when it ends, and helm watches again."""
 LONGEST_IDLE = 120.0
 MOST_CONNECTIONS = 64
-"""At the same time; helm keeps a few open. Others, from other programs of this machine, are closed unread."""
+"""At the same time; helm keeps a few open. Further connections are closed unread."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _JSON = "application/json"
 _SCHEMA = re.compile(r"application/com\.github\.proto-openapi\.spec\.v[23]@v1\.0\+protobuf", re.ASCII)
@@ -56,7 +56,7 @@ class _RelayServer(ThreadingHTTPServer):
 
 
 class ClusterRelay:
-    """The relay of one run. `url` is what helm connects to; nothing else on this machine knows its path."""
+    """The relay of one run. helm connects to `url`, whose path no other program on this machine knows."""
 
     def __init__(self, transport: Transport, rules: RelayRules, *, purpose: str) -> None:
         self._transport, self._rules, self._purpose = transport, rules, purpose
@@ -73,9 +73,9 @@ class ClusterRelay:
 
     @contextmanager
     def serving(self) -> Iterator["ClusterRelay"]:
-        """Answers until the block ends; a request under way is finished first, and one that waits for it is refused.
+        """Answers until the block ends. A request under way is finished first; requests that wait for it are refused.
 
-        Connections that helm, or what it started, keeps open get nothing afterwards.
+        Connections that helm, or a program started by it, keeps open get no answer afterwards.
         """
         self._thread.start()
         try:
@@ -171,7 +171,7 @@ def _read(handler: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | Rela
 
 
 def _accepted(text: str, path: str) -> str:
-    """JSON for everything but schemas, which helm reads in one form only."""
+    """The Accept header to send: JSON for everything but schemas, which helm reads in one form only."""
     return text if path.startswith("/openapi/") and _SCHEMA.fullmatch(text) else _JSON
 
 

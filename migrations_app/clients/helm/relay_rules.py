@@ -1,7 +1,7 @@
-"""What a relay does with the requests of helm, as values: forward them, answer them itself, or refuse them.
+"""Decides what a relay does with each request of helm: forward it, answer it itself, or refuse it.
 
-At a preview every change is sent as a dry run. At the real run only the changes of the plan pass, each once and with
-the same content, and every record of the release that is written carries the marks of the rollout (A23).
+At a preview every change is sent as a dry run. In a real run only the planned changes pass, each once and with the
+same content, and every written record of the release carries the marks of the rollout (A23).
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from migrations_app.errors import KarpdashError
 Body = dict[str, Any]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 MOST_REQUESTS = 2000
-"""Changes of one run; Karpenter's charts make fewer than a hundred."""
+"""The most changes of one run; Karpenter's charts make fewer than a hundred."""
 _RECORD = re.compile(r"/api/v1/namespaces/[^/]+/secrets/sh\.helm\.release\.v1\.[^/]+")
 
 
@@ -57,7 +57,7 @@ class RelayedRequest:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the body, without the namespace, which the path has."""
+        """SHA-256 of the body without the namespace, which is in the path."""
         body = self.body
         if self.method == "POST" and isinstance(body, dict) and isinstance(body.get("metadata"), dict):
             metadata = {
@@ -85,17 +85,17 @@ class RelayedChange:
 
 
 class RelayRules(Protocol):
-    """What happens to a request before it is sent and after its answer."""
+    """Decides about each request of helm before it is sent, and about its answer."""
 
     def before(self, request: RelayedRequest) -> RelayedRequest | RelayAnswer:
-        """The request to send, or the answer without sending anything."""
+        """Returns the request to send, or the answer if nothing is sent."""
 
     def after(self, request: RelayedRequest, answer: RelayAnswer, /) -> RelayAnswer:
-        """Called with the request as helm made it, and the server's answer; returns the answer for helm."""
+        """Takes the request as helm made it, and the server's answer; returns the answer for helm."""
 
 
 def refusal(status: int, *, reason: str, message: str) -> RelayAnswer:
-    """An answer in the form of the API server."""
+    """An error answer in the form of the API server."""
     body = {
         "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": message, "code": status,
     }  # fmt: skip
@@ -109,16 +109,16 @@ def refused(message: str) -> RelayAnswer:
 
 @dataclass(slots=True)
 class DryRules:
-    """Every change is sent as a dry run and kept. The record, which is never stored, is answered from memory.
+    """Sends every change as a dry run and keeps it. The release record is never stored, so it is answered from memory.
 
-    A change that RBAC forbids is noted and answered to helm as done, so that all missing rules are known at once.
+    A change that RBAC forbids is recorded and answered to helm as done, so that one run shows all missing rules.
     """
 
     changes: list[RelayedChange] = field(default_factory=list)
     record: Body = field(default_factory=dict)
     """The record of the new revision as helm wrote it last."""
     reads: dict[str, Any] = field(default_factory=dict)
-    """The objects that were read, by path: as they are before the run."""
+    """The objects that were read, by path, as they were before the run."""
     denied: list[RelayedRequest] = field(default_factory=list)
     _records: dict[str, Any] = field(default_factory=dict)
 
@@ -154,8 +154,8 @@ class DryRules:
 
 @dataclass(slots=True)
 class PlannedRules:
-    """Only what the plan names passes: each change once, with the same content. `permit` raises if nothing may be sent
-    any more; `record` is the path of the new revision's record, `former` that of the one before.
+    """Lets only planned changes pass, each once and with the same content. `permit` raises if nothing may be sent any
+    more; `record` is the path of the new revision's record, `former` that of the revision before.
     """
 
     requests: tuple[HelmRequest, ...]
@@ -171,7 +171,7 @@ class PlannedRules:
     def before(self, request: RelayedRequest) -> RelayedRequest | RelayAnswer:
         if not request.changes:
             return request
-        # After a refusal helm may still write into its record that it failed, and nothing else.
+        # After a refusal helm may still write the failure into its record, but nothing else.
         if not self._is_planned(request) or (self.refused and not request.is_record):
             self.refused = self.refused or f"{request.method} {request.object_path} is not in the plan"
             return refused(f"karpdash: {self.refused}")

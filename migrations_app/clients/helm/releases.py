@@ -98,7 +98,7 @@ class DeclaredObjects:
 def read_release(body: bytes, *, home: str = "") -> HelmRelease | UnparsableObject | None:
     """The release in a Secret; None if it is not a Karpenter chart; UnparsableObject if the record cannot be read.
 
-    `home` is the namespace whose Secrets were listed: one that says another namespace is not read.
+    `home` is the namespace whose Secrets were listed: a Secret that states another namespace is not read.
     """
     try:
         record = msgspec.json.decode(body, type=_Record)

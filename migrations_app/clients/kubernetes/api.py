@@ -136,12 +136,12 @@ class Clock:
 
 
 class WatchingApi(Protocol):
-    """Reads of a server that can tell whether a list has changed."""
+    """Reads of a server that can show whether a list has changed."""
 
     def is_unchanged(self, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
-        """Whether the server proves that a list holds the `count` objects that it held at that resource version.
+        """Whether the server proves that a list still holds the `count` objects of that resource version.
 
-        Waits for so many seconds at most. Raises ReadError; False and an error both mean that it may have changed.
+        Waits at most `seconds`. Raises ReadError. After False or an error, the list may have changed.
         """
 
 

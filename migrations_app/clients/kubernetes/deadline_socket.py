@@ -83,7 +83,7 @@ class DeadlineSocket(ssl.SSLSocket):
     """A TLS socket whose reads respect the deadline set for their thread."""
 
     def sendall(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - the parameters are those of ssl
-        # Bytes that came unasked would be taken for the answer to this request.
+        # Bytes that came before the request would be taken for its answer.
         if self.pending():
             raise ConnectionResetError("the server said more than was asked")
         super().sendall(*args, **kwargs)

@@ -1,6 +1,6 @@
-"""The way that one request takes to an API server: straight to its address, or through an agent in the cluster.
+"""The connection that carries one request to an API server: directly, or through an agent in the cluster.
 
-The transport decides what is sent, how often and what its answer means; a line carries it, and nothing more.
+The transport decides what is sent, how often, and what the answer means. A Line only carries the request.
 """
 
 import ipaddress
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Query = Sequence[tuple[str, str]]
 _IMPORTING = threading.Lock()
-"""Its modules import each other: of two threads that begin with different ones, each would see a half of a module."""
+"""Its modules import each other: two threads that import different ones first would each see a half-loaded module."""
 _CLOSED = "the client is closed"
 
 
@@ -48,18 +48,18 @@ class Line(Protocol):
     ca_digest: str
     """SHA-256 of the CA that has to have signed the server's certificate."""
     encoding: str
-    """What the server may pack its answers with, as in Accept-Encoding."""
+    """The encodings that the server may use for its answers, as in Accept-Encoding."""
     addresses: int
-    """How many addresses of the server there are to try."""
+    """The number of addresses of the server that can be tried."""
 
     def answer(self, call: ApiCall, *, patience: float) -> urllib3.HTTPResponse:
-        """The response, its body unread. `patience` is in seconds, for the first byte of it.
+        """The response, its body unread. `patience` is how many seconds to wait for its first byte.
 
-        Raises one of errors.CAUGHT, or a ReadError that no second try would change.
+        Raises one of errors.CAUGHT, or a ReadError that a second try cannot change.
         """
 
-    def turn(self) -> None:
-        """The next request goes to another address of the server, if it has several."""
+    def next_address(self) -> None:
+        """Sends the next request to another address of the server, if it has several."""
 
     def close(self) -> None:
         """Closes connections and drops credentials; safe to call twice."""
@@ -109,7 +109,7 @@ class DirectLine:
         response: urllib3.HTTPResponse = sent.response
         return response
 
-    def turn(self) -> None:
+    def next_address(self) -> None:
         self._current = (self._current + 1) % self.addresses
 
     def close(self) -> None:

@@ -64,9 +64,9 @@ class _Pagination:
     """The first and the last object of each page, by their digests."""
 
     def follow(self, page: _ListPage) -> str:
-        """The token of the next page, empty after the last.
+        """The token of the next page; empty after the last page.
 
-        Raises Expired, and InvalidResponse for a list that is endless, goes back, or ends before its end.
+        Raises Expired; InvalidResponse for a list that is endless, repeats a page, or ends too early.
         """
         metadata = page.metadata
         if self.count and metadata.resource_version != self.version:
@@ -83,7 +83,7 @@ class _Pagination:
         return metadata.token
 
     def _check_edges(self, items: list[msgspec.Raw]) -> None:
-        """Refuses a page that begins or ends with an object at which another one began or ended."""
+        """Refuses a page whose first or last object was already the first or last one of another page."""
         edges = {hash(bytes(item)) for item in (*items[:1], *items[-1:])}
         if edges & self.edges:
             raise InvalidResponse("the server lists the same objects again", code="listed_twice")

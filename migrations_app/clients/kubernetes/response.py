@@ -86,7 +86,7 @@ def read_beginning(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
 
 
 def read_lines(response: urllib3.HTTPResponse, meter: TrafficMeter) -> Iterator[bytes]:
-    """The lines of the body as they arrive, without the last one if it does not end. Raises as `read_body`."""
+    """The lines of the body as they arrive, without an unfinished last line. Raises as `read_body`."""
     rest = b""
     with _counted(meter) as count:
         for piece in response.stream(PIECE, decode_content=False):
@@ -118,7 +118,7 @@ class _Count:
 
 def _pieces(response: urllib3.BaseHTTPResponse, most: int) -> Iterator[bytes]:
     length = response.headers.get("Content-Length", "0")
-    # http.client reads to the end of the connection then, and a body that was cut would seem whole.
+    # With such a length, http.client reads until the connection ends, and a cut body would seem complete.
     if not all(number.strip().isdecimal() for number in length.split(",")):
         raise InvalidResponse("the length that the server gives of its answer is no number")
     encoding = (response.headers.get("Content-Encoding") or "identity").lower()

@@ -49,12 +49,12 @@ _MAX_REFUSAL_BYTES = 64 * KIB
 # These libraries log requests with their headers at debug level (K17).
 for _name in ("urllib3", "kubernetes", "client"):
     logging.getLogger(_name).setLevel(logging.WARNING)
-# These warn of odd headers with all that a server put into them, as long as it likes.
+# These log odd headers with everything that a server put into them, however long.
 for _name in ("urllib3.connection", "urllib3.response"):
     logging.getLogger(_name).setLevel(logging.ERROR)
 
 
-def agent() -> str:
+def user_agent() -> str:
     """The User-Agent sent to API servers (K16)."""
     try:
         return f"karpdash/{metadata.version('karpdash')}"
@@ -73,8 +73,8 @@ class WriteResponse:
 
 
 class Transport:
-    """Calls to one server. Thread-safe. Without a `line`, one to the server's address is opened, whose name is resolved
-    and checked when the object is created (K05).
+    """Calls to one server. Thread-safe. Without a `line`, a connection to the server's address is opened; the server's
+    name is resolved and checked when the object is created (K05).
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Transport:
         self.ca_digest = self._line.ca_digest
         self._token = token or _fixed_source(connection.token)
         self._limits = limits
-        self._agent = f"{agent()} {purpose}"
+        self._agent = f"{user_agent()} {purpose}"
         self.meter = TrafficMeter(limits)
 
     def close(self) -> None:
@@ -186,8 +186,8 @@ class Transport:
         purpose: str,
         accept: str = JSON,
     ) -> WriteResponse:
-        """The response of any status to a request that another program made, by the same rules. Sent once, never
-        retried. Raises ReadError if none came.
+        """The response of any status to a request that another program made, under the same rules. Sent once, never
+        retried. Raises ReadError if no response came.
         """
         return self._send_once(
             method, path, query=query, body=body, content_type=content_type, purpose=purpose, accept=accept
@@ -204,7 +204,7 @@ class Transport:
         purpose: str,
         accept: str = JSON,
     ) -> WriteResponse:
-        headers = self._headers(1, accept) | {"Content-Type": content_type, "User-Agent": f"{agent()} {purpose}"}
+        headers = self._headers(1, accept) | {"Content-Type": content_type, "User-Agent": f"{user_agent()} {purpose}"}
         call = ApiCall(
             method=method,
             request=api_request(_VERBS[method], path),
@@ -301,10 +301,10 @@ class Transport:
         self.meter.server_date = server_date.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def _pause(self, failure: HttpFailure, attempt: int, *, ends: float) -> None:
-        """Waits before the next try; raises the failure's error if there must be none (K07, K08)."""
+        """Waits before the next try; raises the failure's error if no further try is allowed (K07, K08)."""
         if not failure.again and not (failure.elsewhere and attempt < self._line.addresses):
             raise failure.error from None
-        self._line.turn()
+        self._line.next_address()
         longest = min(self._limits.longest_pause_seconds, self._limits.first_pause_seconds * 2**attempt)
         wait = _JITTER.uniform(0, longest)
         if failure.after is not None:

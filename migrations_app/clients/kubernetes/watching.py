@@ -1,10 +1,9 @@
-"""Proves that a list holds what it held at an earlier resource version, by a watch that begins there and sees nothing.
+"""Proves that a list holds what it held at an earlier resource version, by a watch from that version without events.
 
-The server itself says how far the watch has come: its bookmark means that every change up to that version was sent. So
-the proof is a bookmark at or after a version that was current when the proof began, and no event before it. Where the
-current version is the earlier one nothing was written at all: no watch is needed, and a server without events would
-send no bookmark. Everything else is no proof: an event, 410, an end without such a bookmark, an answer that is not
-understood.
+A bookmark means that the server has sent every change up to the version of the bookmark. So the proof is a bookmark
+at or after a version that was current when the proof began, and no event before it. If the current version is the
+earlier one, nothing was written at all: no watch is needed, and a server without events would send no bookmark.
+Everything else is no proof: an event, 410, an end without such a bookmark, an answer that cannot be understood.
 """
 
 import re
@@ -20,7 +19,7 @@ from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import InvalidResponse
 
 SLACK = 5.0
-"""Seconds that the answer may take longer than the watch was asked to last."""
+"""Seconds that the answer may take longer than the watch was requested to last."""
 NO_OBJECT = "metadata.name=karpdash.io.nobody"
 _NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 
@@ -50,13 +49,13 @@ _events = msgspec.json.Decoder(_WatchEvent)
 
 
 def is_unchanged(transport: Transport, resource: Resource, *, since: str, count: int, seconds: int) -> bool:
-    """Whether the server proves it within that many seconds, at least three. `count` is how many objects there were.
+    """Whether the server proves it within `seconds`, at least three. `count` is the former number of objects.
 
     Raises ReadError if the server refuses or cannot be understood, which is no proof either.
     """
     state, current_count = _current(transport, resource)
     start_version, current_version = _number(since), _number(state.resource_version)
-    # Versions that went back are those of another history: etcd was put back from a backup.
+    # A version that went back belongs to another history: etcd was restored from a backup.
     if current_version < start_version or current_count != count:
         return False
     if current_version == start_version:
@@ -67,14 +66,14 @@ def is_unchanged(transport: Transport, resource: Resource, *, since: str, count:
         "allowWatchBookmarks": "true",
         "timeoutSeconds": str(seconds),
     }
-    with _hurrying_bookmark(transport, resource, version=state.resource_version):
+    with _requesting_progress(transport, resource, version=state.resource_version):
         look = partial(_event_proof, version=current_version)
         return transport.watch(resource.path, list(query.items()), seconds=seconds + SLACK, look=look) is True
 
 
 def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int | None]:
-    """The state of the list now, and how many objects it holds, if the server says. Sent once: the list that is read
-    if there is no proof has tries of its own.
+    """The current state of the list, and the number of its objects if the server says it. Sent once: without a proof,
+    the list is read anyway, with its own tries.
     """
     body = transport.get(resource.path, [("limit", "1")], verb="list", tries=1).body
     try:
@@ -87,9 +86,9 @@ def _current(transport: Transport, resource: Resource) -> tuple[_ListState, int 
 
 
 @contextmanager
-def _hurrying_bookmark(transport: Transport, resource: Resource, *, version: str) -> Iterator[None]:
-    """During the watch, reads an empty list that is not older than the version: newer servers then ask etcd how far
-    it is, while others wait for its periodic progress. The answer does not matter.
+def _requesting_progress(transport: Transport, resource: Resource, *, version: str) -> Iterator[None]:
+    """During the watch, requests an empty list that is not older than the version: newer servers then ask etcd for its
+    progress at once, while others wait for etcd's periodic progress. The answer is not used.
     """
     query = [("fieldSelector", NO_OBJECT), ("resourceVersion", version), ("resourceVersionMatch", "NotOlderThan")]
     pool = ThreadPoolExecutor(1, thread_name_prefix="hurry")
@@ -112,7 +111,7 @@ def _event_proof(line: bytes, *, version: int) -> bool | None:
 
 
 def _number(version: str) -> int:
-    """A version of etcd. Raises InvalidResponse for what is none: then nothing can be compared."""
+    """The number of an etcd version. Raises InvalidResponse for other text, since nothing can be compared then."""
     if not _NUMBER.fullmatch(version):
         raise InvalidResponse("the server's resource versions are no numbers")
     return int(version)

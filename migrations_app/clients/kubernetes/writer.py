@@ -11,7 +11,7 @@ import msgspec
 from migrations_app.actions.changes import FIELD_MANAGER, Change, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.plan import ClusterIdentity
-from migrations_app.actions.request import ObjectVersion, completed
+from migrations_app.actions.request import ObjectVersion, request_body
 from migrations_app.clients.addresses import OutboundPolicy, Resolver, ask_resolver
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
 from migrations_app.clients.kubernetes.connection import Connection
@@ -111,7 +111,7 @@ def request_content(
     change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The body and the query of the request. Raises InvalidInput for a deletion that is never sent."""
-    body = completed(change, tie, own=own)
+    body = request_body(change, tie, own=own)
     query = [("fieldManager", FIELD_MANAGER)] if change.verb != "delete" else []
     if change.verb == "apply":
         query.append(("force", "false"))
@@ -136,7 +136,7 @@ def _refuse_deletion(target: ObjectTarget) -> None:
 
 
 def write_result(response: WriteResponse) -> WriteResult:
-    """The result of a request by what the server answered."""
+    """The result of a request, from the server's response."""
     document = _tree(response.body)
     if 200 <= response.status < 300:
         return WriteResult(

@@ -1,6 +1,6 @@
-"""What nodes that replace others need at the peak, compared with what their pools and AWS still have.
+"""Capacity for nodes that replace others: what they need at the peak, and what their pools and AWS still have.
 
-Where a part of AWS was not read, or does not tell enough, the line says so: it is unknown, never enough.
+Where a part of AWS was not read or is incomplete, the line is "unknown", never "enough".
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from migrations_app.inventory.aws_facts.address_room import by_count, in_whole_blocks, missing
+from migrations_app.inventory.aws_facts.address_room import by_count, in_whole_blocks, missing_addresses
 from migrations_app.inventory.aws_facts.pod_addresses import WORDS, AddressMode, address_mode, addresses_for
 from migrations_app.inventory.aws_facts.replacement_need import ReplacedNode, Replacement, is_spot, whole
 from migrations_app.inventory.inventory import AWS_PREFIX, Inventory
@@ -21,16 +21,16 @@ from migrations_app.karpenter.vcpu_quotas import quota_of, quota_row
 
 CapacityKind = Literal["pool", "vcpus", "addresses", "reserved", "offered"]
 Standing = Literal["enough", "short", "unknown"]
-TELLING: tuple[AddressMode, ...] = ("each", "prefixes", "ipv6")
+KNOWN_MODES: tuple[AddressMode, ...] = ("each", "prefixes", "ipv6")
 """The modes in which it is known where pods get their addresses."""
 NO_TYPE = "instances whose type is not told"
 
 
 class CapacityLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One limit: what the new nodes need of it at the peak and what is free, None where that is not known.
+    """One limit: how much of it the new nodes need at the peak, and how much is free; None where that is not known.
 
-    `name` says which pool, quota, zone or type. `part` is the part of the inventory that was not read, if that is why
-    it is unknown; `code` is that of a quota.
+    `name` is the pool, quota, zone or type. `part` is the inventory part that was not read, if that is the reason for
+    "unknown"; `code` is the code of a quota.
     """
 
     what: CapacityKind
@@ -43,22 +43,22 @@ class CapacityLine(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
 
 
-def capacity_lines(inventory: Inventory, going: Replacement) -> tuple[CapacityLine, ...]:
+def capacity_lines(inventory: Inventory, replacement: Replacement) -> tuple[CapacityLine, ...]:
     """A line for each limit that the replacement touches; none if nothing is replaced."""
-    if not going.nodes:
+    if not replacement.nodes:
         return ()
     return (
-        *_pools(inventory, going),
-        *_vcpus(inventory, going),
-        *_addresses(inventory, going),
-        *_reserved(inventory, going),
-        *_offered(inventory, going),
+        *_pools(inventory, replacement),
+        *_vcpus(inventory, replacement),
+        *_addresses(inventory, replacement),
+        *_reserved(inventory, replacement),
+        *_offered(inventory, replacement),
     )
 
 
-def _pools(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
-    """The CPU limit of each NodePool whose nodes are replaced and that has one."""
-    needs = going.peak(lambda node: node.pool, lambda node: node.vcpus)
+def _pools(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
+    """A line for the CPU limit of each NodePool whose nodes are replaced."""
+    needs = replacement.peak(lambda node: node.pool, lambda node: node.vcpus)
     if isinstance(inventory.nodepools, Unseen):
         for name in sorted(name for name in needs if name.startswith("NodePool/")):
             why = f"NodePools could not be read: {inventory.nodepools.why}"
@@ -102,8 +102,8 @@ def _unread(kind: CapacityKind, name: str, *, need: int | None, field: str, part
 
 
 def _quota_code(node: ReplacedNode) -> str | None:
-    """The quota that its replacement counts against; empty if that is not known, None for reserved capacity, which
-    counts since it was reserved.
+    """The quota that the replacement of the node counts against; empty if that is not known; None for reserved
+    capacity, which counts from the time of its reservation.
     """
     if node.market == labels.RESERVED:
         return None
@@ -111,13 +111,13 @@ def _quota_code(node: ReplacedNode) -> str | None:
     return row.code if row else ""
 
 
-def _vcpus(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
+def _vcpus(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
     part = inventory.aws.quotas
     known = {quota.code: quota for quota in part.items}
-    for code, need in sorted(going.peak(_quota_code, lambda node: node.vcpus).items()):
+    for code, need in sorted(replacement.peak(_quota_code, lambda node: node.vcpus).items()):
         row = quota_row(code)
         if row is None:
-            types = sorted({node.instance_type or NO_TYPE for node in going.each() if _quota_code(node) == ""})
+            types = sorted({node.instance_type or NO_TYPE for node in replacement.each() if _quota_code(node) == ""})
             why = f"which quota counts is not known for {', '.join(types[:5])}"
             yield _line("vcpus", "other families", need=need, free=None, why=why)
             continue
@@ -139,16 +139,16 @@ def _quota_line(name: str, quota: VcpuQuota | None, *, need: int | None, code: s
     return _line("vcpus", name, need=need, free=max(0, quota.limit - quota.used), why=why, code=code)
 
 
-def _addresses(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
+def _addresses(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
     """The free addresses of each zone, in the subnets that the classes of its nodes select."""
     mode, part = address_mode(inventory), inventory.aws.subnets
-    only_six = {name for subnet in part.items if subnet.ipv6_only for name in subnet.classes}
+    ipv6_classes = {name for subnet in part.items if subnet.ipv6_only for name in subnet.classes}
 
     def need(node: ReplacedNode) -> int | None:
-        return addresses_for(mode, pods=node.pods, ipv6_only=node.node_class in only_six)
+        return addresses_for(mode, pods=node.pods, ipv6_only=node.node_class in ipv6_classes)
 
     zones: dict[str, dict[str, int | None]] = defaultdict(dict)
-    for (zone, node_class), amount in going.peak(lambda node: (node.zone, node.node_class), need).items():
+    for (zone, node_class), amount in replacement.peak(lambda node: (node.zone, node.node_class), need).items():
         zones[zone][node_class] = amount
     for zone, needs in sorted(zones.items()):
         if isinstance(part, Unseen):
@@ -165,10 +165,12 @@ def _zone_line(zone: str, needs: dict[str, int | None], *, part: Part[Subnet], m
         why = _zone_unknown(zone, without, known=whole_need is not None)
         return _line("addresses", zone, need=whole_need, free=None, why=why)
     known_needs = {name: amount for name, amount in needs.items() if amount is not None}
-    why = WORDS[mode] + _elsewhere(zone, needs, part=part)
-    if missing(known_needs, subnets, free=by_count):
+    why = WORDS[mode] + _free_in_other_zones(zone, needs, part=part)
+    if missing_addresses(known_needs, subnets, free=by_count):
         return CapacityLine(what="addresses", name=zone, need=whole_need, free=free, standing="short", why=why)
-    sure = mode in TELLING and not (mode == "prefixes" and missing(known_needs, subnets, free=in_whole_blocks))
+    sure = mode in KNOWN_MODES and not (
+        mode == "prefixes" and missing_addresses(known_needs, subnets, free=in_whole_blocks)
+    )
     return CapacityLine(
         what="addresses", name=zone, need=whole_need, free=free, standing="enough" if sure else "unknown", why=why
     )
@@ -183,7 +185,7 @@ def _zone_unknown(zone: str, without: list[str], *, known: bool) -> str:
     return f"no subnet of the zone is known for {named}"
 
 
-def _elsewhere(zone: str, needs: dict[str, int | None], *, part: Part[Subnet]) -> str:
+def _free_in_other_zones(zone: str, needs: dict[str, int | None], *, part: Part[Subnet]) -> str:
     others = sum(
         subnet.free for subnet in part.items if subnet.zone != zone and any(name in needs for name in subnet.classes)
     )
@@ -195,10 +197,10 @@ def _sum(amounts: Iterable[int | None]) -> int | None:
     return sum(amount for amount in every if amount is not None) if None not in every else None
 
 
-def _reserved(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
+def _reserved(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
     """Free instances of capacity reservations, for nodes that run in one: of their type and zone."""
     part = inventory.aws.reservations
-    needs = going.peak(
+    needs = replacement.peak(
         lambda node: (node.instance_type, node.zone) if node.market == labels.RESERVED else None, lambda _: 1
     )
     for (kind, zone), need in sorted(needs.items()):
@@ -218,16 +220,16 @@ def _reserved(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine
         )
 
 
-def _offered(inventory: Inventory, going: Replacement) -> Iterator[CapacityLine]:
-    """How many pairs of type and zone the nodes have, and how many of them EC2 offers."""
+def _offered(inventory: Inventory, replacement: Replacement) -> Iterator[CapacityLine]:
+    """How many pairs of instance type and zone the nodes have, and how many of the pairs EC2 offers."""
     part = inventory.aws.offerings
-    pairs = sorted({(node.instance_type, node.zone) for node in going.each() if node.instance_type and node.zone})
+    pairs = sorted({(node.instance_type, node.zone) for node in replacement.each() if node.instance_type and node.zone})
     if not pairs:
         return
     if isinstance(part, Unseen):
         yield _unread("offered", "instance types by zone", need=len(pairs), field="offerings", part=part)
         return
     offered = {(offering.instance_type, offering.zone) for offering in part.items}
-    lost = [f"{kind} in {zone}" for kind, zone in pairs if (kind, zone) not in offered]
-    why = f"not offered: {', '.join(lost[:5])}" if lost else ""
-    yield _line("offered", "instance types by zone", need=len(pairs), free=len(pairs) - len(lost), why=why)
+    not_offered = [f"{kind} in {zone}" for kind, zone in pairs if (kind, zone) not in offered]
+    why = f"not offered: {', '.join(not_offered[:5])}" if not_offered else ""
+    yield _line("offered", "instance types by zone", need=len(pairs), free=len(pairs) - len(not_offered), why=why)

@@ -1,5 +1,5 @@
-"""Which settings of this cluster decide what its controller requests from AWS: assumed defaults, corrected by what was
-seen.
+"""Finds the features that decide which AWS requests the controller sends: assumed defaults, corrected by what the
+inventory shows.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,14 +27,15 @@ TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 OTHER_FAMILIES = frozenset(FAMILIES.values()) - {AL2023}
 """Families whose nodes need no service CIDR, so that the controller sends no DescribeCluster for them."""
 
-Word = bool | None
+Answer = bool | None
+"""What the inventory shows; None if it does not show that."""
 
 
-def applying(inventory: Inventory) -> frozenset[Feature]:
+def applicable_features(inventory: Inventory) -> frozenset[Feature]:
     """The features assumed for any cluster, plus those seen to be on, minus those seen to be off."""
-    words = {feature: tell(inventory) for feature, tell in _TOLD_BY.items()}
-    on = {feature for feature, word in words.items() if word}
-    return (ASSUMED | on) - {feature for feature, word in words.items() if word is False}
+    answers = {feature: read_answer(inventory) for feature, read_answer in _ANSWERED_BY.items()}
+    on = {feature for feature, answer in answers.items() if answer}
+    return (ASSUMED | on) - {feature for feature, answer in answers.items() if answer is False}
 
 
 def _every_class(inventory: Inventory, holds: Callable[[EC2NodeClass], bool]) -> bool:
@@ -49,14 +50,14 @@ def _no_template(inventory: Inventory) -> bool:
     return is_whole(inventory.awsnodetemplates) and not inventory.awsnodetemplates.items
 
 
-def _spec_role(inventory: Inventory) -> Word:
+def _spec_role(inventory: Inventory) -> Answer:
     def by_profile(ec2_node_class: EC2NodeClass) -> bool:
         return bool(ec2_node_class.get("spec.instanceProfile")) and not ec2_node_class.get("spec.role")
 
     return False if _no_template(inventory) and _every_class(inventory, by_profile) else None
 
 
-def _ami_alias(inventory: Inventory) -> Word:
+def _ami_alias(inventory: Inventory) -> Answer:
     def by_term(ec2_node_class: EC2NodeClass) -> bool:
         terms = _terms(ec2_node_class)
         return bool(terms) and not any("alias" in term or "ssmParameter" in term for term in terms)
@@ -71,11 +72,11 @@ def _terms(ec2_node_class: EC2NodeClass) -> list[Mapping[str, object]]:
     return terms if readable else []
 
 
-def _queue(inventory: Inventory) -> Word:
+def _queue(inventory: Inventory) -> Answer:
     return _has_setting(inventory, QUEUE)
 
 
-def _has_setting(inventory: Inventory, key: str) -> Word:
+def _has_setting(inventory: Inventory, key: str) -> Answer:
     """Whether the setting is given; None if some source that could give it was not read completely."""
     values = setting(inventory, key)
     if isinstance(values, Unseen):
@@ -97,13 +98,13 @@ def _arguments(inventory: Inventory) -> Iterator[str]:
             yield from container.args or ()
 
 
-def _spot(inventory: Inventory) -> Word:
+def _spot(inventory: Inventory) -> Answer:
     """Whether spot is possible; None without any pool, since nothing is known of future ones."""
     pools = inventory.nodepools.items or inventory.provisioners.items
     return spot_possible(inventory) if pools else None
 
 
-def _in_place(inventory: Inventory) -> Word:
+def _in_place(inventory: Inventory) -> Answer:
     """False once the tagging controller of 1.0 has marked every claim and AWS shows no instance without its tag."""
     claims, machines = inventory.nodeclaims, inventory.machines
     if not (is_whole(claims) and is_whole(machines)) or machines.items:
@@ -119,7 +120,7 @@ def _is_own(claim: NodeClaim) -> bool:
     return not reference or reference.group in (None, "", kinds.AWS_GROUP)
 
 
-def _endpoint_lookup(inventory: Inventory) -> Word:
+def _endpoint_lookup(inventory: Inventory) -> Answer:
     lookups = _is_true(inventory, CONTROL_PLANE), _is_true(inventory, ZONAL_SHIFT)
     certain = bool(setting(inventory, ENDPOINT).items) and lookups == (False, False)
     return False if certain and _every_class(inventory, _is_not_al2023) else None
@@ -135,15 +136,15 @@ def _is_not_al2023(ec2_node_class: EC2NodeClass) -> bool:
     return family in OTHER_FAMILIES or (family is None and bool(aliases))
 
 
-def _open_network(inventory: Inventory) -> Word:
+def _open_network(inventory: Inventory) -> Answer:
     return False if any(value in TRUE for value in setting(inventory, ISOLATED).items) else None
 
 
-def _dry_run(inventory: Inventory) -> Word:
+def _dry_run(inventory: Inventory) -> Answer:
     return False if _is_true(inventory, DRY_RUN_OFF) else None
 
 
-def _is_true(inventory: Inventory, env: str) -> Word:
+def _is_true(inventory: Inventory, env: str) -> Answer:
     """Whether the controller's variable is true; None if it refers to another object, and without a controller."""
     controller = installation(inventory)
     if controller is None or controller.env.get(env) == "" or controller.hides(env):
@@ -151,7 +152,7 @@ def _is_true(inventory: Inventory, env: str) -> Word:
     return controller.env.get(env, "false") in TRUE
 
 
-def _reservations(inventory: Inventory) -> Word:
+def _reservations(inventory: Inventory) -> Answer:
     return (
         any(
             ec2nodeclass.get("spec.capacityReservationSelectorTerms") for ec2nodeclass in inventory.ec2nodeclasses.items
@@ -160,29 +161,29 @@ def _reservations(inventory: Inventory) -> Word:
     )
 
 
-def _placement_groups(inventory: Inventory) -> Word:
+def _placement_groups(inventory: Inventory) -> Answer:
     return (
         any(ec2nodeclass.get("spec.placementGroupSelector") for ec2nodeclass in inventory.ec2nodeclasses.items) or None
     )
 
 
-def _zonal_shift(inventory: Inventory) -> Word:
+def _zonal_shift(inventory: Inventory) -> Answer:
     return _is_true(inventory, ZONAL_SHIFT)
 
 
-def _assume_role(inventory: Inventory) -> Word:
+def _assume_role(inventory: Inventory) -> Answer:
     return bool(setting(inventory, ASSUME_ROLE).items) or None
 
 
-def _before_machines(inventory: Inventory) -> Word:
-    """True if instances of 0.27 or older exist: they carry the Provisioner's tag but not the managed-by tag. Otherwise
+def _before_machines(inventory: Inventory) -> Answer:
+    """True if instances of 0.27 or older exist, which have the Provisioner's tag but not the managed-by tag; otherwise
     None.
     """
     every = [dict(instances.tags) for instances in inventory.aws.instances.items]
     return any(labels.PROVISIONER_NAME in tags and labels.MANAGED_BY_CLUSTER not in tags for tags in every) or None
 
 
-_TOLD_BY: Mapping[Feature, Callable[[Inventory], Word]] = {
+_ANSWERED_BY: Mapping[Feature, Callable[[Inventory], Answer]] = {
     Feature.SPEC_ROLE: _spec_role,
     Feature.AMI_ALIAS: _ami_alias,
     Feature.QUEUE: _queue,

@@ -1,5 +1,5 @@
-"""Instance tags: which are kept, by which of them each release lists its instances, and which controller requests on
-existing instances the role's policies refuse.
+"""Instance tags: which are kept, by which tags each release lists its instances, and which requests of the controller
+on existing instances the policies of its role refuse.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from migrations_app.inventory.objects.aws import AwsSeen, TaggedInstances
 from migrations_app.inventory.objects.karpenter import KarpenterClaim
 from migrations_app.karpenter import labels
 
-_TELLING = ("karpenter.", "kubernetes.io/cluster/")
+_KEPT_PREFIXES = ("karpenter.", "kubernetes.io/cluster/")
 WRITES_CLUSTER_NAME: Minor = (1, 0)
 LISTED_BY: tuple[tuple[str, Minor], ...] = (
     (labels.NODEPOOL, (0, 33)),
@@ -30,12 +30,12 @@ Source: pkg/providers/instance/instance.go of aws/karpenter-provider-aws at v0.3
 """
 
 
-def telling(key: str) -> bool:
+def is_kept_tag(key: str) -> bool:
     """Whether a tag with that key is kept. A tag that is not kept may or may not be on the instance."""
     # The claim's name differs on every node, so it would split every group.
     if key == labels.NODECLAIM:
         return False
-    return key == labels.CLUSTER_NAME_TAG or key.startswith(_TELLING)
+    return key == labels.CLUSTER_NAME_TAG or key.startswith(_KEPT_PREFIXES)
 
 
 def tags_text(group: TaggedInstances) -> str:
@@ -55,7 +55,7 @@ def owner_of(group: TaggedInstances) -> str:
     return f"NodePool {pool}" if pool is not None else f"Provisioner {tags.get(labels.PROVISIONER_NAME, '')}"
 
 
-def tags_asked(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str, ...]:
+def tags_at_hop(running: Minor | None, *, start: Minor, end: Minor) -> tuple[str, ...]:
     """The tags to look for at a hop: those by which its releases start listing, and those by which the running release
     already lists.
 
@@ -72,7 +72,7 @@ def every_tag(end: Minor) -> tuple[str, ...]:
     return tuple(key for key, since in LISTED_BY if since <= end)
 
 
-def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tuple[str, str, str] | None:
+def first_missing_tag(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tuple[str, str, str] | None:
     """The first of those tags that the group lacks: (key, current value, wanted value); None if it has all."""
     tags = dict(group.tags)
     for key in keys:
@@ -83,7 +83,7 @@ def lacking(group: TaggedInstances, keys: Iterable[str], *, cluster: str) -> tup
     return None
 
 
-def all_named(aws: AwsSeen) -> bool | None:
+def all_have_cluster_name(aws: AwsSeen) -> bool | None:
     """Whether every instance of a NodePool carries its cluster's name as 1.1 requires; None if no such instance was
     seen.
     """
@@ -124,7 +124,7 @@ class OnInstance(IamRequest):
         if not separator or service not in ("aws", "ec2"):
             return super().look(key)
         values = tuple(value for name, value in self.carried.items() if name.lower() == tag)
-        return values if values or telling(tag) else None
+        return values if values or is_kept_tag(tag) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +143,7 @@ class InstanceRequestAnswer:
         return tuple(self.request.request_tags or ())
 
 
-def at_hop(
+def answers_at_hop(
     permissions: Permissions, groups: Sequence[TaggedInstances], *, running: Minor | None, start: Minor, end: Minor
 ) -> tuple[InstanceRequestAnswer, ...]:
     """The controller's requests on these instances at the hop: those of both its releases if it is the next hop.
@@ -153,19 +153,19 @@ def at_hop(
     """
     later = running not in (None, start) and start in every_minor()
     minors = [minor for minor in dict.fromkeys((end,) if later else (start, end)) if minor in every_minor()]
-    return on_instances(permissions, groups, minors=minors, but=start if later else None)
+    return instance_answers(permissions, groups, minors=minors, but=start if later else None)
 
 
-def on_instances(
+def instance_answers(
     permissions: Permissions, groups: Sequence[TaggedInstances], *, minors: Iterable[Minor], but: Minor | None = None
 ) -> tuple[InstanceRequestAnswer, ...]:
     """Every request that these releases make on these instances, evaluated once for each role.
 
     Requests that the release `but` makes as well are left out.
     """
-    judged: dict[tuple[str, ...], InstanceRequestAnswer] = {}
-    known = (
-        {_same(group, on_instance) for group, on_instance in _requests(groups, permissions.site, minor=but)}
+    answers: dict[tuple[str, ...], InstanceRequestAnswer] = {}
+    known_requests = (
+        {_request_key(group, on_instance) for group, on_instance in _requests(groups, permissions.site, minor=but)}
         if but
         else set()
     )
@@ -174,15 +174,15 @@ def on_instances(
         limit = None if role.boundary is None else [filled(policy, permissions.site) for policy in role.boundary]
         for minor in minors:
             for group, request in _requests(groups, permissions.site, minor=minor):
-                same = _same(group, request)
-                if same not in known:
+                request_key = _request_key(group, request)
+                if request_key not in known_requests:
                     answer = evaluate(request, policies, boundary=limit)
                     row = InstanceRequestAnswer(minor=minor, group=group, role=role, request=request, answer=answer)
-                    judged.setdefault((role.role.arn, *same), row)
-    return tuple(judged.values())
+                    answers.setdefault((role.role.arn, *request_key), row)
+    return tuple(answers.values())
 
 
-def _same(group: TaggedInstances, request: IamRequest) -> tuple[str, ...]:
+def _request_key(group: TaggedInstances, request: IamRequest) -> tuple[str, ...]:
     return request.action, repr(group.tags), repr(request.request_tags)
 
 
@@ -192,11 +192,11 @@ def _requests(
     for probe in probes_for(minor):
         if probe.kind == "instance" and probe.action in (TERMINATE, TAG) and not probe.on_creation:
             for group in groups:
-                if _concerns(probe, group, site=site):
+                if _applies_to(probe, group, site=site):
                     yield group, _with_real_tags(probe, group, site=site, minor=minor)
 
 
-def _concerns(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite) -> bool:
+def _applies_to(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite) -> bool:
     """Whether the controller sends the request for these instances: it must match their owner and set tags that are
     missing.
     """
@@ -206,7 +206,7 @@ def _concerns(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite) 
         return False
     words = site.words()
     sent = (key.format_map(words) for key, _ in probe.request_tags or ())
-    return probe.action == TERMINATE or any(telling(key) and key not in tags for key in sent)
+    return probe.action == TERMINATE or any(is_kept_tag(key) and key not in tags for key in sent)
 
 
 def _with_real_tags(probe: RequiredRequest, group: TaggedInstances, *, site: AwsSite, minor: Minor) -> OnInstance:

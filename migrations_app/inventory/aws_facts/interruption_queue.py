@@ -33,7 +33,7 @@ class QueueFault:
     sender: str = ""
 
 
-def no_longer_set(inventory: Inventory, running: Release | None) -> str:
+def queue_only_in_settings(inventory: Inventory, running: Release | None) -> str:
     """The queue that only the global settings name, which releases from 0.33 on do not read; empty otherwise."""
     controller = installation(inventory)
     if controller is None or running is None or minor_order(running.minor) <= minor_order(LAST_READ):
@@ -54,7 +54,7 @@ def bad_name(name: str) -> str:
 
 
 def queue_faults(queue: Queue, seen: AwsSeen) -> Iterator[QueueFault]:
-    """What is wrong with the queue itself; nothing if both senders may send to it."""
+    """The problems of the queue itself; none if both senders may send to it."""
     if not queue.exists:
         where = f"{seen.place.region}, account {seen.place.account or 'of the credentials'}"
         yield QueueFault(about="queue", path=GONE, seen=f"no such queue in {where}", wanted="a queue of that name")

@@ -36,7 +36,7 @@ def auth_rows(part: Part[ConfigMap]) -> Part[AuthRow]:
     bad: list[UnparsableObject] = []
     for config_map in part.items:
         try:
-            listed = _listed((config_map.data or {}).get(MAP_ROLES, ""))
+            listed = _map_roles((config_map.data or {}).get(MAP_ROLES, ""))
         except (yaml.YAMLError, InvalidManifest):
             return Unseen("garbled", f"{MAP_ROLES} of {config_map.name} is not a list in YAML")
         for number, row in enumerate(listed):
@@ -48,7 +48,7 @@ def auth_rows(part: Part[ConfigMap]) -> Part[AuthRow]:
     return Seen(tuple(rows), part.served, tuple(bad))
 
 
-def _listed(text: str) -> list[Any]:
+def _map_roles(text: str) -> list[Any]:
     documents = [document.value for document in compose(text)]
     rows = documents[0] if documents else None
     if rows is None:

@@ -1,4 +1,4 @@
-"""Whether nodes of a role can join their cluster, as AWS shows it: the role, its policies, its cluster access."""
+"""Whether nodes with a role can join their cluster, by what AWS shows: the role, its policies, its cluster access."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class JoinDoubt:
     detail: str
 
 
-def joining(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
+def join_problems(role: NodeRole, seen: AwsSeen) -> Iterator[JoinFault | JoinDoubt]:
     """The certain and possible reasons why nodes of the role cannot join; nothing if all requirements were seen."""
     if isinstance(role.role, Unseen):
         yield JoinDoubt(f"role {role.name} could not be read ({role.role.detail or role.role.why})")

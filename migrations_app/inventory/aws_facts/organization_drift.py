@@ -1,4 +1,4 @@
-"""Compares an organization's list with the registered clusters: what is new, gone, or was not read. Pure."""
+"""Compares an organization's list with the registered clusters: which are new, gone, or were not read. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -8,7 +8,7 @@ from migrations_app.inventory.objects.cluster_arn import read_place
 from migrations_app.inventory.objects.organization import ListedCluster, OrganizationListing
 
 LONGEST = 60
-"""How much of a cluster's name a longer name begins with."""
+"""Most characters of the cluster's name in a name with account and region."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class OrganizationDrift:
 
 
 def drift_of(listing: OrganizationListing, *, known: Collection[str], own: Collection[str]) -> OrganizationDrift:
-    """`known` are the ARNs of all registered clusters, `own` of those that were registered with this organization."""
+    """`known` are the ARNs of all registered clusters, `own` those of clusters registered with this organization."""
     listed = {cluster.arn for cluster in listing.clusters}
     read = {
         (account.id, region.region) for account in listing.accounts for region in account.regions if not region.code
@@ -43,7 +43,7 @@ def _place(arn: str) -> tuple[str, str]:
 
 
 def names_for(clusters: Collection[ListedCluster], *, taken: Collection[str]) -> Mapping[str, str]:
-    """A name for each cluster, by ARN: that of the cluster, with account and region where it would not be unique."""
+    """A name for each cluster, by ARN: the cluster's name, with account and region where it would not be unique."""
     count = Counter(cluster.name for cluster in clusters)
     return {
         cluster.arn: cluster.name if count[cluster.name] == 1 and cluster.name not in taken else _long(cluster)

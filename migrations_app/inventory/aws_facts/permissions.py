@@ -1,5 +1,5 @@
-"""The controller's permissions as seen: its roles and their policies, the names to evaluate them with, the gaps, and
-whether a policy has space for the missing statements.
+"""The controller's permissions as read: its roles and their policies, the names to evaluate them with, what they lack,
+and whether a policy has space for the missing statements.
 """
 
 import re
@@ -34,7 +34,7 @@ _ZONE = re.compile(r"([a-z]{2,5}(?:-[a-z]{2,12}){1,3}-\d{1,2})[a-z]", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolePolicies:
-    """One role that makes requests of the controller, with its documents parsed. `boundary` is None without one."""
+    """One role that sends requests of the controller, with its documents parsed. `boundary` is None without one."""
 
     role: ControllerRole
     policies: tuple[IamPolicy, ...]
@@ -46,7 +46,7 @@ class Permissions:
     """Everything needed to evaluate permissions: names, applicable features, and the roles that must be allowed.
 
     Each of `roles` must be allowed by itself: if several are listed, it is unknown which one is used. `untold` are
-    the names that neither the cluster nor AWS gave; they were read from the policies or are placeholders, and prove
+    the names that neither the cluster nor AWS shows. They are taken from the policies or are placeholders, and prove
     nothing.
     """
 
@@ -56,7 +56,7 @@ class Permissions:
     untold: tuple[str, ...] = ()
 
     def named(self, untold: str) -> tuple[str, ...]:
-        """The placeholder for a name that is not known."""
+        """The values that stand for a name that is not known."""
         if untold == NODE_ROLE:
             return self.site.roles
         words = {CLUSTER_NAME: self.site.cluster, ACCOUNT: self.site.account, REGION: self.site.region}
@@ -79,26 +79,26 @@ def _report(
     site: AwsSite,
     assumed: frozenset[Feature],
 ) -> GapReport:
-    """Cached, because several checks and the permissions page ask for the same hop: 25 ms for twenty statements."""
+    """Cached, because several checks and the permissions page need the same hop: 25 ms for twenty statements."""
     return find_gaps(policies, release=release, site=site, assumed=assumed, boundary=boundary)
 
 
 def permissions(inventory: Inventory) -> Permissions | Unseen:
-    """The permissions that were seen; Unseen with the reason if those of some role could not be read completely."""
+    """The permissions as read; Unseen with the reason if those of a role could not be read completely."""
     roles_part = inventory.aws.controller_roles
     if isinstance(roles_part, Unseen):
         return roles_part
     if roles_part.quarantined:
         return Unseen("unreadable", f"{roles_part.quarantined[0].name}: {roles_part.quarantined[0].why}")
-    judged = working(roles_part.items)
+    judged = requesting_roles(roles_part.items)
     if not judged:
         return Unseen("not_found", "nothing names a role of the controller")
     unread = next((part for role in judged for part in _parts(role) if isinstance(part, Unseen)), None)
     if unread is not None:
         return unread
-    gone = next((role.arn for role in judged if isinstance(role.role, Seen) and not role.role.items), "")
-    if gone:
-        return Unseen("not_found", f"AWS has no role {gone}")
+    missing_role = next((role.arn for role in judged if isinstance(role.role, Seen) and not role.role.items), "")
+    if missing_role:
+        return Unseen("not_found", f"AWS has no role {missing_role}")
     try:
         roles = tuple(_parsed(role) for role in judged)
     except InvalidInput as wrong:
@@ -111,19 +111,19 @@ def permissions(inventory: Inventory) -> Permissions | Unseen:
     )
 
 
-def working(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
-    """The roles that make the requests: the last ones of a role chain if there is one, otherwise all."""
+def requesting_roles(roles: Sequence[ControllerRole]) -> tuple[ControllerRole, ...]:
+    """The roles that send the requests: the last ones of a role chain if there is one, otherwise all."""
     last = tuple(role for role in roles if role.found_by == "assume_role")
     target = tuple(role for role in roles if role.found_by == "pod_identity_target")
     return last or target or tuple(roles)
 
 
 def controller_role(inventory: Inventory) -> str:
-    """The ARN of the one role that the requests come from, as AWS shows it or the cluster's objects name it; empty
-    where they name none or several, or one that was not read may be named as well."""
+    """The ARN of the one role that sends the requests, from AWS or the cluster's objects; empty if they name none or
+    several, or if an object that may name a role was not read."""
     roles_part = inventory.aws.controller_roles
     if isinstance(roles_part, Seen):
-        arns = {role.arn for role in working(roles_part.items)}
+        arns = {role.arn for role in requesting_roles(roles_part.items)}
     else:
         assumed = names.setting(inventory, ASSUME_ROLE)
         accounts = names.controller_accounts(inventory)
@@ -154,7 +154,7 @@ def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSi
 
 def features_seen(inventory: Inventory) -> frozenset[Feature]:
     """The features that apply to this cluster: the assumed ones, corrected by what was seen."""
-    return feature_settings.applying(inventory)
+    return feature_settings.applicable_features(inventory)
 
 
 def cluster_named(inventory: Inventory) -> str:
@@ -266,7 +266,7 @@ MOST_ATTACHED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """A policy after merging the statements into it: its size as IAM counts it, and its limit.
+    """The size of a policy, as IAM counts it, after the missing statements are merged into it, and its limit.
 
     `attached` is the number of managed policies of its role.
     """
@@ -286,8 +286,8 @@ class Room:
         return self.attached >= MOST_ATTACHED
 
 
-def roomiest(policies: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:
-    """The policy of the role with the most space left for what the report lacks; None if nothing must be added or no
+def policy_with_most_space(policies: RolePolicies, report: GapReport, *, site: AwsSite) -> Room | None:
+    """The policy of the role with the most space left after adding what it lacks; None if nothing must be added or no
     policy can be edited. Raises InvalidPolicy if one statement alone is larger than a policy.
     """
     added = closing(report, site).statements
@@ -298,9 +298,7 @@ def roomiest(policies: RolePolicies, report: GapReport, *, site: AwsSite) -> Roo
 
 
 def _rooms(policies: RolePolicies, added: Sequence[PolicyStatement], *, site: AwsSite) -> Iterator[Room]:
-    """One row for each policy that can be edited; inline policies share their limit with the role's other inline
-    policies.
-    """
+    """One row for each policy that can be edited. All inline policies of a role share one limit."""
     attached = sum(document.kind != "inline" for document in policies.role.policies.items)
     for document, policy in zip(policies.role.policies.items, policies.policies, strict=True):
         if document.kind != "aws_managed":

@@ -1,4 +1,4 @@
-"""How nodes take addresses of their subnets: by the settings of the VPC CNI, the DaemonSet aws-node.
+"""How nodes take addresses of their subnets, by the settings of the VPC CNI, the DaemonSet aws-node.
 
 Source: aws/amazon-vpc-cni-k8s:README.md (ENABLE_PREFIX_DELEGATION, ENABLE_IPv6, AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG,
 WARM_PREFIX_TARGET), docs/prefix-and-ip-target.md.
@@ -60,7 +60,7 @@ def _mode(cni: Workload) -> AddressMode:
 def addresses_for(mode: AddressMode, *, pods: int | None, ipv6_only: bool = False) -> int | None:
     """The most IPv4 addresses that a node with room for that many pods takes; None if that is not known.
 
-    Where pods may take addresses of other places, the node's own address alone.
+    Where pods may take their addresses elsewhere, only the node's own address counts.
     """
     if mode in ("ipv6", "other_subnets", "other_cni", "unknown"):
         return 0 if ipv6_only else 1

@@ -1,7 +1,7 @@
-"""What nodes that replace others need at the peak, before the old ones are gone: nodes, vCPUs and addresses.
+"""The need at the peak of nodes that replace others, before the old ones are gone: nodes, vCPUs and addresses.
 
-A new node is taken to be of the type, zone and market of the one that it replaces. Of nodes that may go at the same
-time, those that need most are counted.
+A new node is assumed to have the type, zone and market of the node that it replaces. Of nodes that may be replaced at
+the same time, those with the largest need are counted.
 """
 
 import re
@@ -20,7 +20,7 @@ from migrations_app.karpenter import labels
 
 K = TypeVar("K", bound=Hashable)
 Need = dict[K, int | None]
-"""How much at the peak, by what it is counted for; None where a node does not tell it."""
+"""The need at the peak, by key; None where a node does not show its need."""
 CPU_LABEL = "karpenter.k8s.aws/instance-cpu"
 ALPHA = "karpenter_alpha"
 OWNERS = frozenset({ALPHA, "karpenter_beta", "karpenter_v1"})
@@ -32,7 +32,7 @@ _BUDGET = re.compile(r"(\d{1,9})(%?)", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacedNode:
-    """A node that is replaced. Empty texts and None: it does not tell."""
+    """A node that is replaced. Empty texts and None: not known."""
 
     name: str
     pool: str
@@ -45,12 +45,12 @@ class ReplacedNode:
     """spot, on-demand or reserved, as its label says."""
     vcpus: int | None
     pods: int | None
-    """How many pods it may run."""
+    """The most pods that it may run."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacementGroup:
-    """Nodes of which so many may be replaced at the same time."""
+    """Nodes of which `at_once` may be replaced at the same time."""
 
     nodes: tuple[ReplacedNode, ...]
     at_once: int
@@ -58,18 +58,18 @@ class ReplacementGroup:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """All that is replaced: groups of one stage go at the same time, the stages one after the other."""
+    """A whole replacement: the groups of a stage are replaced at the same time, the stages one after the other."""
 
     stages: tuple[tuple[ReplacementGroup, ...], ...]
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are more at the peak."""
+        """The number of additional nodes at the peak."""
         counts = (sum(min(len(group.nodes), group.at_once) for group in stage) for stage in self.stages)
         return max(counts, default=0)
 
     def peak(self, key: Callable[[ReplacedNode], K | None], need: Callable[[ReplacedNode], int | None]) -> "Need[K]":
-        """The need at the peak, by `key`; nodes for which that is None are left out."""
+        """The need at the peak, by `key`; nodes whose key is None are left out."""
         most: Need[K] = {}
         for stage in self.stages:
             for name, amount in _of_stage(stage, key=key, need=need).items():
@@ -109,10 +109,10 @@ def _plus(amount: int | None, other: int | None) -> int | None:
 
 
 def replacement_by_pool(inventory: Inventory, names: Collection[str]) -> Replacement:
-    """These nodes, as many of a pool at once as its disruption budgets let go; all pools at the same time.
+    """The replacement of these nodes: of each pool as many at once as its disruption budgets allow, all pools together.
 
-    A tenth of the nodes where a pool gives no budgets, as Karpenter's default says, and at least one node. All of them
-    where no budget of the pool holds at all times, or where that is not known: Karpenter sets no limit of its own.
+    A pool without budgets counts with Karpenter's default: a tenth of its nodes, at least one. A pool counts with all
+    nodes if none of its budgets holds at all times, or if that is not known: Karpenter sets no limit of its own.
     """
     unread = isinstance(inventory.nodepools, Unseen)
     pools = {f"NodePool/{pool.name}": pool for pool in inventory.nodepools.items}
@@ -122,21 +122,21 @@ def replacement_by_pool(inventory: Inventory, names: Collection[str]) -> Replace
     groups = []
     for pool, nodes in by_pool.items():
         unlimited = unread and pool.startswith("NodePool/")
-        paced = len(nodes) if unlimited else _paced(pools.get(pool), len(nodes))
-        groups.append(ReplacementGroup(tuple(nodes), paced))
+        count_at_once = len(nodes) if unlimited else _allowed_at_once(pools.get(pool), len(nodes))
+        groups.append(ReplacementGroup(tuple(nodes), count_at_once))
     stage = tuple(groups)
     return Replacement((stage,) if stage else ())
 
 
 def replacement_in_batches(inventory: Inventory, batches: Iterable[Sequence[str]]) -> Replacement:
-    """The nodes of each batch at once, one batch after the other. Names that no node of Karpenter has are left out."""
+    """The nodes of each batch at once, batch after batch. Names that no node of Karpenter has are left out."""
     every = [tuple(batch) for batch in batches]
     known = {node.name: node for node in _nodes(inventory, {name for batch in every for name in batch})}
     node_batches = (tuple(known[name] for name in batch if name in known) for batch in every)
     return Replacement(tuple((ReplacementGroup(nodes, len(nodes)),) for nodes in node_batches if nodes))
 
 
-def _paced(pool: NodePool | None, count: int) -> int:
+def _allowed_at_once(pool: NodePool | None, count: int) -> int:
     if pool is None or pool.get(BUDGETS) is None:
         return max(1, at_once(count, percent=DEFAULT_PERCENT))
     allowed = [_allowed(row, count) for _, row in rows(pool, BUDGETS) if _for_drift(row)]
@@ -144,7 +144,7 @@ def _paced(pool: NodePool | None, count: int) -> int:
 
 
 def _for_drift(row: dict[str, object]) -> bool:
-    """A budget with a schedule does not count: outside its hours more nodes may go."""
+    """Whether the budget limits drift at all times. One with a schedule does not: more nodes may go at other hours."""
     reasons = row.get("reasons")
     return not row.get("schedule") and (not isinstance(reasons, list) or not reasons or DRIFTED in reasons)
 
@@ -158,10 +158,10 @@ def _allowed(row: dict[str, object], count: int) -> int | None:
 
 
 def _nodes(inventory: Inventory, names: Collection[str]) -> Iterator[ReplacedNode]:
-    here = {node.name: node for node in inventory.nodes.items}
+    node_by_name = {node.name: node for node in inventory.nodes.items}
     for owned in ownership(inventory).nodes:
         if owned.name in names and owned.owner in OWNERS:
-            yield _replaced(owned, here[owned.name])
+            yield _replaced(owned, node_by_name[owned.name])
 
 
 def _replaced(owned: OwnedNode, node: Node) -> ReplacedNode:
@@ -181,7 +181,7 @@ def _replaced(owned: OwnedNode, node: Node) -> ReplacedNode:
 
 
 def whole(amount: object) -> int | None:
-    """The quantity, rounded up to a whole number of at most a billion; None where it is none, or below zero."""
+    """The quantity, rounded up to a whole number; None for other values, below zero and above a billion."""
     quantity = quantities.read(str(amount)) if isinstance(amount, str | int) and not isinstance(amount, bool) else None
     value = -(-quantity[0] // _WHOLE) if quantity else -1
     return value if 0 <= value <= _WHOLE else None

@@ -55,7 +55,7 @@ class SimulatedRequest:
     ours: RequestVerdict
 
 
-def asked(
+def requests_to_simulate(
     policies: Sequence[IamPolicy], *, release: str, site: AwsSite, boundary: Sequence[IamPolicy] | None = None
 ) -> tuple[SimulatedRequest, ...]:
     """The distinct requests of a release with karpdash's verdicts, without those that a simulation cannot answer."""

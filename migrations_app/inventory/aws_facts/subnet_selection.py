@@ -46,7 +46,7 @@ def selector_keys(inventory: Inventory) -> frozenset[str]:
 
 
 def selected_subnets(inventory: Inventory, subnets: Iterable[TaggedSubnet]) -> tuple[Subnet, ...]:
-    """The subnets that a node class or template selects, each with their names; all others are left out."""
+    """The subnets that node classes or templates select, each with the names of these; all others are left out."""
     classes = tuple(_classes(inventory))
     return tuple(subnet for tagged_subnet in subnets if (subnet := _with_classes(tagged_subnet, classes)).classes)
 

@@ -1,4 +1,4 @@
-"""Whether the trust policies of the controller's roles admit its pods, as far as was seen."""
+"""Whether the trust policies let the controller's pods assume the controller's roles, as far as that was seen."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

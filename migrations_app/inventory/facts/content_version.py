@@ -1,7 +1,7 @@
-"""The version that an object's content shows, where its label cannot be believed.
+"""The API version of an object's content, where its apiVersion cannot be trusted.
 
-A CRD with the conversion strategy None writes another apiVersion over objects and leaves their content as it is, so a
-v1beta1 object is listed as v1. The API server also drops what the schema of the asked version does not know.
+A CRD with the conversion strategy None changes only the apiVersion of objects, not their content, so a v1beta1 object
+is listed as v1. The API server also drops the fields that the schema of the requested version does not have.
 """
 
 from typing import TypeVar
@@ -18,26 +18,26 @@ BETA = "v1beta1"
 GROUPS = {kind.kind: kind.group for kind in kinds.CURRENT_KINDS}
 
 
-def labels_only(crd: CRD) -> bool:
-    """Whether the CRD changes nothing but the label between v1beta1 and v1."""
-    both = {*crd.served, *crd.stored}
-    return strategy_of(crd) != "Webhook" and {BETA, "v1"} <= both
+def changes_only_api_version(crd: CRD) -> bool:
+    """Whether the CRD changes only the apiVersion between v1beta1 and v1."""
+    versions = {*crd.served, *crd.stored}
+    return strategy_of(crd) != "Webhook" and {BETA, "v1"} <= versions
 
 
 def holds_beta(karpenter_object: NodePool | NodeClaim | EC2NodeClass) -> bool:
-    """Whether an object that is labelled v1 has the content of v1beta1: a field that v1 requires is absent, and no
-    value is one that only v1 knows.
+    """Whether an object with the apiVersion v1 has the content of v1beta1: a field that v1 requires is absent, and no
+    value is one that only v1 has.
     """
     return not (_has_required(karpenter_object) or _only_v1(karpenter_object))
 
 
-def relabelled(karpenter_object: V) -> V:
-    """The same object with the apiVersion of its content."""
+def with_content_version(karpenter_object: V) -> V:
+    """The same object with the apiVersion that its content has."""
     return replace(karpenter_object, api_version=f"{GROUPS[type(karpenter_object).__name__]}/{BETA}")
 
 
 def pruned(karpenter_object: NodePool | NodeClaim | EC2NodeClass) -> bool:
-    """Whether an object of v1beta1 lost fields because it was read as v1; claims and classes lose none that count."""
+    """Whether a v1beta1 object lost fields because it was read as v1. Only NodePools lose fields that matter."""
     return isinstance(karpenter_object, NodePool) and not karpenter_object.get(ONLY_IN_BETA)
 
 

@@ -1,5 +1,5 @@
-"""The installed controller: which objects belong to Karpenter, its settings and feature gates, who delivers it, and on
-which nodes its replicas could run.
+"""The installed controller: which objects belong to Karpenter, its settings and feature gates, the tool that delivers
+it, and the nodes on which its replicas could run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -179,7 +179,7 @@ def service_of(release_name: str) -> str:
 
 
 def installation(inventory: Inventory) -> Installation | None:
-    """The controller that was seen; None if there is none or Deployments could not be read."""
+    """The controller as read; None if there is none or Deployments could not be read."""
     workload = next(iter(inventory.controller.items), None)
     if workload is None:
         return None
@@ -264,15 +264,15 @@ VARIABLES = "controller.env"
 
 
 def variables_without(inventory: Inventory, old: frozenset[str]) -> list[object] | None:
-    """The variables in the values that stay; None where these do not give the old ones, or hold what was not read
-    whole.
+    """The environment variables in the chart's values, without those in `old`; None if the values set none of these, or
+    hold a variable that was not read completely.
     """
     values = given_values(inventory)
     chart_rows = value_at(values.tree, VARIABLES) if values else None
     rows = [row for row in chart_rows if isinstance(row, dict)] if isinstance(chart_rows, list) else []
-    left: list[object] = [row for row in rows if row.get("name") not in old]
-    plain = all(isinstance(row, dict) and set(row) == {"name", "value"} and is_whole(row) for row in left)
-    return left if plain and len(left) < len(rows) else None
+    kept_variables: list[object] = [row for row in rows if row.get("name") not in old]
+    plain = all(isinstance(row, dict) and set(row) == {"name", "value"} and is_whole(row) for row in kept_variables)
+    return kept_variables if plain and len(kept_variables) < len(rows) else None
 
 
 ZONE = "topology.kubernetes.io/zone"
@@ -284,8 +284,8 @@ KEEPS_OFF = ("NoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """`nodes` are the nodes on which a replica could run. `unknown`: node label keys that it requires and that an
-    inventory does not keep.
+    """`nodes` are the nodes on which a replica could run. `unknown`: keys of node labels that the pod requires but
+    that an inventory does not keep.
     """
 
     nodes: tuple[Node, ...]
@@ -301,13 +301,13 @@ def places(inventory: Inventory, spec: Placement) -> Places:
     terms = _terms(spec)
     keys = {*(spec.node_selector or {}), *(row.key for term in terms for row in term.match_expressions or ())}
     unknown = tuple(sorted(key for key in keys if key not in ALWAYS and not kept_on_node(key)))
-    choices = [LabelSelector(match_expressions=_telling(term)) for term in terms]
-    return Places(tuple(node for node in inventory.nodes.items if _takes(node, spec, choices=choices)), unknown)
+    choices = [LabelSelector(match_expressions=_relevant_expressions(term)) for term in terms]
+    return Places(tuple(node for node in inventory.nodes.items if _can_run(node, spec, choices=choices)), unknown)
 
 
 @once
-def open_places(inventory: Inventory) -> Places | None:
-    """The same for the installed controller; None if there is none."""
+def controller_places(inventory: Inventory) -> Places | None:
+    """The nodes on which the installed controller could run; None if there is no controller."""
     controller = installation(inventory)
     return places(inventory, controller.workload.template.spec) if controller else None
 
@@ -318,11 +318,11 @@ def _terms(spec: Placement) -> list[NodeTerm]:
     return (required.node_selector_terms if required else None) or []
 
 
-def _telling(term: NodeTerm) -> list[SelectorExpression]:
+def _relevant_expressions(term: NodeTerm) -> list[SelectorExpression]:
     return [row for row in term.match_expressions or () if row.key not in ALWAYS]
 
 
-def _takes(node: Node, spec: Placement, *, choices: list[LabelSelector]) -> bool:
+def _can_run(node: Node, spec: Placement, *, choices: list[LabelSelector]) -> bool:
     labels = node.metadata.labels or {}
     chosen = all(labels.get(key) == value for key, value in (spec.node_selector or {}).items() if key not in ALWAYS)
     return chosen and _fits(choices, labels) and _ready(node) and not any(_repelling(node, spec.tolerations or []))
@@ -369,8 +369,8 @@ class GivenGates:
         return tuple(part for part in parts if part.partition("=")[2].strip() not in _WORDS)
 
 
-def told_gates(controller: Installation) -> dict[str, bool]:
-    """The gates given to the controller, as it parses them; empty if none were given."""
+def parsed_gates(controller: Installation) -> dict[str, bool]:
+    """The feature gates given to the controller, as the controller parses them; empty if none were given."""
     gates = given_gates(controller)
     return parse_gates(gates.text) if gates else {}
 
@@ -379,8 +379,8 @@ _WORDS = frozenset(["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false
 
 
 def given_gates(controller: Installation) -> GivenGates | None:
-    """The feature gate text that takes effect: a flag before a variable, and either before a possible envFrom; None if
-    there is none.
+    """The feature gate text that takes effect: the flag wins over the variable, and both win over a possible envFrom;
+    None if there is none.
     """
     for container in controller.workload.template.spec.containers or ():
         args = container.args or []

@@ -1,4 +1,4 @@
-"""What stands between the controller's pods and their callers: network policies and service meshes."""
+"""What may block calls to the controller's pods: network policies and service meshes."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from migrations_app.karpenter.tables.port_rows import MESHES, WEBHOOK_PORT, Mesh
 
 
 def ingress_guards(inventory: Inventory, installation: Installation) -> list[NetworkPolicy]:
-    """The policies that restrict who may call the controller's pods."""
+    """The network policies that restrict who may call the controller's pods."""
     labels = installation.workload.template.metadata.labels or {}
     every = [
         network_policy
@@ -21,10 +21,10 @@ def ingress_guards(inventory: Inventory, installation: Installation) -> list[Net
     return [policy for policy in every if policy.guards_ingress and selects(policy.spec.pod_selector, labels)]
 
 
-def lets_in(policy: NetworkPolicy, port: PortRow) -> bool:
-    """Whether somebody may call that port.
+def allows_port(policy: NetworkPolicy, port: PortRow) -> bool:
+    """Whether the policy lets anybody call that port.
 
-    Policies add up; who may call is not judged, the API server's address being no pod's.
+    Policies add up. Who may call is not checked, because the API server's address belongs to no pod.
     """
     for rule in policy.spec.ingress or ():
         for policy_port in rule.ports or ():
@@ -38,18 +38,18 @@ def lets_in(policy: NetworkPolicy, port: PortRow) -> bool:
 
 
 SPARED = ("kube-system",)
-"""Where Istio and Linkerd inject nothing by default. istio/istio@master:pkg/kube/inject/webhook.go."""
+"""Namespaces where Istio and Linkerd inject nothing by default. istio/istio@master:pkg/kube/inject/webhook.go."""
 REFUSALS = frozenset({"false", "disabled"})
 
 
 def meshes_of_pod(metadata: Metadata) -> list[Mesh]:
-    """The meshes whose sidecar the pod has, and which take the webhook's port."""
+    """The meshes whose sidecar the pod has and which intercept the webhook's port."""
     return [mesh for mesh in MESHES if metadata.annotation(mesh.mark) is not None and not _exempt(metadata, mesh)]
 
 
 def meshes_asked_for(template: Metadata) -> Iterator[tuple[Mesh, str]]:
-    """The meshes whose sidecar the next pods will get, and which take the webhook's port, each with what asks for it:
-    "labels" or "annotations".
+    """The meshes whose sidecar the next pods will get and which intercept the webhook's port. Each with what requests
+    it: "labels" or "annotations".
     """
     for mesh in MESHES:
         key, value = mesh.asking
@@ -59,12 +59,12 @@ def meshes_asked_for(template: Metadata) -> Iterator[tuple[Mesh, str]]:
 
 
 def may_get_sidecars(installation: Installation) -> bool:
-    """Whether the Namespace of the controller decides about sidecars, which its pods do not refuse."""
+    """Whether the Namespace of the controller decides about sidecars, because the pods do not refuse them."""
     return installation.namespace not in SPARED and not _refused(installation.workload.template.metadata)
 
 
 def _refused(template: Metadata) -> bool:
-    """Whether the pods say for every mesh that they take no sidecar, whatever their Namespace asks for."""
+    """Whether the pods refuse the sidecars of every mesh, whatever their Namespace requests."""
     return all(_refuses(template, mesh) for mesh in MESHES)
 
 
@@ -73,8 +73,8 @@ def _refuses(template: Metadata, mesh: Mesh) -> bool:
 
 
 def meshes_of_namespace(metadata: Metadata, template: Metadata) -> Iterator[tuple[Mesh, str, str]]:
-    """The meshes that a Namespace requests for pods of that template, and which take the webhook's port: each with
-    the path of what requests it, and its value.
+    """The meshes that a Namespace requests for pods of that template and which intercept the webhook's port: each with
+    the path of the label or annotation that requests it, and its value.
     """
     for mesh in MESHES:
         if _refuses(template, mesh) or _exempt(template, mesh):

@@ -1,5 +1,5 @@
-"""How the CRDs convert between v1beta1 and v1: whether the conversion webhook's Service can answer, and what the chart
-karpenter-crd will write into the CRDs.
+"""How the CRDs convert between v1beta1 and v1: whether the Service of the conversion webhook can answer, how to repair
+the conversion, and what the chart karpenter-crd will write into the CRDs.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ from migrations_app.karpenter.versions import Release
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
 CONVERTED_PARTS = {"nodepools": kinds.NODE_POOL, "nodeclaims": kinds.NODE_CLAIM, "ec2nodeclasses": kinds.EC2_NODE_CLASS}
 OWN_SERVICE = "KARPENTER_SERVICE"
-"""The variable with which the chart tells the controller the name of its Service."""
+"""The variable in which the chart gives the controller the name of its Service."""
 DEFAULT_PORT = 443
 """The port that the API server uses if the reference names none."""
 
@@ -43,7 +43,7 @@ NOTHING_CONVERTED = "nothing but v1 was ever stored and webhooks are off, so not
 
 
 def converts_nothing(inventory: Inventory, running: Release | None) -> bool:
-    """Whether the cluster was installed with v1 and without webhooks: v1 alone is stored, and the release acts on it.
+    """Whether nothing is converted: only v1 was ever stored, webhooks are off, and the release acts on v1.
 
     False where a CRD could not be read.
     """
@@ -66,8 +66,8 @@ def _failed_conversion(part: Part[object]) -> str | None:
     return other.detail if other is not None and other.why == CONVERSION_FAILED else None
 
 
-def labelled_alone(inventory: Inventory) -> dict[str, str]:
-    """How many objects hold v1beta1 under the label v1, in words, by the name of their CRD."""
+def mislabelled_objects(inventory: Inventory) -> dict[str, str]:
+    """How many objects have v1beta1 content under the apiVersion v1, as text, by the name of their CRD."""
     parts = ((kind.crd_name, inventory.part(name)) for name, kind in CONVERTED_PARTS.items())
     others = ((name, part.other_version) for name, part in parts if isinstance(part, Seen))
     return {name: other.detail for name, other in others if other is not None and other.why == NOT_CONVERTED}
@@ -80,7 +80,7 @@ def conversion_target(crd: CRD) -> ServiceReference | None:
     return target.service if target else None
 
 
-def ready_port(inventory: Inventory, target: ServiceReference) -> str | Unseen:
+def service_problem(inventory: Inventory, target: ServiceReference) -> str | Unseen:
     """Why that Service cannot answer; empty if it exists, has the port, and has a ready endpoint of the controller.
 
     Unseen if that cannot be determined. If endpoints were not read, the controller's readiness counts instead.
@@ -114,8 +114,8 @@ def _unread(part: Part[Service] | Part[Endpoints], service_key: tuple[str | None
 
 
 def _selects(service: Service, workload: Workload) -> bool:
-    """Whether the Service selects the workload's pods. Without a selector its endpoints are written by another party,
-    and this is True.
+    """Whether the Service selects the workload's pods. True for a Service without a selector, whose endpoints somebody
+    else writes.
     """
     if not service.spec.selector:
         return True
@@ -124,10 +124,10 @@ def _selects(service: Service, workload: Workload) -> bool:
 
 
 def webhook_services(inventory: Inventory) -> tuple[Service, ...]:
-    """The Services that offer the webhook port where a controller is.
+    """The Services that offer the webhook port in a namespace with a controller.
 
-    Those that select a controller, if any does, since a Service of another party may be named in a CRD; of these only
-    the one that the controller itself names, for its certificate is made out to that.
+    If any of them selects a controller, only those, since a CRD may name a Service of somebody else; of those only the
+    one that the controller itself names, because its certificate is issued for that name.
     """
     workloads = inventory.controller.items
     homes = {workload.namespace for workload in workloads}
@@ -154,7 +154,7 @@ def _own_service(workload: Workload) -> Iterator[str]:
 
 
 def webhook_service(inventory: Inventory) -> Service | None:
-    """The controller's Service that offers the webhook port; None if there is none, or several and no telling."""
+    """The controller's Service that offers the webhook port; None if there is none, or if several could be meant."""
     services = webhook_services(inventory)
     return services[0] if len(services) == 1 else None
 
@@ -166,9 +166,9 @@ def webhook_path(crd: CRD) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionMend:
-    """How a conversion that does not answer is put right in the CRD: its strategy, and the Service for a webhook.
+    """How to repair a conversion that does not answer: its strategy in the CRD, and the Service of its webhook.
 
-    `strategy` is empty where the CRD is not what has to be changed; `why` and its `code` say what is.
+    `strategy` is empty where a change of the CRD does not help; `why` and its `code` say what does.
     """
 
     strategy: str = ""
@@ -177,37 +177,37 @@ class ConversionMend:
     code: str = ""
 
 
-def mends(inventory: Inventory, running: Release | None) -> dict[str, ConversionMend]:
-    """What would put it right, by the name of each CRD whose conversion is seen not to answer."""
+def conversion_repairs(inventory: Inventory, running: Release | None) -> dict[str, ConversionMend]:
+    """The repair for each CRD whose conversion does not answer, by the name of the CRD."""
     if converts_nothing(inventory, running):
         return {}
-    crds = (crd for crd in conversion_crds(inventory) if _is_amiss(crd, inventory=inventory, running=running))
-    return {crd.name: _mend(crd, inventory=inventory, running=running) for crd in crds}
+    crds = (crd for crd in conversion_crds(inventory) if _is_broken(crd, inventory=inventory, running=running))
+    return {crd.name: _repair(crd, inventory=inventory, running=running) for crd in crds}
 
 
 def strategy_is_missing(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
-    """Whether it converts nothing although it should: a controller with webhooks on insists on its place in the CRD,
-    whatever is stored."""
+    """Whether the CRD lacks the strategy Webhook although it needs that: objects have to be converted, or the
+    controller runs with webhooks and requires it, whatever is stored."""
     off = webhooks_off(installation(inventory), running)
     return strategy_of(crd) != "Webhook" and (crd.stored != ("v1",) or not off)
 
 
-def _is_amiss(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
+def _is_broken(crd: CRD, *, inventory: Inventory, running: Release | None) -> bool:
     if strategy_of(crd) != "Webhook":
         return strategy_is_missing(crd, inventory=inventory, running=running)
     target = conversion_target(crd)
-    problem = ready_port(inventory, target) if target else ""
-    astray = bool(target and target.path and target.path != webhook_path(crd))
-    return astray or (isinstance(problem, str) and bool(problem)) or crd.name in failed_conversions(inventory)
+    problem = service_problem(inventory, target) if target else ""
+    wrong_path = bool(target and target.path and target.path != webhook_path(crd))
+    return wrong_path or (isinstance(problem, str) and bool(problem)) or crd.name in failed_conversions(inventory)
 
 
-def _mend(crd: CRD, *, inventory: Inventory, running: Release | None) -> ConversionMend:
+def _repair(crd: CRD, *, inventory: Inventory, running: Release | None) -> ConversionMend:
     shipped = crd_set(running) if running else None
     if shipped is None:
         return ConversionMend(why="which release has to convert is not known", code="unknown_release")
     off = webhooks_off(installation(inventory), running)
-    insists = shipped.crd_chart_converts and not off
-    if strategy_of(crd) == "Webhook" and crd.served == crd.stored == (crd.storage,) and not insists:
+    must_convert = shipped.crd_chart_converts and not off
+    if strategy_of(crd) == "Webhook" and crd.served == crd.stored == (crd.storage,) and not must_convert:
         return ConversionMend(strategy="None")
     if conversion_target(crd) is None and strategy_of(crd) == "Webhook":
         return ConversionMend(why="its webhook is outside of the cluster", code="webhook_outside")
@@ -215,29 +215,34 @@ def _mend(crd: CRD, *, inventory: Inventory, running: Release | None) -> Convers
         return ConversionMend(why=f"{running} converts nothing: bring its own CRDs", code="release_converts_nothing")
     if off:
         return ConversionMend(why="the controller runs without webhooks: switch them on first", code="webhooks_off")
-    return _aimed(crd, inventory=inventory)
+    return _repair_with_service(crd, inventory=inventory)
 
 
-def _aimed(crd: CRD, *, inventory: Inventory) -> ConversionMend:
-    """At the Service of the controller, if that answers and is not called already."""
+def _repair_with_service(crd: CRD, *, inventory: Inventory) -> ConversionMend:
+    """The repair that calls the controller's Service, if that Service answers and is not called already."""
     port = MAIN_CHART_WEBHOOK_SERVICE[2]
-    every, real = webhook_services(inventory), webhook_service(inventory)
-    if every and real is None:
+    every, own_service = webhook_services(inventory), webhook_service(inventory)
+    if every and own_service is None:
         names = " and ".join(f"{candidate.namespace}/{candidate.name}" for candidate in every)
         why = f"which Service has to be called is not known: {names} offer the port {port} of a controller"
         return ConversionMend(why=why, code="several_services")
-    if real is None:
+    if own_service is None:
         return ConversionMend(why=f"no Service of the controller has the port {port}", code="no_webhook_service")
-    right = ServiceReference(namespace=real.namespace or "", name=real.name, port=port, path=webhook_path(crd))
-    problem, place = ready_port(inventory, right), f"{right.namespace}/{right.name}:{port}"
+    wanted_service = ServiceReference(
+        namespace=own_service.namespace or "", name=own_service.name, port=port, path=webhook_path(crd)
+    )
+    problem, place = (
+        service_problem(inventory, wanted_service),
+        f"{wanted_service.namespace}/{wanted_service.name}:{port}",
+    )
     if isinstance(problem, Unseen):
         return ConversionMend(why=f"whether {place} answers is not known: {problem.why}", code="not_seen")
     if problem:
         return ConversionMend(why=f"{place} does not answer: {problem}", code="conversion_unanswered")
-    if strategy_of(crd) == "Webhook" and conversion_target(crd) == right:
+    if strategy_of(crd) == "Webhook" and conversion_target(crd) == wanted_service:
         why = f"{place} is called already and refuses: restart the controller, which writes its certificate anew"
         return ConversionMend(why=why, code="called_already")
-    return ConversionMend(strategy="Webhook", service=right)
+    return ConversionMend(strategy="Webhook", service=wanted_service)
 
 
 def strategy_of(crd: CRD) -> str:
@@ -264,8 +269,8 @@ def crd_values(inventory: Inventory) -> Values | None:
     return given_values(inventory, chart=CRD_CHART)
 
 
-def aim(inventory: Inventory, release: Release) -> WebhookAddress | None:
-    """What karpenter-crd of that release will write; None if it writes no conversion or its values are not known."""
+def chart_webhook(inventory: Inventory, release: Release) -> WebhookAddress | None:
+    """What karpenter-crd of that release will write into CRDs; None without a conversion or if values are not known."""
     values, row = crd_values(inventory), find(release)
     defaults = row.crd_chart_webhook(release) if row else None
     if values is None or defaults is None:

@@ -1,12 +1,12 @@
-"""The fields of an installed CRD against those that a release's CRD has."""
+"""Compares the fields of an installed CRD with those of a release's CRD."""
 
 from migrations_app.inventory.objects.karpenter import CRD, CRDVersion
 from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.versions import Release
 
 
-def lacking_fields(crd: CRD, row: Crd, *, release: Release) -> tuple[str, ...]:
-    """The fields that the release's CRD has and the installed one has not, in the versions that both serve."""
+def missing_fields(crd: CRD, row: Crd, *, release: Release) -> tuple[str, ...]:
+    """The fields that the release's CRD has and the installed CRD lacks, in the versions that both serve."""
     return tuple(
         mark.path
         for version in _shared(crd, row)
@@ -16,7 +16,7 @@ def lacking_fields(crd: CRD, row: Crd, *, release: Release) -> tuple[str, ...]:
 
 
 def is_schema_unseen(crd: CRD, row: Crd, *, release: Release) -> bool:
-    """Whether a version that both serve should have telling fields, and its schema was not seen."""
+    """Whether a version that both serve has fields to compare, but its schema was not seen."""
     return any(
         version.fields is None and marks_of(row.name, version.name, running=release) for version in _shared(crd, row)
     )

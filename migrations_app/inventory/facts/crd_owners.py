@@ -9,18 +9,18 @@ from migrations_app.karpenter import labels
 ReleaseKey = tuple[str, str]
 """Namespace and name."""
 BY_FLUX_HELM = (f"label {labels.FLUX_HELM_NAME}", "field manager helm-controller")
-"""Marks that the Helm controller of Flux leaves also on CRDs that it installs once and never upgrades."""
+"""Marks that the Helm controller of Flux also leaves on CRDs that it installs once and never upgrades."""
 OVERWRITES = ("Create", "CreateReplace")
-"""fluxcd/helm-controller@main:docs/spec/v2/helmreleases.md: what spec.upgrade.crds may say beside Skip, the default."""
+"""fluxcd/helm-controller@main:docs/spec/v2/helmreleases.md: values of spec.upgrade.crds besides Skip, the default."""
 
 
 def unowned(crd: CRD, inventory: Inventory) -> str:
-    """What its marks say if no tool upgrades it; empty if one does."""
+    """What the marks of the CRD say if no tool upgrades it; empty if a tool does."""
     if any(
         crd.name in helm_release.crds and helm_release.status != "uninstalled"
         for helm_release in inventory.helm_releases.items
     ):
-        return ""  # it is in the manifest of a release, and the next `helm upgrade` marks it anew
+        return ""  # it is in the manifest of a release, and the next `helm upgrade` sets its marks
     by, marked = managed(crd.metadata), crd.metadata.annotation(labels.HELM_RELEASE_NAME)
     if by.by == "flux" and by.told_by in BY_FLUX_HELM:
         if marked is None:
@@ -29,11 +29,11 @@ def unowned(crd: CRD, inventory: Inventory) -> str:
         return ""
     if marked is None:
         return "absent"
-    return "" if _whole(crd, inventory) else f"{marked} (no such release, or without its label)"
+    return "" if _has_release_marks(crd, inventory) else f"{marked} (no such release, or without its label)"
 
 
 def _flux_replaces(by: Managed, inventory: Inventory) -> bool:
-    """Whether the HelmRelease upgrades the chart's CRDs, which it does only if configured to."""
+    """Whether the HelmRelease upgrades the chart's CRDs; by default it does not."""
     releases = (delivery for delivery in inventory.deliveries.items if delivery.kind == "HelmRelease")
     return any(
         release.name == by.name
@@ -44,9 +44,9 @@ def _flux_replaces(by: Managed, inventory: Inventory) -> bool:
 
 
 def _releases(inventory: Inventory) -> frozenset[ReleaseKey] | None:
-    """Releases of karpenter-crd; None where no record of any was seen, or not all were, which proves nothing.
+    """Releases of karpenter-crd; None if no record, or not every record, was seen: that proves nothing.
 
-    A CRD marked as the controller's own release's is refused as much as one without marks.
+    Helm refuses a CRD that is marked for the controller's own release just as a CRD without marks.
     """
     releases = _of_chart(inventory, CRD_CHART)
     return releases if releases and not records_unread(inventory) else None
@@ -60,7 +60,7 @@ def _of_chart(inventory: Inventory, chart: str) -> frozenset[ReleaseKey]:
     )
 
 
-def _whole(crd: CRD, inventory: Inventory) -> bool:
+def _has_release_marks(crd: CRD, inventory: Inventory) -> bool:
     metadata, known = crd.metadata, _releases(inventory)
     owner = (
         metadata.annotation(labels.HELM_RELEASE_NAMESPACE) or "",

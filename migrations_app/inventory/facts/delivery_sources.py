@@ -1,7 +1,7 @@
-"""Where a delivery of Flux or Argo CD comes from: the repository that it names, and at which branch or version.
+"""The source of a delivery of Flux or Argo CD: the repository with its branch or version.
 
-Which of them delivers a chart of Karpenter to this cluster, and who writes that object itself: what a repository or
-another controller writes is changed there.
+Also which deliveries bring a chart of Karpenter to this cluster, and who writes these delivery objects: what a
+repository or another controller writes has to be changed there.
 """
 
 import re
@@ -18,7 +18,7 @@ from migrations_app.inventory.objects.cluster import GitOpsSource
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
 REFERENCES = ("spec.sourceRef", "spec.chartRef", "spec.chart.spec.sourceRef")
-"""Where a Kustomization and a HelmRelease of Flux name their source."""
+"""Fields in which a Kustomization and a HelmRelease of Flux name their source."""
 SourceName = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -54,9 +54,9 @@ def comes_from(inventory: Inventory, delivery: GitOpsDelivery) -> str:
 
 APPLICATION, HELM_RELEASE, KUSTOMIZATION = "Application", "HelmRelease", "Kustomization"
 IN_CLUSTER = ("", "in-cluster", "https://kubernetes.default.svc")
-"""What the destination of an Application says where it is this cluster."""
+"""Destinations of an Application that mean this cluster."""
 PAUSED = "karpdash.io/paused"
-"""Annotation of a delivery that karpdash paused: what its switch said before, as JSON."""
+"""Annotation of a delivery that karpdash paused: its former setting, as JSON."""
 OWN_WRITERS: Mapping[str, tuple[str, ...]] = {
     APPLICATION: ("argocd-application-controller", "argocd-server"),
     HELM_RELEASE: ("helm-controller",),
@@ -75,8 +75,8 @@ class ChartPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChartDelivery:
-    """A delivery that brings a chart to this cluster. `place` is None where another object names the version; then, and
-    where somebody else writes the object, `elsewhere` says who or what."""
+    """A delivery that brings a chart to this cluster. `place` is None if another object names the version. `elsewhere`
+    names that object, or the tool or object that writes the delivery; empty otherwise."""
 
     delivery: GitOpsDelivery
     chart: str
@@ -96,12 +96,12 @@ class ChartDelivery:
 
 
 def said_of(delivery: GitOpsDelivery) -> str:
-    """Such as `HelmRelease flux-system/karpenter`."""
+    """The display name, such as `HelmRelease flux-system/karpenter`."""
     return f"{delivery.kind} {delivery.namespace}/{delivery.name}"
 
 
 def below(tree: Any, fields: tuple[str, ...]) -> Any:  # noqa: ANN401 - plain JSON
-    """The value below these fields; a number is a place in a list. None if it is absent."""
+    """The value below these fields; a number is an index of a list. None if it is absent."""
     for field in fields:
         if isinstance(tree, list):
             tree = tree[int(field)] if field.isdecimal() and int(field) < len(tree) else None
@@ -110,8 +110,8 @@ def below(tree: Any, fields: tuple[str, ...]) -> Any:  # noqa: ANN401 - plain JS
     return tree
 
 
-def acts(delivery: GitOpsDelivery) -> bool:
-    """Whether it applies its source without anybody's doing."""
+def syncs_by_itself(delivery: GitOpsDelivery) -> bool:
+    """Whether the delivery applies its source by itself."""
     if delivery.kind == APPLICATION:
         automated = delivery.get("spec.syncPolicy.automated")
         return isinstance(automated, dict) and automated.get("enabled") is not False
@@ -119,12 +119,12 @@ def acts(delivery: GitOpsDelivery) -> bool:
 
 
 def is_paused_by_us(delivery: GitOpsDelivery) -> bool:
-    """Whether it carries what karpdash writes down when it pauses a delivery."""
+    """Whether the delivery has the annotation that karpdash writes when it pauses a delivery."""
     return delivery.metadata.annotation(PAUSED) is not None
 
 
-def stays_here(delivery: GitOpsDelivery) -> bool:
-    """Whether it delivers to the cluster that it is an object of."""
+def delivers_to_this_cluster(delivery: GitOpsDelivery) -> bool:
+    """Whether the delivery applies to the cluster that it is an object of."""
     if delivery.kind != APPLICATION:
         return not delivery.get("spec.kubeConfig")
     destinations = (text(delivery, "spec.destination.server"), text(delivery, "spec.destination.name"))
@@ -160,15 +160,15 @@ def chart_place(kind: str, spec: Spec, *, chart: str) -> ChartPlace | None:
         return ChartPlace(("chart", "spec"), "version") if of and _names(below(chart_spec, ("chart",)), chart) else None
     if kind != APPLICATION:
         return None
-    if _brings(spec.get("source"), chart):
+    if _names_chart_source(spec.get("source"), chart):
         return ChartPlace(("source",), "targetRevision")
     several = spec.get("sources")
     places = enumerate(several) if isinstance(several, list) else ()
-    numbers = (number for number, source in places if _brings(source, chart))
+    numbers = (number for number, source in places if _names_chart_source(source, chart))
     return next((ChartPlace(("sources", str(number)), "targetRevision") for number in numbers), None)
 
 
-def _brings(source: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
+def _names_chart_source(source: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
     if below(source, ("chart",)) is not None:
         return _names(below(source, ("chart",)), chart)
     address = str(below(source, ("repoURL",)) or "")
@@ -182,7 +182,9 @@ def _names(chart_name: Any, chart: str) -> bool:  # noqa: ANN401 - plain JSON
 def chart_deliveries(inventory: Inventory, chart: str) -> tuple[ChartDelivery, ...]:
     """The deliveries that install the chart in this cluster."""
     local_deliveries = (
-        delivery for delivery in inventory.deliveries.items if delivery.kind in DELIVERERS and stays_here(delivery)
+        delivery
+        for delivery in inventory.deliveries.items
+        if delivery.kind in DELIVERERS and delivers_to_this_cluster(delivery)
     )
     return tuple(
         delivery
@@ -204,8 +206,8 @@ def _of_chart(inventory: Inventory, delivery: GitOpsDelivery, *, chart: str) -> 
 
 
 class GitSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The place in a Git repository that a delivery applies. `address` is `https://host/path`, without what would sign
-    in; `branch` is empty where a tag, a commit or a range of versions is named, or nothing."""
+    """The place in a Git repository that a delivery applies. `address` is `https://host/path`, without credentials;
+    `branch` is empty if a tag, a commit, a range of versions or nothing is named."""
 
     kind: str
     namespace: str
@@ -226,8 +228,8 @@ _ADDRESS = re.compile(
 
 
 def git_address(text: str) -> str:
-    """The address of a repository as `https://host/path` without `.git`, whichever way it is written; empty for none.
-    A port is kept where the address is one of the web."""
+    """The address of a repository as `https://host/path` without `.git`, however it is written; empty for other text.
+    A port is kept for https addresses only."""
     if match := _ADDRESS.fullmatch(text.strip()):
         scheme, host, port, path = match.groups()
         port_text = (port or "") if scheme == "https" else ""
@@ -241,7 +243,11 @@ def git_address(text: str) -> str:
 
 def git_sources(inventory: Inventory) -> tuple[GitSource, ...]:
     """The places in Git repositories that deliveries apply to this cluster, in the order of the deliveries."""
-    here = (delivery for delivery in inventory.deliveries.items if delivery.kind in DELIVERERS and stays_here(delivery))
+    here = (
+        delivery
+        for delivery in inventory.deliveries.items
+        if delivery.kind in DELIVERERS and delivers_to_this_cluster(delivery)
+    )
     return tuple(dict.fromkeys(place for delivery in here for place in _git_places(inventory, delivery)))
 
 

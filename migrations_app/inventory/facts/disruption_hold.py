@@ -11,5 +11,5 @@ NO_NODES: Final[list[dict[str, Any]]] = [{"nodes": "0"}]
 
 
 def is_held_by_us(pool: NodePool) -> bool:
-    """Whether karpdash set its budgets to no nodes and has not taken that back."""
+    """Whether karpdash holds the NodePool: it set budgets of no nodes and did not restore the former ones yet."""
     return pool.metadata.annotation(HELD) is not None

@@ -1,4 +1,4 @@
-"""Which objects carry finalizers of Karpenter, and which generation of it has to take them off."""
+"""Which objects have finalizers of Karpenter, and which generation of Karpenter has to remove them."""
 
 from collections import Counter
 
@@ -8,18 +8,18 @@ from migrations_app.inventory.parse import is_karpenter
 from migrations_app.karpenter import kinds, labels
 
 WAITING = (kinds.MACHINE, kinds.NODE_CLAIM, kinds.EC2_NODE_CLASS)
-"""Kinds that wait for the controller too, beside nodes."""
+"""Kinds, besides nodes, that wait until the controller removes a finalizer."""
 GENERATIONS = {labels.NODEPOOL: ("beta", "v1"), labels.PROVISIONER_NAME: ("alpha",)}
 
 
 @once
 def held_nodes(inventory: Inventory) -> Counter[tuple[tuple[str, ...], str, str]]:
     """The nodes with the finalizer, counted by the generations that may have made them and by their pool."""
-    return Counter((_made_by(node), *pool_of(node)) for node in carrying_nodes(inventory))
+    return Counter((_made_by(node), *pool_of(node)) for node in finalizer_nodes(inventory))
 
 
-def carrying_nodes(inventory: Inventory) -> list[Node]:
-    """The nodes with the finalizer."""
+def finalizer_nodes(inventory: Inventory) -> list[Node]:
+    """The nodes with Karpenter's finalizer."""
     return [node for node in inventory.nodes.items if labels.TERMINATION_FINALIZER in (node.metadata.finalizers or ())]
 
 

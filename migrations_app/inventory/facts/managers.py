@@ -25,7 +25,7 @@ REVERTS: dict[Manager, str] = {
 }
 """Tools that undo a direct write, with their display text. Helm only overwrites at the next upgrade of its release."""
 AT_ONCE: tuple[Manager, ...] = ("flux", "argocd")
-"""Those of them that do it by themselves, within minutes."""
+"""The tools among them that do so by themselves, within minutes."""
 
 FLUX_NAMES = (
     (labels.FLUX_KUSTOMIZE_NAME, labels.FLUX_KUSTOMIZE_NAMESPACE),
@@ -155,12 +155,12 @@ CONTROLLERS = ("karpenter", "karpdash", "controller", "kube-controller-manager",
 
 
 def keeps_version(field: ManagedField, version: str) -> bool:
-    """Whether it is the mark of a maintained manifest whose apiVersion ends in that version."""
+    """Whether the field manager keeps a manifest whose apiVersion ends in that version."""
     return (field.api_version or "").endswith(version) and not (field.manager or "").lower().startswith(CONTROLLERS)
 
 
 def applies_at_once(field: ManagedField) -> bool:
-    """Whether the tool behind that field manager applies again without anybody's doing."""
+    """Whether the tool behind that field manager applies again by itself."""
     return _writer(field) in AT_ONCE
 
 

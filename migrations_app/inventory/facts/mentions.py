@@ -1,4 +1,4 @@
-"""Where an object that is kept whole names a key or an API version of Karpenter, anywhere below its spec."""
+"""Finds where the spec of an object that is kept whole names a key or an API version of Karpenter."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from migrations_app.inventory.objects.base import WholeObject
 
 DEEPEST = 40
 LONGEST_TEXT = 20_000
-"""Characters of a text that are searched: policies hold programs, and a longer one is no key."""
+"""The most characters of a text that are searched, since policies contain long programs."""
 _KEY = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)*karpenter\.(?:sh|k8s\.aws)/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 

@@ -1,5 +1,5 @@
-"""State of NodeClaims and Machines: how far they have come towards a joined node, when they expire, and their drift
-hashes compared with those of pools and node classes.
+"""State of NodeClaims and Machines: which condition they lack until their node has joined, when they expire, and their
+drift hashes compared with those of pools and node classes.
 """
 
 from collections import Counter
@@ -29,8 +29,8 @@ ClaimStep = tuple[KarpenterClaim, str, str]
 
 
 @once
-def first_steps(inventory: Inventory) -> tuple[ClaimStep, ...]:
-    """Every claim of Karpenter's own that is not being deleted."""
+def missing_conditions(inventory: Inventory) -> tuple[ClaimStep, ...]:
+    """Every claim of Karpenter's own that is not being deleted, with the first condition that it does not meet yet."""
     pairs = ((kinds.MACHINE.kind, inventory.machines.items), (kinds.NODE_CLAIM.kind, own_claims(inventory)))
     return tuple(
         (claim, kind, _missing(claim, prefix=ALPHA_PREFIX if kind == kinds.MACHINE.kind else ""))
@@ -41,12 +41,12 @@ def first_steps(inventory: Inventory) -> tuple[ClaimStep, ...]:
 
 
 def _missing(claim: KarpenterClaim, *, prefix: str) -> str:
-    held = {
+    true_conditions = {
         condition.type for condition in (claim.status and claim.status.conditions) or () if condition.status == "True"
     }
-    if _JOINED[prefix] <= held:
+    if _JOINED[prefix] <= true_conditions:
         return ""
-    return next(f"{prefix}{word}" for word in ORDER if f"{prefix}{word}" not in held)
+    return next(f"{prefix}{word}" for word in ORDER if f"{prefix}{word}" not in true_conditions)
 
 
 def expired(claim: NodeClaim, pools: dict[str, NodePool], *, now: str) -> bool | None:
@@ -59,10 +59,10 @@ def expired(claim: NodeClaim, pools: dict[str, NodePool], *, now: str) -> bool |
     if after == "Never":
         return False
     length = _length(after) if after else None
-    born, read = moment(claim.metadata.creation_timestamp), moment(now)
-    if length is None or born is None or read is None:
+    created, current = moment(claim.metadata.creation_timestamp), moment(now)
+    if length is None or created is None or current is None:
         return None
-    return born + timedelta(microseconds=length // 1000) <= read
+    return created + timedelta(microseconds=length // 1000) <= current
 
 
 @lru_cache(maxsize=64)
@@ -107,7 +107,7 @@ class DriftHashes:
 
 @once
 def drift_hashes(inventory: Inventory) -> tuple[DriftHashes, ...]:
-    """Every pool, then every node class of Karpenter's own."""
+    """The hashes of every pool, then of every node class, of Karpenter's own."""
     return tuple(_every(inventory))
 
 
@@ -135,17 +135,17 @@ def _class_of(claim: NodeClaim) -> str:
 
 def _hashed(owner: NodePool | EC2NodeClass, kind: str, *, annotation: str, claims: list[NodeClaim]) -> DriftHashes:
     version = owner.metadata.annotation(annotation)
-    have = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
+    count_by_version = Counter(claim.metadata.annotation(annotation) or "none" for claim in claims)
     outdated = (
         {}
         if version is None
-        else {claim_version: count for claim_version, count in have.items() if claim_version != version}
+        else {claim_version: count for claim_version, count in count_by_version.items() if claim_version != version}
     )
     drifted = sum(claim.condition("Drifted") == "True" for claim in claims)
     return DriftHashes(kind, owner.name, annotation, version, tuple(claims), outdated, drifted)
 
 
-def unhashed(inventory: Inventory) -> Iterator[Provisioner | Machine]:
+def without_drift_hash(inventory: Inventory) -> Iterator[Provisioner | Machine]:
     """The Provisioners and Machines without the hash that shows drift."""
     every: tuple[Provisioner | Machine, ...] = (*inventory.provisioners.items, *inventory.machines.items)
     for alpha_object in every:

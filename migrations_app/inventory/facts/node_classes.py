@@ -29,7 +29,7 @@ CONVERTIBLE_PARTS: Final = {
 
 
 def convertible(inventory: Inventory) -> tuple[Tree, ...]:
-    """Every such object that was seen, by kind and name; parts that could not be read contribute nothing."""
+    """The manifests of all objects of these kinds, by kind and name; parts that could not be read contribute none."""
     return tuple(tree for part, kind in CONVERTIBLE_PARTS.items() for tree in _trees(inventory.part(part), kind))
 
 
@@ -75,7 +75,7 @@ def kubelet_of(pool: NodePool) -> tuple[str, dict[str, Any] | None]:
 
 
 def same_meaning(settings: object) -> str:
-    """A text that is equal for settings with the same meaning; empty for none and for unreadable settings."""
+    """A text that is equal for kubelet settings with the same meaning; empty for none and for unreadable settings."""
     if not isinstance(settings, dict) or not _readable(settings):
         return ""
     return kubelet_meaning({name: value for name, value in settings.items() if value is not None})

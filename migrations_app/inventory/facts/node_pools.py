@@ -29,11 +29,11 @@ def spot_possible(inventory: Inventory) -> bool | None:
 
     One pool that allows spot is enough, even if others were not seen.
     """
-    words = [*map(pool_admits_spot, inventory.nodepools.items), *map(admits_spot, inventory.provisioners.items)]
-    if True in words:
+    answers = [*map(pool_admits_spot, inventory.nodepools.items), *map(admits_spot, inventory.provisioners.items)]
+    if True in answers:
         return True
     whole = all(is_whole(part) for part in (inventory.nodepools, inventory.provisioners))
-    return False if whole and None not in words else None
+    return False if whole and None not in answers else None
 
 
 def pool_admits_spot(pool: NodePool) -> bool | None:
@@ -77,10 +77,10 @@ def _capacity_rows(requirements: Iterable[dict[str, Any]]) -> Iterator[Row]:
 
 def _all_admit(rows: Iterable[Row]) -> bool | None:
     """Whether all rows allow spot: False if one excludes it, otherwise None if one cannot be read."""
-    words = [_admits(operator, values) for operator, values in rows]
-    if False in words:
+    answers = [_admits(operator, values) for operator, values in rows]
+    if False in answers:
         return False
-    return None if None in words else True
+    return None if None in answers else True
 
 
 def _admits(operator: str, values: tuple[str, ...]) -> bool | None:
@@ -91,19 +91,19 @@ def _admits(operator: str, values: tuple[str, ...]) -> bool | None:
 
 
 _EFFECTS = ("NoSchedule", "NoExecute")
-_FENCE = labels.LEGACY_TAINT
+_DRAIN_TAINT_KEY = labels.LEGACY_TAINT
 _OWNER_KEYS = (labels.PROVISIONER_NAME, labels.NODEPOOL)
 
 
 def misfit(old: Provisioner, pool: NodePool) -> str:
-    """Why the pool cannot take over, as text that follows its name; empty if nothing prevents it."""
+    """Why the pool cannot take over from the Provisioner, as text after its name; empty if nothing prevents it."""
     return next(_misfits(old, pool), "")
 
 
 def _misfits(old: Provisioner, pool: NodePool) -> Iterator[str]:
-    borne = _taints(old, "spec.taints")
+    old_taints = _taints(old, "spec.taints")
     for taint in _taints(pool, "spec.template.spec.taints"):
-        if taint not in borne:
+        if taint not in old_taints:
             yield f"has the taint {taint[0]}, which the pods need not tolerate now"
     requirements = _values(pool, "spec.template.spec.requirements")
     pool_labels = _texts(pool, "spec.template.metadata.labels")
@@ -121,7 +121,7 @@ def _taints(whole_object: WholeObject, path: str) -> set[tuple[str, str]]:
         (str(row.get("key")), str(row.get("value", "")), row.get("effect"))
         for row in _pool_fit_rows(whole_object, path)
     )
-    return {(key, value) for key, value, effect in taints if effect in _EFFECTS and key != _FENCE}
+    return {(key, value) for key, value, effect in taints if effect in _EFFECTS and key != _DRAIN_TAINT_KEY}
 
 
 def _values(whole_object: WholeObject, path: str) -> dict[str, set[str]]:
@@ -148,7 +148,7 @@ ZONE = "topology.kubernetes.io/zone"
 _SPELLED = (ZONE, "failure-domain.beta.kubernetes.io/zone")
 
 
-def reaches(inventory: Inventory, pool: NodePool, *, zone: str) -> bool:
+def reaches_zone(inventory: Inventory, pool: NodePool, *, zone: str) -> bool:
     """False if a requirement of the pool, or the subnets that its class found, exclude the zone; True otherwise."""
     rows = pool.get("spec.template.spec.requirements", [])
     requirements = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
@@ -271,18 +271,18 @@ REASONS = frozenset({"Drifted", "Empty", "Underutilized"})
 
 
 def at_once(nodes: int, *, percent: int = DEFAULT_PERCENT) -> int:
-    """How many of that many nodes the percentage allows to be disrupted at once, rounded up."""
+    """The number of nodes that the percentage allows to be disrupted at once, rounded up."""
     return -(-nodes * percent // 100)
 
 
-def closed(pool: NodePool) -> Iterator[tuple[int, str]]:
+def closed_budgets(pool: NodePool) -> Iterator[tuple[int, str]]:
     """The budgets that allow no disruption at any time and for any reason: index and value."""
     for place, budget in rows(pool, BUDGETS):
         if _is_none(budget.get("nodes")) and not budget.get("schedule") and _for_every_reason(budget.get("reasons")):
             yield place, str(budget["nodes"])
 
 
-def unreadable(pool: NodePool) -> Iterator[int]:
+def unreadable_budgets(pool: NodePool) -> Iterator[int]:
     """Index of each budget whose `nodes` is neither a number nor a percentage."""
     for place, budget in rows(pool, BUDGETS):
         amount = str(budget.get("nodes")).removesuffix("%")

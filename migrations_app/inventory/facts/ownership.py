@@ -60,7 +60,7 @@ class OwnedNode(msgspec.Struct, frozen=True, kw_only=True):
     zone: str = ""
     can_drift: bool | None = None
     node_class: str = ""
-    """The node class or node template of its claim; empty where none is known, and in snapshots of before this."""
+    """The node class or node template of its claim; empty if not known, and in older snapshots."""
 
 
 class Anomaly(msgspec.Struct, frozen=True, kw_only=True):

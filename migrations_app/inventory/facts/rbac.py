@@ -11,14 +11,14 @@ ANY = "*"
 CONVERTED = frozenset(kind.crd_name for kind in kinds.CURRENT_KINDS)
 
 
-def lacking(roles: Iterable[ClusterRole], rights: Iterable[RbacRight]) -> tuple[RbacRight, ...]:
+def missing_rights(roles: Iterable[ClusterRole], rights: Iterable[RbacRight]) -> tuple[RbacRight, ...]:
     """The rights that no role grants, in the given order."""
     rules = [rule for role in roles for rule in role.rules or ()]
     return tuple(right for right in rights if not any(grants(rule, right) for rule in rules))
 
 
 def grants(rule: PolicyRule, right: RbacRight) -> bool:
-    """Whether the rule grants the right for every object, or for all converting CRDs if that is sufficient."""
+    """Whether the rule grants the right for every object, or for all converted CRDs if that is sufficient."""
     sub = right.resource.partition("/")[2]
     resources = {right.resource, ANY, f"{ANY}/{sub}"} if sub else {right.resource, ANY}
     return (

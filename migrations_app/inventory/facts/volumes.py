@@ -1,4 +1,4 @@
-"""Where PersistentVolumes keep pods: the zones that their claims are bound to."""
+"""The zones of claimed PersistentVolumes: the pods with these claims can only run there."""
 
 from collections import defaultdict
 
@@ -7,7 +7,7 @@ from migrations_app.inventory.inventory import Inventory, once
 
 @once
 def zones_claimed_in(inventory: Inventory) -> dict[str, frozenset[str]]:
-    """By namespace the zones of the volumes that are claimed there; empty zones for volumes that any node can use.
+    """By namespace, the zones of the volumes that are claimed there; an empty set if any node can use the volumes.
 
     Namespaces without a claimed volume are left out.
     """

@@ -46,12 +46,12 @@ class Mention:
     count: int
 
 
-def marked(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
+def mark_mentions(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
     """Annotations and labels with those keys."""
     return _merged(_marks(inventory), keys=keys)
 
 
-def placed(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
+def placement_mentions(inventory: Inventory, keys: Collection[str]) -> tuple[Mention, ...]:
     """Selectors, affinities, topology spread keys and tolerations with those keys."""
     return _merged(_places(inventory), keys=keys)
 
@@ -208,8 +208,8 @@ def _covering(group: PodGroup, budgets: list[DisruptionBudget]) -> tuple[Disrupt
     return tuple(budget for budget in budgets if selects(budget.spec.selector, group.labels))
 
 
-def elsewhere(inventory: Inventory, nodes: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Namespace and name of the budgets whose pods were all seen, none of them on these nodes."""
+def budgets_without_pods_on(inventory: Inventory, nodes: Collection[str]) -> frozenset[tuple[str, str]]:
+    """Namespace and name of the budgets whose pods were all seen and run on none of these nodes."""
     away: dict[tuple[str, str], bool] = {}
     for group, budgets in covered(inventory):
         apart = 0 < len(group.nodes) < NODES_KEPT and not any(name in nodes for name in group.nodes)
@@ -219,8 +219,8 @@ def elsewhere(inventory: Inventory, nodes: Collection[str]) -> frozenset[tuple[s
     return frozenset(key for key, apart in away.items() if apart)
 
 
-def what_holds(budget: DisruptionBudget) -> tuple[str, str]:
-    """The field and value that never allow a disruption, otherwise the current counts."""
+def blocking_field(budget: DisruptionBudget) -> tuple[str, str]:
+    """The field and value because of which the budget never allows a disruption; otherwise the current counts."""
     spec, expected = budget.spec, (budget.status and budget.status.expected_pods) or 0
     if spec.max_unavailable in (0, "0", "0%"):
         return "spec.maxUnavailable", str(spec.max_unavailable)

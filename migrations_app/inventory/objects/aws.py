@@ -252,12 +252,12 @@ class AwsSeen:
     """The Spot service-linked role; empty if the account has none."""
     instances: Part[TaggedInstances] = NOT_ASKED
     subnets: Part[Subnet] = NOT_ASKED
-    """Those that a node class selects; empty if none does."""
+    """The subnets that node classes select; empty if they select none."""
     quotas: Part[VcpuQuota] = NOT_ASKED
     reservations: Part[CapacityReservation] = NOT_ASKED
-    """Active ones of the account; empty if it has none."""
+    """The active reservations of the account; empty if it has none."""
     offerings: Part[InstanceOffering] = NOT_ASKED
-    """Of the instance types of Karpenter's nodes."""
+    """The zones that offer the instance types of Karpenter's nodes."""
     simulation: Part[CrossCheck] = NOT_ASKED
 
     def part(self, name: str) -> Part[object]:

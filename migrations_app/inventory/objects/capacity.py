@@ -28,7 +28,7 @@ class TaggedSubnet:
 class VcpuQuota:
     """The quota of one group of instance families in the account and region, in vCPUs.
 
-    `used` is what AWS counted last at `measured_at` (RFC 3339); None where it published no measurement.
+    `used` is the last count of AWS, taken at `measured_at` (RFC 3339); None if AWS published none.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""Projections of what surrounds Karpenter: the controller's permissions, network policies and Namespaces, volumes,
+"""Projections of objects around Karpenter: the controller's permissions, network policies and Namespaces, volumes,
 policies of admission controllers, and the sources of deliveries.
 """
 
@@ -65,7 +65,7 @@ class NetworkPolicy(NamedObject, frozen=True):
 
 
 class Namespace(NamedObject, frozen=True):
-    """Only its labels and annotations count: they ask for the sidecars of a mesh."""
+    """Only its labels and annotations matter: they request the sidecars of a service mesh."""
 
 
 ZONE_KEYS = (
@@ -95,14 +95,14 @@ class PersistentVolume(NamedObject, frozen=True):
 
     @property
     def expressions(self) -> Iterator[SelectorExpression]:
-        """What it asks of the nodes that may use it."""
+        """The requirements on the nodes that may use the volume."""
         affinity = self.spec.node_affinity
         for term in (affinity.required.node_selector_terms if affinity and affinity.required else None) or ():
             yield from term.match_expressions or ()
 
     @property
     def zones(self) -> frozenset[str]:
-        """The zones that it can be used in; empty if it is bound to none, as EFS."""
+        """The zones in which the volume can be used; empty if it is bound to no zone, as with EFS."""
         zones_in_affinity = {value for row in self.expressions if row.key in ZONE_KEYS for value in row.values or ()}
         labelled = (self.metadata.label(key) for key in ZONE_KEYS)
         return frozenset(zones_in_affinity) or frozenset(zone for zone in labelled if zone)

@@ -1,4 +1,4 @@
-"""What a look at an AWS organization found: its accounts, and their EKS clusters by region."""
+"""The result of reading an AWS organization: its accounts, and their EKS clusters by region."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ ACTIVE = "ACTIVE"
 
 
 class OrganizationAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """An account as ListAccounts tells it."""
+    """An account as ListAccounts returns it."""
 
     id: str
     name: str
@@ -14,7 +14,7 @@ class OrganizationAccount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """One EKS cluster. `server` is its endpoint; `code` tells why it cannot be registered, empty if it can."""
+    """One EKS cluster. `server` is its endpoint; `code` is the reason why it cannot be registered, empty if it can."""
 
     arn: str
     name: str
@@ -26,7 +26,7 @@ class ListedCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedRegion(msgspec.Struct, frozen=True, kw_only=True):
-    """One region of one account. With a `code` it was not read, and nothing follows from its empty `clusters`."""
+    """One region of one account. With a `code` it was not read, and its empty `clusters` prove nothing."""
 
     region: str
     clusters: tuple[ListedCluster, ...] = ()

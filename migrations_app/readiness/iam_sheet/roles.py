@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from migrations_app.iam.site import role_name
-from migrations_app.inventory.aws_facts.permissions import working
+from migrations_app.inventory.aws_facts.permissions import requesting_roles
 from migrations_app.inventory.objects.aws import LIMITS, ControllerRole, CrossCheck, InstanceProfile, PolicyDocument
 from migrations_app.inventory.parts import Part, Unseen
 from migrations_app.manifests.nesting import parse_json
@@ -20,7 +20,7 @@ from migrations_app.readiness.iam_sheet.values import (
 
 def roles_of(part: Part[ControllerRole]) -> tuple[IamRole, ...]:
     """Every role that something names, those that only lead to another one included."""
-    counting = working(part.items)
+    counting = requesting_roles(part.items)
     return tuple(_role(role, counts=role in counting) for role in part.items)
 
 

@@ -18,8 +18,8 @@ from migrations_app.inventory.aws_facts.names import (
     own_credentials,
     setting,
 )
-from migrations_app.inventory.aws_facts.permissions import working
-from migrations_app.inventory.aws_facts.simulation import asked, compared, questions
+from migrations_app.inventory.aws_facts.permissions import requesting_roles
+from migrations_app.inventory.aws_facts.simulation import compared, questions, requests_to_simulate
 from migrations_app.inventory.objects.aws import (
     AccessEntry,
     ControllerRole,
@@ -179,7 +179,7 @@ def simulation(
     """
     if isinstance(roles, Unseen):
         return roles
-    judged = working(roles.items)
+    judged = requesting_roles(roles.items)
     unread = next((unseen for role in judged if (unseen := _unread(role))), None)
     if unread is not None:
         return unread
@@ -206,7 +206,7 @@ def _checked(reading: AwsReading, role: ControllerRole, *, release: str, site: A
     if not role.role.items:
         return ()
     limit = _parsed(role.boundary) if role.boundary.items else None
-    rows = asked(_parsed(role.policies), release=release, site=site, boundary=limit)
+    rows = requests_to_simulate(_parsed(role.policies), release=release, site=site, boundary=limit)
     replies = {question: reading.api.simulated(role.arn, question) for question in questions(rows)}
     return compared(rows, replies, release=release, role_arn=role.arn)
 

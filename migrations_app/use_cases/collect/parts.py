@@ -15,8 +15,8 @@ from migrations_app.inventory.metric_queries import (
     DASHBOARD_LABEL,
     MetricQueryCollector,
     MetricUser,
-    dashboards_fold,
-    rules_fold,
+    dashboards_collector,
+    rules_collector,
 )
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen, UnparsableObject
@@ -161,13 +161,13 @@ def _delivers(delivery: o.GitOpsDelivery) -> bool:
 
 
 def _prometheus_rules(reading: Reading) -> Parts:
-    return {"prometheus_rules": _metric_users(reading, kinds.PROMETHEUS_RULE, fresh=rules_fold)}
+    return {"prometheus_rules": _metric_users(reading, kinds.PROMETHEUS_RULE, fresh=rules_collector)}
 
 
 def _dashboards(reading: Reading) -> Parts:
     # A ConfigMap may be 1 MiB long, and dashboards often are.
     narrow = {"label_selector": DASHBOARD_LABEL, "page_size": 20}
-    return {"dashboards": _metric_users(reading, kinds.CONFIG_MAP, fresh=dashboards_fold, **narrow)}
+    return {"dashboards": _metric_users(reading, kinds.CONFIG_MAP, fresh=dashboards_collector, **narrow)}
 
 
 def _metric_users(

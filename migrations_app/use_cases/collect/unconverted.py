@@ -5,7 +5,13 @@ from typing import TypeVar
 
 from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.errors import ReadError
-from migrations_app.inventory.facts.content_version import BETA, holds_beta, labels_only, pruned, relabelled
+from migrations_app.inventory.facts.content_version import (
+    BETA,
+    changes_only_api_version,
+    holds_beta,
+    pruned,
+    with_content_version,
+)
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodeClaim, NodePool
 from migrations_app.inventory.parts import NOT_CONVERTED, OtherVersion, Seen, UnparsableObject
 from migrations_app.karpenter import kinds
@@ -28,7 +34,12 @@ def as_content_shows(reading: Reading) -> Parts:
 def _read(reading: Reading, kind: Kind, *, part: str, projection: type[V]) -> Seen[V] | None:
     crd = next((crd for crd in reading.found["crds"].items if crd.name == kind.crd_name), None)
     labelled = reading.found[part]
-    if crd is None or not labels_only(crd) or not isinstance(labelled, Seen) or labelled.other_version is not None:
+    if (
+        crd is None
+        or not changes_only_api_version(crd)
+        or not isinstance(labelled, Seen)
+        or labelled.other_version is not None
+    ):
         return None
     return _as_stored(reading, kind, labelled=labelled, projection=projection)
 
@@ -43,7 +54,7 @@ def _as_stored(reading: Reading, kind: Kind, *, labelled: Seen[V], projection: t
         return None
     by_name = _in_beta(reading, kind, projection=projection) if BETA in reading.served(kind) else {}
     lost: set[str] = {node_pool.name for node_pool in odd if node_pool.name not in by_name and pruned(node_pool)}
-    content = {node_pool.name: by_name.get(node_pool.name) or relabelled(node_pool) for node_pool in odd}
+    content = {node_pool.name: by_name.get(node_pool.name) or with_content_version(node_pool) for node_pool in odd}
     return replace(
         labelled,
         items=tuple(
@@ -75,7 +86,7 @@ def _in_beta(reading: Reading, kind: Kind, *, projection: type[V]) -> dict[str, 
     except ReadError:
         return {}
     return {
-        node_pool.name: relabelled(node_pool)
+        node_pool.name: with_content_version(node_pool)
         for node_pool in listed.items
         if _labelled(node_pool, listed.served, version=BETA)
     }

@@ -30,7 +30,7 @@ def plan_on(
     if planned_action.needs_chart:
         raise Unavailable(f"{action} plans from a chart, which a rehearsal does not fetch", code="needs_chart")
     writer = RehearsalWriter(stage.twin, UNNAMED, state=stage.simulator.state)
-    targets = dict.fromkeys(planned_action.wanted(inventory, parameters))
+    targets = dict.fromkeys(planned_action.objects_to_read(inventory, parameters))
     context = PlanningContext(
         inventory=inventory,
         running=detect_running_release(inventory),

@@ -68,7 +68,7 @@ class RehearsalExecution:
         while self._first < len(self.plan.steps):
             step = self.plan.steps[self._first]
             alone = msgspec.structs.replace(self.plan, steps=(step,))
-            here = states.place(alone, self._lines.get(step.id, ()))
+            here = states.current_position(alone, self._lines.get(step.id, ()))
             if here is not None:
                 return here
             self._first += 1

@@ -19,8 +19,8 @@ from migrations_app.actions.base import Action, PlanningContext, Unavailable
 from migrations_app.actions.helm.request import run_of
 from migrations_app.actions.plan import LIFETIME_SECONDS, Forecast, Plan, RolloutLimits, canonical, numbered
 from migrations_app.actions.replaced_nodes import replacement_of
-from migrations_app.actions.targets.crds import ORIGIN, landing
-from migrations_app.actions.undo import bare
+from migrations_app.actions.targets.crds import ORIGIN, planned_release
+from migrations_app.actions.undo import without_uid
 from migrations_app.checks.render.helm import CHARTS
 from migrations_app.clients.helm.charts import SCHEME, from_archive, from_folder, pull_chart, read_registry
 from migrations_app.clients.kubernetes.api import Writer
@@ -66,7 +66,9 @@ def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str
     if source != OCI:
         files = from_folder(settings.ENV.data_dir / FOLDER, source)
         return files | {ORIGIN: f"{FOLDER}/{source}".encode()}
-    release = landing(inventory, stage.detect_running_release(inventory), wanted=str(parameters.get("release") or ""))
+    release = planned_release(
+        inventory, stage.detect_running_release(inventory), wanted=str(parameters.get("release") or "")
+    )
     address, tag = _registry(), as_tag(release)
     pulled = pull_chart(read_registry(address), CHART, tag=tag, reach=network_policy(), limits=limits())
     return from_archive(pulled.raw) | {ORIGIN: f"{address}/{CHART}:{tag} ({pulled.digest})".encode()}
@@ -197,8 +199,8 @@ def _scene(
     action: Action, row: Rollout, *, inventory: Inventory, writer: Writer, limits: RolloutLimits
 ) -> PlanningContext:
     back = _taken_back(row)
-    touched = (bare(step.change.target) for step in back.get("applied", ()) if step.change)
-    targets = dict.fromkeys((*action.wanted(inventory, row.parameters), *touched))
+    touched = (without_uid(step.change.target) for step in back.get("applied", ()) if step.change)
+    targets = dict.fromkeys((*action.objects_to_read(inventory, row.parameters), *touched))
     refuse_missing_rights(writer, to_read(targets))
     objects = {target: read for target in targets if (read := writer.read(target)) is not None}
     return PlanningContext(
@@ -217,7 +219,7 @@ def _chart(row: Rollout, inventory: Inventory) -> dict[str, bytes]:
     if row.cluster.source != Cluster.Source.TWIN:
         return chart_files(inventory, row.parameters)
     running = stage.detect_running_release(inventory)
-    release = landing(inventory, running, wanted=str(row.parameters.get("release") or ""))
+    release = planned_release(inventory, running, wanted=str(row.parameters.get("release") or ""))
     return charts.chart(str(release)) | {ORIGIN: b"the sample's own chart"}
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Tree, all_hold, projected, value_at
+from migrations_app.actions.conditions import Tree, all_hold, fields_digest, value_at
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion, marks
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
@@ -126,7 +126,7 @@ def _tied(step: Step, document: Tree | None, *, again: bool) -> Step:
     uid = str(value_at(document, ("metadata", "uid")) or "")
     if change.target.uid and change.target.uid != uid:
         raise InvalidInput(f"{change.target.said} was made anew meanwhile", code="changed")
-    now = projected(document, step.preconditions)
+    now = fields_digest(document, step.preconditions)
     if not step.digest:
         return msgspec.structs.replace(step, digest=now)
     if step.digest != now and not again:
@@ -144,7 +144,7 @@ def _dry(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[str,
     change = step.change
     if change is None or all_hold(step.postconditions, document, uid=change.target.uid):
         return document
-    result = writer.dry_run(change, ObjectVersion.to(document), own=marks("preview", "preview"))
+    result = writer.dry_run(change, ObjectVersion.of(document), own=marks("preview", "preview"))
     if result.done:
         # The answer to a deletion is a Status, or the object with a deletion time: neither is what stays.
         return None if change.verb == "delete" else result.object

@@ -6,9 +6,9 @@ never by sending the request again (A22).
 
 import time
 
-from migrations_app.actions.conditions import Exists, Tree, all_hold, holds, projected, value_at
+from migrations_app.actions.conditions import Exists, Tree, all_hold, fields_digest, holds, value_at
 from migrations_app.actions.plan import Step
-from migrations_app.actions.request import ObjectVersion, completed, digest_of, marks
+from migrations_app.actions.request import ObjectVersion, digest_of, marks, request_body
 from migrations_app.actions.states import SKIP, Position, begins_batch
 from migrations_app.clients.helm.records import SettledRun, settled_run
 from migrations_app.clients.kubernetes.api import Writer, WriteResult
@@ -89,14 +89,14 @@ def make_request(work: Execution, writer: Writer, *, here: Position) -> bool:
     if why := _changed(step, read) or _moved_source(step, writer):
         return _left_out(work, step, why=why)
     _refuse_endless(work, here)
-    return _requested(work, writer, here=here, tie=ObjectVersion.to(read))
+    return _requested(work, writer, here=here, tie=ObjectVersion.of(read))
 
 
 def _requested(work: Execution, writer: Writer, *, here: Position, tie: ObjectVersion) -> bool:
     step, change = here.step, here.step.change
     if change is None:
         raise AssertionError("a step without a change sends nothing")
-    body = completed(change, tie, own=_own(work))
+    body = request_body(change, tie, own=_own(work))
     work.refuse_short_lease(DEADLINE_SECONDS + SPARE_SECONDS)
     work.reached("before_intent")
     intent = work.record_intent(step, change=change, tie=tie, body_digest=digest_of(body))
@@ -159,7 +159,9 @@ def _changed(step: Step, read: Tree | None) -> str:
     if target.uid and uid != target.uid:
         words = "is gone" if read is None else "was made anew under its name"
         return f"{target.said} {words} since the preview"
-    return "" if projected(read, step.preconditions) == step.digest else f"{target.said} was changed since the preview"
+    return (
+        "" if fields_digest(read, step.preconditions) == step.digest else f"{target.said} was changed since the preview"
+    )
 
 
 def _moved_source(step: Step, writer: Writer) -> str:
@@ -278,4 +280,4 @@ def _settle_concluded(work: Execution, line: AttemptLine, *, outcome: str, reaso
 def _untouched(here: Position, line: AttemptLine, *, read: Tree | None) -> bool:
     """Whether the object is as it was before the request, at least in the fields that the step depends on."""
     uid = str(value_at(read, ("metadata", "uid")) or "")
-    return uid == line.uid and projected(read, here.step.preconditions) == here.step.digest
+    return uid == line.uid and fields_digest(read, here.step.preconditions) == here.step.digest

@@ -109,7 +109,7 @@ def _refuse_strange(row: Rollout, plan: Plan) -> None:
 def _work(work: ExecutionContext, writer: Writer) -> bool:
     ends = time.monotonic() + SLICE_SECONDS
     while time.monotonic() < ends:
-        here = states.place(work.plan, journal.lines(work.row.pk))
+        here = states.current_position(work.plan, journal.lines(work.row.pk))
         if here is None or here.phase != "settle":
             # An open request is settled first, whatever was requested since (A10).
             _check_for_stop_request(work)
@@ -174,7 +174,7 @@ def _end(work: ExecutionContext, halt: RolloutHalted) -> bool:
 
 def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
     """Retries for a while; then halts, with `needs_attention` if a request's outcome is unknown (A09, R11)."""
-    here = states.place(work.plan, journal.lines(work.row.pk))
+    here = states.current_position(work.plan, journal.lines(work.row.pk))
     open_outcome = here is not None and here.phase == "settle"
     try:
         if not open_outcome:

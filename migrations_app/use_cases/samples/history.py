@@ -148,7 +148,7 @@ def _scene(
 ) -> PlanningContext:
     inventory = collected.inventory
     running: DetectedRelease = detect_running_release(inventory)
-    targets = dict.fromkeys(action.wanted(inventory, rollout.parameters))
+    targets = dict.fromkeys(action.objects_to_read(inventory, rollout.parameters))
     return PlanningContext(
         inventory=inventory,
         running=running,

@@ -67,7 +67,7 @@ def test_what_is_so_already_is_left():
 
 
 def test_the_objects_to_read_are_those_that_it_writes():
-    wanted = action_of(ACTION).wanted(alpha().build(), ROLE)
+    wanted = action_of(ACTION).objects_to_read(alpha().build(), ROLE)
     assert [one.said for one in wanted] == ["EC2NodeClass default", "NodePool web"]
 
 
@@ -100,7 +100,7 @@ def test_without_the_crds_nothing_is_offered():
     words = "the cluster serves no EC2NodeClass of v1beta1: bring the CRDs first"
     assert refused(cluster, **ROLE) == ("not_served", words)
     with pytest.raises(Unavailable):
-        action_of(ACTION).wanted(cluster.build(), ROLE)
+        action_of(ACTION).objects_to_read(cluster.build(), ROLE)
 
 
 def test_chosen_provisioners_bring_only_the_classes_they_use():
@@ -142,7 +142,7 @@ def test_nothing_is_planned_on_what_was_not_read():
     for part in action_of(ACTION).parts:
         assert refused(alpha().unseen(part), **ROLE)[0] == "not_seen"
         with pytest.raises(Unavailable, match=f"{part} could not be read"):
-            action_of(ACTION).wanted(alpha().unseen(part).build(), ROLE)
+            action_of(ACTION).objects_to_read(alpha().unseen(part).build(), ROLE)
 
 
 @pytest.mark.parametrize("role", ["arn:aws:iam::111122223333:role/x", "a b", "$ROLE", "x" * 65, 7])

@@ -199,7 +199,7 @@ def test_a_workload_that_is_gone_meanwhile():
 def test_the_objects_to_read():
     one = bare("one") | {}
     one["metadata"]["annotations"] = EVICT
-    wanted = action_of(ACTION).wanted(cluster(made(**SELECTS), one).build(), {})
+    wanted = action_of(ACTION).objects_to_read(cluster(made(**SELECTS), one).build(), {})
     assert [found.said for found in wanted] == ["Deployment shop/shop", "Pod shop/one"]
 
 

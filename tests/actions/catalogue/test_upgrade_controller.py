@@ -11,8 +11,8 @@ from migrations_app.actions.changes import MARK_PLAN, MARK_ROLLOUT
 from migrations_app.actions.helm.request import HelmProposal, HelmRequest, HelmRun, SourceRecord, run_of
 from migrations_app.actions.plan import numbered
 from migrations_app.actions.render import as_kubectl, gitops_patch, step_lines
-from migrations_app.actions.request import ObjectVersion, completed
-from migrations_app.actions.targets.helm_releases import no_way_back
+from migrations_app.actions.request import ObjectVersion, request_body
+from migrations_app.actions.targets.helm_releases import rollback_problem
 from migrations_app.actions.undo import inverses
 from migrations_app.karpenter.versions import parse
 
@@ -70,7 +70,7 @@ def test_no_repository_holds_it():
 
 
 def test_the_marks_of_the_rollout_go_with_it():  # A23
-    body = completed(steps()[0].change, ObjectVersion(), own={MARK_ROLLOUT: "r", MARK_PLAN: "p"})
+    body = request_body(steps()[0].change, ObjectVersion(), own={MARK_ROLLOUT: "r", MARK_PLAN: "p"})
     assert body["marks"] == {MARK_ROLLOUT: "r", MARK_PLAN: "p"}
 
 
@@ -80,8 +80,8 @@ def test_where_the_tables_know_no_way_back_there_is_none():
     assert step.undo is None
     assert "the tables know no way back from 1.1.0 to 0.37.0" in step.note
     assert upgrade_controller.foresee(Scene(far), {}).cannot_be_undone
-    assert no_way_back(parse("1.0.14"), parse("1.0.8")) == ""
-    assert no_way_back(None, parse("1.0.8")) != ""
+    assert rollback_problem(parse("1.0.14"), parse("1.0.8")) == ""
+    assert rollback_problem(None, parse("1.0.8")) != ""
 
 
 def test_a_rehearsal_plays_no_helm():

@@ -10,7 +10,7 @@ from migrations_app.actions.catalogue import upgrade_delivery
 from migrations_app.actions.patches import field_conditions
 from migrations_app.actions.plan import numbered
 from migrations_app.actions.render import step_lines
-from migrations_app.actions.undo import bare, inverses
+from migrations_app.actions.undo import inverses, without_uid
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.versions import release
 from migrations_app.models.rollout import Rollout
@@ -58,7 +58,7 @@ def refused(*docs, edits=EDITS, **parameters):
 def one_hop(monkeypatch):
     """1.0.14 is one patch away: what the next hop lands on is another test's subject."""
     for module in (upgrade_delivery, values):
-        monkeypatch.setattr(module, "landing", lambda *_, wanted: release(wanted))
+        monkeypatch.setattr(module, "planned_release", lambda *_, wanted: release(wanted))
 
 
 def test_a_helm_release_gets_version_and_values_and_keeps_the_rest():  # A02
@@ -227,7 +227,7 @@ def test_where_the_tables_know_no_way_back_there_is_none():  # A35
 def test_what_a_person_did_meanwhile_is_told_before_rights_are_asked_for():
     def wanted(running, *docs, **parameters):
         found = a_cluster(running).with_docs(*docs).build()
-        return [one.said for one in action_of(NAME).wanted(found, {"release": "1.0.14"} | parameters)]
+        return [one.said for one in action_of(NAME).objects_to_read(found, {"release": "1.0.14"} | parameters)]
 
     with pytest.raises(Unavailable) as caught:
         wanted("1.0.14", helm_release("1.0.14"))
@@ -249,12 +249,12 @@ def test_it_asks_for_no_more_than_it_declares():  # A26
 def test_taken_back_the_former_version_has_to_run_again():  # A35
     (step,) = numbered(steps())
     after = helm_release("1.0.14", values={"settings": {"clusterName": "shop"}, "webhook": {"enabled": False}})
-    (back,) = inverses((step,), objects={bare(step.change.target): after}, made={})
+    (back,) = inverses((step,), objects={without_uid(step.change.target): after}, made={})
     assert (back.step.change, back.step.after) == (step.undo, step.undo_after)
     assert back.step.postconditions == field_conditions(step.undo.body)
     changed = helm_release("1.0.15")
     with pytest.raises(Unavailable) as caught:
-        list(inverses((step,), objects={bare(step.change.target): changed}, made={}))
+        list(inverses((step,), objects={without_uid(step.change.target): changed}, made={}))
     assert caught.value.code == "changed"
 
 

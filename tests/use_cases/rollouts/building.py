@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from migrations_app.actions.changes import ObjectTarget, application, creation, deletion, merge
-from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, ListContains, Tree, projected
+from migrations_app.actions.conditions import Deleted, Exists, FieldEquals, ListContains, Tree, fields_digest
 from migrations_app.actions.plan import Forecast, Plan, RolloutLimits, Step, canonical, numbered
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Attempt, Rollout
@@ -39,7 +39,7 @@ def tainting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
         id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}),
         preconditions=(TAINTS,),
-        digest=projected(read, (TAINTS,)), postconditions=(ListContains(field=TAINTS, element=TAINT),), **more,
+        digest=fields_digest(read, (TAINTS,)), postconditions=(ListContains(field=TAINTS, element=TAINT),), **more,
     )  # fmt: skip
 
 
@@ -49,13 +49,13 @@ def painting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
         id="", title=f"Size {target.said}", change=application(target, {"data": {"size": "big"}}),
         preconditions=(field,),
-        digest=projected(read, (field,)), postconditions=(FieldEquals(field=field, value="big"),), **more,
+        digest=fields_digest(read, (field,)), postconditions=(FieldEquals(field=field, value="big"),), **more,
     )  # fmt: skip
 
 
 def deleting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
-        id="", title=f"Delete {target.said}", change=deletion(target), digest=projected(read, ()),
+        id="", title=f"Delete {target.said}", change=deletion(target), digest=fields_digest(read, ()),
         postconditions=(Deleted(),),
         risk="high", **more,
     )  # fmt: skip
@@ -65,7 +65,7 @@ def creating(name: str = "made-1", **more: Any) -> Step:
     target = ObjectTarget("", "v1", "configmaps", "ConfigMap", name, "default")
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
     return Step(
-        id="", title=f"Create {name}", change=creation(target, body), digest=projected(None, ()),
+        id="", title=f"Create {name}", change=creation(target, body), digest=fields_digest(None, ()),
         postconditions=(Exists(),),
         **more,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from migrations_app.actions.plan import ClusterIdentity, Forecast, Plan, RolloutLimits, Step
-from migrations_app.actions.states import Position, place
+from migrations_app.actions.states import Position, current_position
 from tests.use_cases.rollouts.building import creating
 
 Guard = Literal["precondition", "token", "intent_first", "look_first", "settle_by_reading", "doubt"]
@@ -122,7 +122,7 @@ def _normal(state: State) -> State:
 @cache
 def _place(lines: tuple[Line, ...]) -> Position | None:
     """Returns the standing of the step; None when it is done, apart from gates."""
-    here = place(PLAN, lines)
+    here = current_position(PLAN, lines)
     return None if here is None or here.phase == "gate" else here
 
 

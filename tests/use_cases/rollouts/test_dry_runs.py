@@ -22,7 +22,7 @@ def test_a_dry_run_changes_nothing(server, cluster):  # K14, A27
         for step in steps(server):
             before = writer.read(step.change.target)
             mark = server.audit_mark()
-            assert writer.dry_run(step.change, ObjectVersion.to(before), own=OWN).done
+            assert writer.dry_run(step.change, ObjectVersion.of(before), own=OWN).done
             assert writer.read(step.change.target) == before
             (asked,) = [one for one in server.audit_events(mark) if one["verb"] in ("create", "patch", "delete")]
             in_body = (asked.get("requestObject") or {}).get("dryRun") == ["All"]
@@ -36,5 +36,5 @@ def test_the_same_requests_without_it_take_effect(server, cluster):  # K14: what
         for step in steps(server):
             before = writer.read(step.change.target)
             purpose = "action=test step=s001 attempt=1"
-            assert writer.send(step.change, ObjectVersion.to(before), own=OWN, purpose=purpose).done
+            assert writer.send(step.change, ObjectVersion.of(before), own=OWN, purpose=purpose).done
             assert writer.read(step.change.target) != before

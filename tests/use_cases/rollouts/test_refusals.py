@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from migrations_app.actions.changes import ObjectTarget, creation, merge
-from migrations_app.actions.conditions import Exists, FieldEquals, projected
+from migrations_app.actions.conditions import Exists, FieldEquals, fields_digest
 from migrations_app.actions.plan import Step
 from migrations_app.use_cases.rollouts import worker
 from tests.servers.crds import documents
@@ -46,7 +46,7 @@ def test_a_value_that_the_server_does_not_take_is_told(server, cluster, complain
         title="Label",
         change=change,
         preconditions=(field,),
-        digest=projected(read, (field,)),
+        digest=fields_digest(read, (field,)),
         postconditions=(FieldEquals(field=("metadata", "labels", "a"), value="not a label!"),),
     )
     row = advanced(rollout(cluster, step))
@@ -74,7 +74,7 @@ def test_a_place_that_is_not_there_calls_a_person(server, cluster, complaints, m
     target = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "default")
     body = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "default"}}
     step = Step(
-        id="", title="Create", change=creation(target, body), postconditions=(Exists(),), digest=projected(None, ())
+        id="", title="Create", change=creation(target, body), postconditions=(Exists(),), digest=fields_digest(None, ())
     )
     monkeypatch.setattr(worker, "UNREACHABLE_TIMEOUT", timedelta(0))
     row = advanced(rollout(cluster, step))
@@ -135,7 +135,8 @@ def test_a_conversion_webhook_that_is_down_is_waited_for(server, cluster, monkey
     )
     step = Step(
         id="", title="Weigh", change=merge(target, {"spec": {"weight": 5}}), preconditions=(("spec", "weight"),),
-        digest=projected(made, (("spec", "weight"),)), postconditions=(FieldEquals(field=("spec", "weight"), value=5),),
+        digest=fields_digest(made, (("spec", "weight"),)),
+        postconditions=(FieldEquals(field=("spec", "weight"), value=5),),
     )  # fmt: skip
     row = rollout(cluster, step)
     server.load_documents([broken])

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from django.utils import timezone
 
-from migrations_app.actions.conditions import projected
+from migrations_app.actions.conditions import fields_digest
 from migrations_app.actions.gate import Gate
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
@@ -72,7 +72,7 @@ def test_a_rollout_that_paused_before_a_node_goes_on_around_it(server, cluster, 
     target, read = node(server)
     other, whole = node(server, "node-2")
     held = msgspec.structs.replace(
-        deleting(target, read), preconditions=(CORDONED,), digest=projected(read, (CORDONED,))
+        deleting(target, read), preconditions=(CORDONED,), digest=fields_digest(read, (CORDONED,))
     )  # fmt: skip
     row = rollout(cluster, held, deleting(other, whole))
     server.admin.patch("/api/v1/nodes/node-1", {"spec": {"unschedulable": True}})

@@ -6,7 +6,7 @@ from migrations_app.actions.base import Action, Parameter, Parameters, PlanningC
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Step
 from migrations_app.actions.targets.crds import crd_need, target_of
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.facts.controller import CRD_CHART, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD
@@ -37,12 +37,12 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    release, namespace = _new_owner(scene.inventory, parameters)
-    open_to_it = [crd for crd in scene.inventory.crds.items if not _marked(crd, release, namespace=namespace)]
-    _refuse_terminating(open_to_it)
-    _refuse_owned(open_to_it, (release, namespace), chosen=parameters.get("take_over") or ())
-    for crd in open_to_it:
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    release, namespace = _new_owner(context.inventory, parameters)
+    unmarked_crds = [crd for crd in context.inventory.crds.items if not _marked(crd, release, namespace=namespace)]
+    _refuse_terminating(unmarked_crds)
+    _refuse_owned(unmarked_crds, (release, namespace), chosen=parameters.get("take_over") or ())
+    for crd in unmarked_crds:
         yield _mark(crd, release, namespace=namespace)
 
 
@@ -66,9 +66,9 @@ def _marked(crd: CRD, release: str, *, namespace: str) -> bool:
 
 
 def _refuse_terminating(crds: list[CRD]) -> None:
-    going = [crd.name for crd in crds if crd.metadata.deleting]
-    if going:
-        raise Unavailable(f"being deleted, so not to be adopted: {', '.join(going)}", code="terminating")
+    terminating = [crd.name for crd in crds if crd.metadata.deleting]
+    if terminating:
+        raise Unavailable(f"being deleted, so not to be adopted: {', '.join(terminating)}", code="terminating")
 
 
 def _refuse_owned(crds: list[CRD], new: tuple[str, str], *, chosen: object) -> None:
@@ -95,7 +95,7 @@ def _mark(crd: CRD, release: str, *, namespace: str) -> Step:
         before,
         patch={"metadata": patch},
         title=f"Mark {crd.name} for the Helm release {namespace}/{release}",
-        manager=keeper_of(metadata),
+        manager=reverting_tool(metadata),
         note=_note(crd),
     )
 

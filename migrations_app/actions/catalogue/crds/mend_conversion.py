@@ -1,6 +1,6 @@
-"""Points the conversion of CRDs at the Service of the controller, or ends it where there is nothing to convert.
+"""Points the conversion of CRDs at the controller's Service, or switches it off where nothing needs conversion.
 
-A CRD is changed only where that is seen to help: the Service is there, has the port and a ready endpoint.
+A CRD is changed only if that helps: the Service exists, has the port and a ready endpoint.
 """
 
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ import msgspec
 
 from migrations_app.actions.base import Action, Parameters, PlanningContext, Unavailable
 from migrations_app.actions.changes import Body, ObjectTarget, RbacNeed
-from migrations_app.actions.conditions import Field, Tree, content_digest, projected, value_at
+from migrations_app.actions.conditions import Field, Tree, content_digest, fields_digest, value_at
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import SourceObject, Step
 from migrations_app.actions.targets.crds import CLIENT, OFF, crd_need, crd_target, find_crd, target_of
-from migrations_app.actions.targets.pools import keeper_of
-from migrations_app.inventory.facts.conversion_webhook import ConversionMend, mends
+from migrations_app.actions.targets.pools import reverting_tool
+from migrations_app.inventory.facts.conversion_webhook import ConversionMend, conversion_repairs
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, ServiceReference
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import REVIEW_VERSIONS
 
 CONVERSION: Field = ("spec", "conversion")
-RESTS_ON: tuple[Field, ...] = (("spec", "versions"), ("status", "storedVersions"))
-"""What decides whether anything is converted, beside the conversion itself."""
+DECIDING_FIELDS: tuple[Field, ...] = (("spec", "versions"), ("status", "storedVersions"))
+"""Fields, besides the conversion itself, that decide whether the API server converts objects."""
 SERVICES = kinds.SERVICE
 
 action = Action(
@@ -54,48 +54,52 @@ def reads(inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarge
 
 
 @action.prepare
-def prepare(scene: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
-    all_mends = mends(scene.inventory, scene.running.release)
+def prepare(context: PlanningContext, _parameters: Parameters) -> Iterator[Step]:
+    all_mends = conversion_repairs(context.inventory, context.running.release)
     possible = {name: conversion_mend for name, conversion_mend in all_mends.items() if conversion_mend.strategy}
     if all_mends and not possible:
         name, first = next(iter(all_mends.items()))
         raise Unavailable(f"{name}: {first.why}", code=first.code)
     for name, mend in possible.items():
-        crd, before = find_crd(scene.inventory, name), scene.objects.get(crd_target(name))
+        crd, before = find_crd(context.inventory, name), context.objects.get(crd_target(name))
         if crd is not None and before is not None:
-            yield _step(scene, crd, before=before, mend=mend)
+            yield _step(context, crd, before=before, mend=mend)
 
 
-def _step(scene: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMend) -> Step:
-    patch, title, note = _ended(crd) if mend.service is None else _called(crd, before, service=mend.service)
-    step = patch_step(target_of(crd), before, patch=patch, title=title, note=note, manager=keeper_of(crd.metadata))
-    fields = (*step.preconditions, *RESTS_ON)
+def _step(context: PlanningContext, crd: CRD, *, before: Tree, mend: ConversionMend) -> Step:
+    patch, title, note = _switch_off(crd) if mend.service is None else _call_service(crd, before, service=mend.service)
+    step = patch_step(target_of(crd), before, patch=patch, title=title, note=note, manager=reverting_tool(crd.metadata))
+    fields = (*step.preconditions, *DECIDING_FIELDS)
     return msgspec.structs.replace(
         step,
         preconditions=fields,
-        digest=projected(before, fields),
+        digest=fields_digest(before, fields),
         risk="medium",
-        computed_from=tuple(_sources(scene, mend.service)),
+        computed_from=tuple(_sources(context, mend.service)),
     )
 
 
-def _ended(crd: CRD) -> tuple[Body, str, str]:
+def _switch_off(crd: CRD) -> tuple[Body, str, str]:
     title = f"End the conversion of {crd.name}"
     note = f"{crd.storage} is all that it serves, and all that was ever stored: nothing has to be converted."
     return {"spec": {"conversion": dict(OFF)}}, title, note
 
 
-def _called(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body, str, str]:
-    """The Service alone where a webhook is called already: its caBundle is written by the controller."""
+def _call_service(crd: CRD, before: Tree, *, service: ServiceReference) -> tuple[Body, str, str]:
+    """Patches only the Service where the CRD already calls a webhook, because the controller writes the caBundle."""
     place: Body = {
         "namespace": service.namespace, "name": service.name, "port": service.port, "path": service.path,
     }  # fmt: skip
     title = f"Let {service.namespace}/{service.name} convert the objects of {crd.name}"
     note = "The controller writes its certificate into the CRD by itself; until then the conversion is refused."
     if value_at(before, CLIENT) is not None:
-        known = "" if value_at(before, (*CLIENT, "caBundle")) else note
+        certificate_note = "" if value_at(before, (*CLIENT, "caBundle")) else note
         strategy: Body = {} if value_at(before, (*CONVERSION, "strategy")) == "Webhook" else {"strategy": "Webhook"}
-        return {"spec": {"conversion": {**strategy, "webhook": {"clientConfig": {"service": place}}}}}, title, known
+        return (
+            {"spec": {"conversion": {**strategy, "webhook": {"clientConfig": {"service": place}}}}},
+            title,
+            certificate_note,
+        )
     webhook = {"conversionReviewVersions": list(REVIEW_VERSIONS), "clientConfig": {"service": place}}
     return {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}, title, note
 
@@ -106,9 +110,9 @@ def _service(namespace: str, name: str, *, uid: str = "") -> ObjectTarget:
     )
 
 
-def _sources(scene: PlanningContext, service: ServiceReference | None) -> Iterator[SourceObject]:
-    """The Service that will be called: if it is changed or made anew, the step is not sent."""
-    read = scene.objects.get(_service(service.namespace, service.name)) if service else None
+def _sources(context: PlanningContext, service: ServiceReference | None) -> Iterator[SourceObject]:
+    """The Service that the conversion will call. If it changes or is recreated, the step is not sent."""
+    read = context.objects.get(_service(service.namespace, service.name)) if service else None
     if service and read:
         target = _service(service.namespace, service.name, uid=str(value_at(read, ("metadata", "uid")) or ""))
         yield SourceObject(target=target, digest=content_digest(read))

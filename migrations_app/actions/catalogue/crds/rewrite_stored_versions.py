@@ -10,7 +10,7 @@ from migrations_app.actions.conditions import FieldEquals
 from migrations_app.actions.patches import patch_step
 from migrations_app.actions.plan import Forecast, Step
 from migrations_app.actions.targets.crds import PARTS, crd_need, find_crd, kind_need, object_target, target_of
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, NamedObject
 from migrations_app.karpenter import kinds, labels
@@ -42,33 +42,33 @@ action = Action(
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
     left_out = frozenset(parameters.get("leave_out") or ())
     for kind in kinds.CURRENT_KINDS:
-        crd = find_crd(scene.inventory, kind.crd_name)
+        crd = find_crd(context.inventory, kind.crd_name)
         if crd is None or crd.stored == (NEW,):
             continue
-        open_ones = _untouched(scene.inventory, kind)
-        _refuse_unready(crd, kind, rewriting=bool(open_ones))
-        chosen = [open_one for open_one in open_ones if f"{kind.kind}/{open_one.name}" not in left_out]
-        yield from (_touch(kind, named_object) for named_object in chosen)
-        if len(chosen) == len(open_ones):
-            yield _trim(crd, kind, many=scene.inventory.part(PARTS[kind]).count or 0)
+        pending = _objects_to_rewrite(context.inventory, kind)
+        _refuse_unready(crd, kind, rewriting=bool(pending))
+        chosen = [item for item in pending if f"{kind.kind}/{item.name}" not in left_out]
+        yield from (_rewrite_step(kind, named_object) for named_object in chosen)
+        if len(chosen) == len(pending):
+            yield _trim_step(crd, kind, many=context.inventory.part(PARTS[kind]).count or 0)
 
 
 @action.foresee
-def foresee(scene: PlanningContext, _parameters: Parameters) -> Forecast:
-    many = sum(len(_untouched(scene.inventory, kind)) for kind in _behind(scene.inventory))
+def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
+    many = sum(len(_objects_to_rewrite(context.inventory, kind)) for kind in _kinds_to_rewrite(context.inventory))
     return Forecast(cannot_be_undone=(f"{many} objects stay stored as v1",) if many else ())
 
 
-def _behind(inventory: Inventory) -> Iterable[Kind]:
+def _kinds_to_rewrite(inventory: Inventory) -> Iterable[Kind]:
     pairs = ((kind, find_crd(inventory, kind.crd_name)) for kind in kinds.CURRENT_KINDS)
     return [kind for kind, crd in pairs if crd is not None and crd.stored != (NEW,)]
 
 
-def _untouched(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
-    """The objects that are not rewritten yet: the controller of 1.0 sets the same mark."""
+def _objects_to_rewrite(inventory: Inventory, kind: Kind) -> Collection[NamedObject]:
+    """The objects that still have to be rewritten. The controller of 1.0 sets the same mark."""
     part = inventory.part(PARTS[kind])
     refuse_unread(part, PARTS[kind])
     named = [item for item in part.items if isinstance(item, NamedObject)]
@@ -91,7 +91,7 @@ def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
         raise Unavailable(words, code="conversion_off")
 
 
-def _touch(kind: Kind, named_object: NamedObject) -> Step:
+def _rewrite_step(kind: Kind, named_object: NamedObject) -> Step:
     target = object_target(kind, NEW, name=named_object.name, uid=named_object.metadata.uid or "")
     return patch_step(
         target,
@@ -99,23 +99,24 @@ def _touch(kind: Kind, named_object: NamedObject) -> Step:
         patch={"metadata": {"annotations": {labels.STORED_VERSION_DONE: TOUCHED}}},
         title=f"Write {target.said} anew as {NEW}",
         skippable=True,
-        manager=keeper_of(named_object.metadata),
+        manager=reverting_tool(named_object.metadata),
         note="Only a mark changes; writing it makes the server store the object as v1, which nothing takes back.",
     )
 
 
-def _trim(crd: CRD, kind: Kind, *, many: int) -> Step:
-    """The step that removes the old stored version; last for its kind, so that every object before it is verified."""
-    back = list(crd.stored)
+def _trim_step(crd: CRD, kind: Kind, *, many: int) -> Step:
+    """The step that removes the old stored versions. It comes last for its kind, once all objects are rewritten."""
+    stored_before = list(crd.stored)
+    removed = ", ".join(version for version in stored_before if version != NEW)
     step = Step(
         id="",
-        title=f"Take {', '.join(version for version in back if version != NEW)} off the stored versions of {crd.name}",
+        title=f"Take {removed} off the stored versions of {crd.name}",
         change=merge(target_of(crd), {"status": {"storedVersions": [NEW]}}, subresource="status"),
         preconditions=(STORED, ("spec", "versions"), ("spec", "conversion", "strategy")),
         postconditions=(FieldEquals(field=STORED, value=[NEW]),),
-        undo=merge(target_of(crd), {"status": {"storedVersions": back}}, subresource="status"),
-        undo_postconditions=(FieldEquals(field=STORED, value=back),),
+        undo=merge(target_of(crd), {"status": {"storedVersions": stored_before}}, subresource="status"),
+        undo_postconditions=(FieldEquals(field=STORED, value=stored_before),),
         risk="medium",
-        manager=keeper_of(crd.metadata),
+        manager=reverting_tool(crd.metadata),
     )
     return msgspec.structs.replace(step, note=f"{many} objects of {kind.kind} carry {labels.STORED_VERSION_DONE} then.")

@@ -1,6 +1,4 @@
-"""Upgrades the CRDs to a release, from its chart, which Helm never does by itself. Removes no CRD and no stored
-version.
-"""
+"""Upgrades the CRDs to those of a release's chart, which Helm never does. Removes no CRD and no stored version."""
 
 from collections.abc import Iterator
 
@@ -17,11 +15,11 @@ from migrations_app.actions.targets.crds import (
     crd_target,
     crds_of,
     find_crd,
-    landing,
     origin,
+    planned_release,
     with_conversion,
 )
-from migrations_app.actions.targets.pools import keeper_of
+from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.facts.controller import CRD_CHART
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
@@ -63,44 +61,44 @@ def reads(_inventory: Inventory, _parameters: Parameters) -> Iterator[ObjectTarg
 
 
 @action.prepare
-def prepare(scene: PlanningContext, parameters: Parameters) -> Iterator[Step]:
-    release = _release(scene, parameters)
-    for name, shipped in crds_of(scene.files, release).items():
-        before = scene.objects.get(crd_target(name))
+def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
+    release = _release(context, parameters)
+    for name, shipped in crds_of(context.files, release).items():
+        before = context.objects.get(crd_target(name))
         if before is not None and name in SHARED:
             continue
-        step = _step(scene, shipped, before=before, release=release)
+        step = _step(context, shipped, before=before, release=release)
         if step is not None:
-            yield with_note(step, f"From {origin(scene.files)}.", _alpha(scene.inventory))
+            yield with_note(step, f"From {origin(context.files)}.", _alpha(context.inventory))
 
 
 @action.foresee
-def foresee(scene: PlanningContext, parameters: Parameters) -> Forecast:
+def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
     """The forecast: no node and no pod moves; created CRDs stay."""
-    shipped = crds_of(scene.files, _release(scene, parameters))
-    new = [name for name in shipped if crd_target(name) not in scene.objects]
+    shipped = crds_of(context.files, _release(context, parameters))
+    new = [name for name in shipped if crd_target(name) not in context.objects]
     return Forecast(cannot_be_undone=tuple(f"{name} stays once it was made" for name in new))
 
 
-def _release(scene: PlanningContext, parameters: Parameters) -> Release:
-    return landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
+def _release(context: PlanningContext, parameters: Parameters) -> Release:
+    return planned_release(context.inventory, context.running, wanted=str(parameters.get("release") or ""))
 
 
-def _step(scene: PlanningContext, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:
+def _step(context: PlanningContext, shipped: Body, *, before: Tree | None, release: Release) -> Step | None:
     name = str(value_at(shipped, ("metadata", "name")))
-    new_crd = with_conversion(shipped, before, inventory=scene.inventory, release=release)
+    new_crd = with_conversion(shipped, before, inventory=context.inventory, release=release)
     if before is None:
-        return creating_crd(crd_target(name), new_crd, marks=_marks(scene.inventory), release=release)
+        return creating_crd(crd_target(name), new_crd, marks=_marks(context.inventory), release=release)
     if value_at(before, ("metadata", "deletionTimestamp")):
         raise Unavailable(f"{name} is being deleted", code="terminating")
     uid = str(value_at(before, ("metadata", "uid")) or "")
     step = upgrading_crd(crd_target(name, uid), before, after=new_crd, release=release)
-    crd = find_crd(scene.inventory, name)
-    return msgspec.structs.replace(step, manager=keeper_of(crd.metadata)) if step and crd else step
+    crd = find_crd(context.inventory, name)
+    return msgspec.structs.replace(step, manager=reverting_tool(crd.metadata)) if step and crd else step
 
 
 def _marks(inventory: Inventory) -> Tree:
-    """The marks of the Helm release that owns the other CRDs: it refuses to upgrade over a CRD without them."""
+    """The marks of the Helm release that owns the other CRDs: Helm refuses to upgrade over a CRD without them."""
     for crd in inventory.crds.items:
         by = managed(crd.metadata)
         if by.by == "helm" and by.name == CRD_CHART and by.namespace:

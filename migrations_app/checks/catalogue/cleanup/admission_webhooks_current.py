@@ -8,7 +8,7 @@ from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import removal
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import installation, webhooks_off
-from migrations_app.inventory.facts.conversion_webhook import ready_port
+from migrations_app.inventory.facts.conversion_webhook import service_problem
 from migrations_app.inventory.objects.karpenter import WebhookConfiguration
 from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter.release_facts import admission_row, admits
@@ -65,7 +65,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _unanswered(case: CheckContext, configuration: WebhookConfiguration) -> str | Unseen:
     for webhook in configuration.webhooks or ():
         target = webhook.client_config.service if webhook.client_config else None
-        if target is not None and (problem := ready_port(case.inventory, target)):
+        if target is not None and (problem := service_problem(case.inventory, target)):
             return problem if isinstance(problem, Unseen) else f"{target.namespace}/{target.name}: {problem}"
     return ""
 

@@ -7,7 +7,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.karpenter_objects import finalizers_removed, found_object, target_of
 from migrations_app.inventory.facts.controller import installation
-from migrations_app.inventory.facts.finalizers import WAITING, carrying_nodes, first_finalizer, held_nodes, pool_of
+from migrations_app.inventory.facts.finalizers import WAITING, finalizer_nodes, first_finalizer, held_nodes, pool_of
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import NamedObject
 from migrations_app.inventory.parts import Part, Unseen, is_whole
@@ -76,5 +76,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     pools, every = {(row.kind, row.name) for row in evidence}, case.inventory
     blocked = [(target_of(row), one) for row in evidence if (one := found_object(every, row)) and first_finalizer(one)]
     # Nodes of other pools have a controller.
-    nodes = [one for one in carrying_nodes(every) if pool_of(one) in pools]
+    nodes = [one for one in finalizer_nodes(every) if pool_of(one) in pools]
     yield finalizers_removed(nodes, selected_by=key, beside=blocked)

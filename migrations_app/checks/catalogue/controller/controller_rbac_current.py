@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.remedies.commands import chart_values, granting
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import installation, webhooks_off
-from migrations_app.inventory.facts.rbac import kept_by_chart, lacking, per_target
+from migrations_app.inventory.facts.rbac import kept_by_chart, missing_rights, per_target
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.tables.rbac_rows import RbacRight, needed
@@ -58,8 +58,8 @@ def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] 
     """What that release needs and no role grants."""
     controller = installation(case.inventory)
     webhooks = controller is not None and not webhooks_off(controller, case.running.release)
-    missing_rights = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
-    return tuple(right for right in missing_rights if right not in but)
+    not_granted = missing_rights(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
+    return tuple(right for right in not_granted if right not in but)
 
 
 def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResult]:

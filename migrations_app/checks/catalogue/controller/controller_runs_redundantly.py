@@ -39,7 +39,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if installation is None or installation.workload.spec.replicas is None
         else installation.workload.spec.replicas
     )
-    open_to_it = controller.open_places(case.inventory)
+    open_to_it = controller.controller_places(case.inventory)
     if installation is None or open_to_it is None or replicas < 2 or not nodes:
         yield NotApplicable("fewer than two replicas are wanted, or no node was seen")
         return

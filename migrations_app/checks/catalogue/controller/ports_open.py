@@ -16,7 +16,7 @@ from migrations_app.checks.base import (
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.controller_network import ports_opened
 from migrations_app.inventory.facts.controller import Installation, installation
-from migrations_app.inventory.facts.controller_network import ingress_guards, lets_in
+from migrations_app.inventory.facts.controller_network import allows_port, ingress_guards
 from migrations_app.karpenter.hops import hops_between
 from migrations_app.karpenter.tables.port_rows import PortRow, ports_of
 
@@ -64,7 +64,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _policies(case: CheckContext, controller: Installation, *, ports: tuple[PortRow, ...]) -> Iterator[JudgeResult]:
     guards = ingress_guards(case.inventory, controller)
     for port in ports if guards else ():
-        if not any(lets_in(guard, port) for guard in guards):
+        if not any(allows_port(guard, port) for guard in guards):
             wanted = f"ingress on {port.text} ({port.purpose})"
             yield at(guards[0], "spec.ingress", seen=f"{port.text} is closed", wanted=wanted).with_data(port=port.text)
 

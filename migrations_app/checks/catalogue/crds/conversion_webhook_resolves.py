@@ -49,13 +49,13 @@ def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[Ju
     if strategy == "Webhook":
         yield from _called(case, crd, real=real)
     elif facts.strategy_is_missing(crd, inventory=case.inventory, running=case.running.release):
-        seen = facts.labelled_alone(case.inventory).get(crd.name, "")
+        seen = facts.mislabelled_objects(case.inventory).get(crd.name, "")
         yield at_crd(crd, "spec.conversion.strategy", seen=f"{strategy}; {seen}".strip("; "), wanted="Webhook")
 
 
 def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
     target, failed = facts.conversion_target(crd), facts.failed_conversions(case.inventory).get(crd.name)
-    problem = facts.ready_port(case.inventory, target) if target else ""
+    problem = facts.service_problem(case.inventory, target) if target else ""
     place = f"{target.namespace}/{target.name}" if target else ""
     if target and isinstance(problem, str) and problem:
         right = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"

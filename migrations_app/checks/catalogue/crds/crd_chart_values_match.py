@@ -8,7 +8,7 @@ from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
-from migrations_app.inventory.facts.conversion_webhook import WebhookAddress, aim, crd_values, webhook_service
+from migrations_app.inventory.facts.conversion_webhook import WebhookAddress, chart_webhook, crd_values, webhook_service
 from migrations_app.karpenter.controller_settings import lost_crd_chart_keys
 
 check = Check(
@@ -49,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         )
     for lost in lost_crd_chart_keys(values.tree, case.step.release):
         yield at_value(values, lost.key, seen=lost.fate, wanted="absent").with_data(value="")
-    planned = aim(case.inventory, case.step.release)
+    planned = chart_webhook(case.inventory, case.step.release)
     if planned is not None:
         yield from _aimed(case, values, planned=planned)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.remedies.commands import crd_chart
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.crd_fields import is_schema_unseen, lacking_fields
+from migrations_app.inventory.facts.crd_fields import is_schema_unseen, missing_fields
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import Crd
 from migrations_app.karpenter.releases import crd_set
@@ -44,7 +44,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _judge(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResult]:
-    lacking = lacking_fields(crd, row, release=release) if crd else ()
+    lacking = missing_fields(crd, row, release=release) if crd else ()
     if crd is None or not set(row.served) <= set(crd.served) or crd.storage != row.storage or lacking:
         without = f"; without {', '.join(lacking[:SHOWN])}" if lacking else ""
         yield Evidence(

@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     aws, running = case.inventory.aws, case.running.release
     now = minor_order(running.minor) if running else None
     end = minor_order(case.step.release.minor)
-    keys = tags.tags_asked(now, start=minor_order(case.step.start.minor), end=end)
+    keys = tags.tags_at_hop(now, start=minor_order(case.step.start.minor), end=end)
     if not aws.instances.items:
         yield NotApplicable("there is no instance of Karpenter's")
     elif keys != tags.every_tag(end):
@@ -52,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif minor_order(running.minor) < minor_order(MACHINES):
         yield from _taken_for_leaks(case)
     for group in aws.instances.items:
-        if missing_tag := tags.lacking(group, keys, cluster=aws.place.cluster):
+        if missing_tag := tags.first_missing_tag(group, keys, cluster=aws.place.cluster):
             yield _row(group, missing_tag[0], seen=missing_tag[1], wanted=missing_tag[2], count=group.count)
 
 

@@ -41,7 +41,7 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     named, queues = setting(case.inventory, KEY), case.inventory.aws.queue
-    if lost := interruption_queue.no_longer_set(case.inventory, case.running.release):
+    if lost := interruption_queue.queue_only_in_settings(case.inventory, case.running.release):
         yield _row(lost, f"data[{KEY}]", seen="read by no release from 0.33 on", wanted=SETTING.value, kind="ConfigMap")
     elif isinstance(named, Unseen):
         yield could_not_read("the name of the queue", named)

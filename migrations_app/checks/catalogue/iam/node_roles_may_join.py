@@ -60,7 +60,7 @@ def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
     aws, me = case.inventory.aws, ("EC2NodeClass", name)
     node_roles = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
     whole = bool(node_roles and aws.cluster.items) and all(isinstance(one.role, Seen) for one in node_roles)
-    return [fault for one in node_roles for fault in node_access.joining(one, aws)] if whole else None
+    return [fault for one in node_roles for fault in node_access.join_problems(one, aws)] if whole else None
 
 
 def _word(name: str, result: JoinFault | JoinDoubt) -> JudgeResult:

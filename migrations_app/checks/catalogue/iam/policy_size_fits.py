@@ -7,7 +7,7 @@ from migrations_app.checks.shared.iam_gaps import RoleGaps, lacks, name_of
 from migrations_app.checks.shared.iam_policies import splitting
 from migrations_app.checks.shared.iam_room import PlacedPolicy, filled_to, of_release, placed_policies
 from migrations_app.errors import InvalidInput
-from migrations_app.inventory.aws_facts.permissions import roomiest
+from migrations_app.inventory.aws_facts.permissions import policy_with_most_space
 
 check = Check(
     __name__,
@@ -40,7 +40,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     for lack in gaps_of_roles:
         try:
-            room = roomiest(lack.role, lack.report, site=lack.seen.site)
+            room = policy_with_most_space(lack.role, lack.report, site=lack.seen.site)
         except InvalidInput as error:
             yield Unknown(str(error))
             continue
@@ -71,6 +71,6 @@ def _row(lack: RoleGaps, path: str, *, seen: str, wanted: str) -> Evidence:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     gaps_of_roles = _gaps(case)
     for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
-        room = roomiest(lack.role, lack.report, site=lack.seen.site)
+        room = policy_with_most_space(lack.role, lack.report, site=lack.seen.site)
         if (room and not room.fits) or _homeless(case, lack):
             yield from splitting(case, lack)

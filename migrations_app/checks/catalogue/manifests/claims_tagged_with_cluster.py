@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.remedies.aws_nodes import cluster_tag_allowed
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.observations import shown
-from migrations_app.inventory.aws_facts.instances import all_named
+from migrations_app.inventory.aws_facts.instances import all_have_cluster_name
 from migrations_app.inventory.aws_facts.permissions import place_seen
 from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
@@ -47,7 +47,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != CONVERTED:
         yield NotApplicable(f"the tag is written by {CONVERTED}, and {running} runs")
-    elif (named := all_named(case.inventory.aws)) is not True:
+    elif (named := all_have_cluster_name(case.inventory.aws)) is not True:
         # The annotation is the controller's note of having written the tag; where EC2 shows the tag it proves more.
         untagged = list(_untagged(case))
         yield from untagged

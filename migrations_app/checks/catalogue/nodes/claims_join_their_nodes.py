@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.karpenter_objects import described
-from migrations_app.inventory.facts.node_claims import ALPHA_PREFIX, first_steps, moment
+from migrations_app.inventory.facts.node_claims import ALPHA_PREFIX, missing_conditions, moment
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.objects.karpenter import KarpenterClaim
 
@@ -32,7 +32,7 @@ LOST = "claim-without-node"
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     lost = {(anomaly.kind, anomaly.name) for anomaly in case.ownership.anomalies if anomaly.id == LOST}
     now = moment(case.now)
-    claim_rows = first_steps(case.inventory)
+    claim_rows = missing_conditions(case.inventory)
     if not case.inventory.machines.items and not own_claims(case.inventory):
         yield NotApplicable("there is no claim")
     for claim, kind, missing in claim_rows:

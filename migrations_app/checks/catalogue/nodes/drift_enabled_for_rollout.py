@@ -8,7 +8,7 @@ from migrations_app.checks.evidence import at_variable, cause
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import described
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
-from migrations_app.inventory.facts.node_claims import unhashed
+from migrations_app.inventory.facts.node_claims import without_drift_hash
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.controller_settings import HASHES_ALPHA_ONLY, drift_is_on
@@ -60,7 +60,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _unhashed(inventory: Inventory) -> Iterator[Evidence]:
-    for item in unhashed(inventory):
+    for item in without_drift_hash(inventory):
         yield cause(item, HASH, seen="absent", wanted="a hash")
 
 

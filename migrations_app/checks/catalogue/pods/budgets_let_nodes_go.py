@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import MAPS, apart, cause
 from migrations_app.checks.remedies.karpenter_objects import changed, patched
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.node_pools import BUDGETS, closed, own_pools, unreadable
+from migrations_app.inventory.facts.node_pools import BUDGETS, closed_budgets, own_pools, unreadable_budgets
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
 
 check = Check(
@@ -34,9 +34,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     strange, pools = apart(pools, {BUDGETS: MAPS})
     yield from strange
     for pool in pools:
-        for place in unreadable(pool):
+        for place in unreadable_budgets(pool):
             yield Unknown(f"NodePool {pool.name}: {BUDGETS}[{place}].nodes is neither a number nor a share")
-        for place, limit in closed(pool):
+        for place, limit in closed_budgets(pool):
             path = f"{BUDGETS}[{place}].nodes"
             yield cause(pool, path, seen=limit, wanted="more than 0, or a schedule")
 

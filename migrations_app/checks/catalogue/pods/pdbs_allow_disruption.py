@@ -9,7 +9,7 @@ from migrations_app.checks.remedies.observations import shown, way_back
 from migrations_app.checks.remedies.pod_protection import budget_loosened
 from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
 from migrations_app.checks.shell import no_option
-from migrations_app.inventory.facts.workloads import elsewhere, what_holds
+from migrations_app.inventory.facts.workloads import blocking_field, budgets_without_pods_on
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
         return
-    off = elsewhere(case.inventory, nodes)
+    off = budgets_without_pods_on(case.inventory, nodes)
     for budget in case.inventory.pdbs.items:
         if (budget.namespace, budget.name) in off:
             continue
@@ -50,7 +50,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if status is None or status.disruptions_allowed is None:
             yield Unknown(f"PodDisruptionBudget {budget.namespace}/{budget.name}: status.disruptionsAllowed is not set")
         elif status.disruptions_allowed == 0 and (status.expected_pods or 0) > 0:
-            path, seen = what_holds(budget)
+            path, seen = blocking_field(budget)
             yield Evidence(
                 kind="PodDisruptionBudget",
                 namespace=budget.namespace,

@@ -8,7 +8,7 @@ from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
 from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
 from migrations_app.checks.shell import no_option
-from migrations_app.inventory.facts.node_pools import ZONE, reaches
+from migrations_app.inventory.facts.node_pools import ZONE, reaches_zone
 from migrations_app.inventory.facts.volumes import zones_claimed_in
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -42,7 +42,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable(NOTHING_ROLLED if not nodes else "there is no NodePool yet, where this is asked again")
         return
     zones = {node.name: node.metadata.label(ZONE) or "" for node in case.inventory.nodes.items if node.name in nodes}
-    reached = {zone for zone in set(zones.values()) if any(reaches(case.inventory, pool, zone=zone) for pool in pools)}
+    reached = {
+        zone for zone in set(zones.values()) if any(reaches_zone(case.inventory, pool, zone=zone) for pool in pools)
+    }
     cut_off = {name: zone for name, zone in zones.items() if zone and zone not in reached}
     bound = zones_claimed_in(case.inventory)
     for situation in there(case, cut_off, wanted=lambda group: "claim" in group.storage):

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import ChangeTarget, DeliveryPause, DeliveryResume
 from migrations_app.checks.evidence import at
 from migrations_app.checks.remedies.commands import remedies_of
-from migrations_app.inventory.facts.delivery_sources import acts
+from migrations_app.inventory.facts.delivery_sources import syncs_by_itself
 from migrations_app.inventory.facts.managers import BY_HAND
 from migrations_app.inventory.objects.karpenter import GitOpsDelivery
 
@@ -51,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _acts(delivery: GitOpsDelivery) -> tuple[str, str]:
     """Where it says that it acts by itself, and how; two empty texts where it does not."""
-    if not acts(delivery):
+    if not syncs_by_itself(delivery):
         return "", ""
     if delivery.kind == "Application":
         words = [word for word in ("selfHeal", "prune") if delivery.get(f"spec.syncPolicy.automated.{word}") is True]

@@ -9,7 +9,7 @@ from migrations_app.checks.remedies.observations import shown
 from migrations_app.checks.shared.failed_lists import failed_lists, not_tried
 from migrations_app.checks.shell import no_option
 from migrations_app.errors import CONVERSION_FAILED
-from migrations_app.inventory.facts.conversion_webhook import mends
+from migrations_app.inventory.facts.conversion_webhook import conversion_repairs
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 
@@ -61,7 +61,7 @@ def _listed(name: str) -> str:
 
 @check.mendable
 def mendable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
-    possible_mends = mends(case.inventory, case.running.release)
+    possible_mends = conversion_repairs(case.inventory, case.running.release)
     failing = (row.name for row in evidence if row.value("why") == CONVERSION_FAILED)
     return any(name in possible_mends and possible_mends[name].strategy for name in failing)
 

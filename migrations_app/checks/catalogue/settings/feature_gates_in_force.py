@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[JudgeResult]:
     for part in gates.malformed:
         yield at_controller(found, gates.path, seen=f"{part}: {UNREADABLE}", wanted="a gate, = and true or false")
-    gates_set, coming = controller.told_gates(found), find(case.step.release)
+    gates_set, coming = controller.parsed_gates(found), find(case.step.release)
     if row.drift == "on_by_default" and "Drift" not in gates_set:
         off = f"{gates.text}: without Drift it is off"
         yield at_controller(found, gates.path, seen=off, wanted="Drift=true or false")
@@ -60,7 +60,7 @@ def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
 
 def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
     """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
-    values, gates_set = controller.given_values(case.inventory), controller.told_gates(found)
+    values, gates_set = controller.given_values(case.inventory), controller.parsed_gates(found)
     for gate, before, after in felt_flips(row, coming) if (coming := find(case.step.release)) else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")
         if values is None and gates_set.get(gate.name, before) == before:

@@ -8,7 +8,7 @@ from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.workloads import POD_PARTS, placed
+from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter.hops import BETA_LEFT
 
 check = Check(
@@ -37,7 +37,7 @@ WANTED = f"{' or '.join(NEW)} as well, where the nodes have them"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    for mention in placed(case.inventory, {KEY}):
+    for mention in placement_mentions(case.inventory, {KEY}):
         if _alone(mention.value.removeprefix("In ").split(" ")):
             yield Evidence(
                 kind=mention.kind,

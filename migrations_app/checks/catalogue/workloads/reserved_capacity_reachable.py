@@ -8,7 +8,7 @@ from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.workloads import POD_PARTS, placed
+from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import hops_from
 
@@ -36,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not any(ec2nodeclass.get(TERMS) for ec2nodeclass in case.inventory.ec2nodeclasses.items):
         yield NotApplicable(f"no EC2NodeClass sets {TERMS}")
         return
-    for mention in placed(case.inventory, {labels.CAPACITY_TYPE}):
+    for mention in placement_mentions(case.inventory, {labels.CAPACITY_TYPE}):
         if _without(mention.value.removeprefix("In ").split(" ")):
             yield Evidence(
                 kind=mention.kind,

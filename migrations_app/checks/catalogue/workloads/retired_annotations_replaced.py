@@ -8,7 +8,7 @@ from migrations_app.checks.remedies.commands import kept_by, remedies_of
 from migrations_app.checks.remedies.pod_protection import protection_renewed
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.ownership import protected
-from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, marked
+from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, mark_mentions
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import CONVERTED, hops_from
 
@@ -36,9 +36,9 @@ RETIRED, POOL_PATH = (labels.DO_NOT_EVICT, labels.DO_NOT_CONSOLIDATE), "spec.tem
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     current_owners = {
-        _owner(mention) for mention in marked(case.inventory, {labels.DO_NOT_DISRUPT}) if mention.value == "true"
+        _owner(mention) for mention in mark_mentions(case.inventory, {labels.DO_NOT_DISRUPT}) if mention.value == "true"
     }
-    for mention in marked(case.inventory, RETIRED):
+    for mention in mark_mentions(case.inventory, RETIRED):
         if mention.value == "true" and _owner(mention) not in current_owners:
             yield _evidence(
                 mention.kind,

@@ -8,7 +8,7 @@ from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.workloads import POD_PARTS, placed
+from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -33,7 +33,7 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     retired_keys = _retired_keys(case)
-    for mention in placed(case.inventory, retired_keys):
+    for mention in placement_mentions(case.inventory, retired_keys):
         if not mention.value.startswith("DoesNotExist"):
             yield Evidence(
                 kind=mention.kind,

@@ -7,7 +7,7 @@ from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import kept_by, remedies_of
 from migrations_app.checks.remedies.placement import toleration_added
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.workloads import POD_PARTS, placed
+from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import CONVERTED, hops_from
 
@@ -38,7 +38,7 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     old, new = _keys(case)
-    mentions = placed(case.inventory, {old, new})
+    mentions = placement_mentions(case.inventory, {old, new})
     current = {(mention.kind, mention.namespace, mention.name) for mention in mentions if mention.key == new}
     for mention in mentions:
         if mention.key == old and (mention.kind, mention.namespace, mention.name) not in current:

@@ -8,7 +8,7 @@ from migrations_app.checks.remedies.commands import kept_by, remedies_of
 from migrations_app.checks.remedies.placement import pool_selected
 from migrations_app.checks.shared.node_pools import names_old_label_alone
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, placed
+from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, placement_mentions
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -41,7 +41,7 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    mentions = placed(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
+    mentions = placement_mentions(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
     both = {
         _place(mention) for mention in mentions if mention.key == labels.NODEPOOL and mention.value.startswith(AVOIDS)
     }

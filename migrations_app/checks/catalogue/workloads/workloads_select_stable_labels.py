@@ -14,7 +14,7 @@ from migrations_app.checks.remedies.placement import (
 )
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.workloads import POD_PARTS, placed
+from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.karpenter.labels import ALIASES
 
@@ -41,7 +41,7 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    for mention in placed(case.inventory, ALIASES.keys()):
+    for mention in placement_mentions(case.inventory, ALIASES.keys()):
         yield Evidence(
             kind=mention.kind,
             namespace=mention.namespace,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import CONVERTED
-from migrations_app.inventory.facts.rbac import kept_by_chart, lacking, per_target
+from migrations_app.inventory.facts.rbac import kept_by_chart, missing_rights, per_target
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.objects.aws import TaggedInstances
@@ -46,7 +46,7 @@ def by_controller(inventory: Inventory) -> Inventory:
 
 def _with_rights(inventory: Inventory, rights: tuple[RbacRight, ...]) -> Inventory:
     part = inventory.controller_rbac
-    missing = lacking(part.items, rights)
+    missing = missing_rights(part.items, rights)
     first = next((cluster_role for cluster_role in part.items if kept_by_chart(cluster_role)), None)
     if not isinstance(part, Seen) or first is None or not missing:
         return inventory

@@ -11,10 +11,10 @@ from migrations_app.actions.base import Unavailable
 from migrations_app.actions.conditions import Tree, content_digest, value_at
 from migrations_app.actions.controller_gate import ControllerGate, leader_lease
 from migrations_app.actions.helm.request import HelmDoing, HelmProposal, HelmRequest, HelmRun, SourceRecord
-from migrations_app.actions.targets.crds import landing
-from migrations_app.actions.targets.helm_releases import one_release, refuse_no_way_back
+from migrations_app.actions.targets.crds import planned_release
+from migrations_app.actions.targets.helm_releases import one_release, refuse_without_rollback
 from migrations_app.actions.undo import restorable
-from migrations_app.clients.helm.engine import HelmInput, HelmTool, play_dry
+from migrations_app.clients.helm.engine import HelmInput, HelmTool, dry_run_helm
 from migrations_app.clients.helm.records import DEPLOYED, ReleaseRecord, read_record, values_digest
 from migrations_app.clients.helm.relay_rules import DryRules, RelayedRequest
 from migrations_app.clients.kubernetes.api import Resource, Writer, api_request
@@ -73,7 +73,7 @@ def propose(
     else:
         run, helm_input = _upgrade(records, inventory=inventory, parameters=parameters, chart=chart)
     with connect_transport(cluster, user=user, within=relay_limits(tool), purpose="helm preview") as transport:
-        end, seen = play_dry(tool, run, transport=transport, given=helm_input)
+        end, seen = dry_run_helm(tool, run, transport=transport, given=helm_input)
         _refuse_missing(seen)
         if not end.done:
             raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
@@ -116,7 +116,7 @@ def _upgrade(
     if last.status != DEPLOYED:
         raise Unavailable(f"{where} is {last.status}: take it back first", code="release_failed")
     running = detect_running_release(inventory)
-    to = landing(inventory, running, wanted=str(parameters.get("release") or ""))
+    to = planned_release(inventory, running, wanted=str(parameters.get("release") or ""))
     packed = chart_for(str(parameters.get("source") or "oci"), chart=chart, tag=as_tag(to))
     changes = typed_changes(inventory, last.values, chart=chart, start=running.release, lands=to)
     for key, text in changes:
@@ -148,7 +148,7 @@ def _rollback(records: Mapping[int, ReleaseRecord], *, chart: str) -> HelmRun:
     if not worked:
         raise Unavailable("no earlier revision of the release is kept", code="nothing_to_do")
     to = max(worked, key=lambda record: record.revision)
-    refuse_no_way_back(last.chart.metadata.version, to.chart.metadata.version, chart=chart)
+    refuse_without_rollback(last.chart.metadata.version, to.chart.metadata.version, chart=chart)
     return HelmRun(
         do="rollback",
         release=last.name,

@@ -19,7 +19,7 @@ from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.plan import ClusterIdentity, Plan
 from migrations_app.actions.request import ObjectVersion
-from migrations_app.clients.helm.engine import HelmInput, HelmTool, RealRun, RunGuards, carry_out, play_dry
+from migrations_app.clients.helm.engine import HelmInput, HelmTool, RealRun, RunGuards, dry_run_helm, run_helm
 from migrations_app.clients.kubernetes.api import ListPage, Resource, Writer, WriteResult
 from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import Conflict, InvalidInput
@@ -134,13 +134,13 @@ class HelmWriter:
             row.cluster, user=row.author_name, within=relay_limits(tool), purpose="action"
         ) as transport:
             _refuse_changed(tool, run, transport=transport, helm_input=helm_input)
-            done = carry_out(tool, run, transport=transport, given=helm_input, guards=guards, purpose=f"{purpose} helm")
+            done = run_helm(tool, run, transport=transport, given=helm_input, guards=guards, purpose=f"{purpose} helm")
         return _result(done, why=watch.why)
 
 
 def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, helm_input: HelmInput) -> None:
     """Plays it once more. Raises InvalidInput `changed` unless the same requests would be sent as at the preview."""
-    end, seen = play_dry(tool, run, transport=transport, given=helm_input)
+    end, seen = dry_run_helm(tool, run, transport=transport, given=helm_input)
     if not end.done:
         raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
     now = set(planned_requests(seen))

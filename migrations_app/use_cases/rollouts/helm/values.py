@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 
 from migrations_app.actions.base import PlanningContext, Unavailable
-from migrations_app.actions.targets.crds import landing
+from migrations_app.actions.targets.crds import planned_release
 from migrations_app.actions.targets.deliveries import delivery_target, place_of, the_delivery, values_in
-from migrations_app.actions.undo import bare
+from migrations_app.actions.undo import without_uid
 from migrations_app.conversion.chart_values.convert import convert_values
 from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.errors import InvalidInput
@@ -66,9 +66,9 @@ def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> Val
     if not settings.ENV.controller_upgrades:
         raise InvalidInput(CONTROLLER_UPGRADES_OFF, code="controller_upgrades_off")
     delivery = the_delivery(scene.inventory, str(parameters.get("chart") or CHART))
-    read = scene.objects.get(bare(delivery_target(delivery.delivery)))
+    read = scene.objects.get(without_uid(delivery_target(delivery.delivery)))
     if read is None:
         raise Unavailable(f"{delivery.said} could not be read, or is gone", code="not_seen")
     values = values_in(read, place_of(delivery))
-    to = landing(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
+    to = planned_release(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
     return typed_changes(scene.inventory, values, chart=delivery.chart, start=scene.running.release, lands=to)
