@@ -89,7 +89,7 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return "ready_with_warnings" if open_statuses & {"fail", "unknown", "manual", "waived"} else "ready"
 
 
-def order(finding: Finding) -> tuple[int, int, int, str]:
+def finding_sort_key(finding: Finding) -> tuple[int, int, int, str]:
     """Sorts as people work: blockers first and unknown second, then by severity, phase and id."""
     status = _STATUS_ORDER[finding.status]
     return _SEVERITY_ORDER[finding.severity] if status < 4 else 9, status, PHASES.index(finding.phase), finding.id
@@ -97,7 +97,7 @@ def order(finding: Finding) -> tuple[int, int, int, str]:
 
 def hop_line(hop: str, findings: Iterable[Finding]) -> HopLine:
     """Verdict, counts and the summaries of what keeps the hop from being ready."""
-    every = sorted(findings, key=order)
+    every = sorted(findings, key=finding_sort_key)
     counts = count(every)
     blocking = [f for f in every if f.status in ("fail", "unknown", "manual") and f.severity != "info"]
     return HopLine(

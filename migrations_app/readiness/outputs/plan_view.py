@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from migrations_app.checks.base import How, Remedy
 from migrations_app.conversion.chart_values.side_by_side import RowKind
 from migrations_app.conversion.chart_values.table import lines as values_lines
-from migrations_app.readiness.next_step import FindingGroup, in_order
+from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs.wording import forecast_number, ids, left_out, object_line
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
 from migrations_app.readiness.plan.stages import Lost, Stage
@@ -174,7 +174,7 @@ def _steps(at: int, hop: RunbookHop, *, files: list[PlanFile], cluster: str) -> 
     """The stages that hold work; those of which everything is settled are only counted."""
     number = 0
     for stage, back in zip(hop.stages, hop.ways_back(), strict=True):
-        groups = [group for group in in_order(hop.open_in(stage), cluster=cluster) if group.status != "unknown"]
+        groups = [group for group in group_in_order(hop.open_in(stage), cluster=cluster) if group.status != "unknown"]
         if not groups and not stage.commands and not stage.no_return and stage.part != "verify":
             continue
         items = [_item(group, without_commands=bool(stage.commands)) for group in groups]
