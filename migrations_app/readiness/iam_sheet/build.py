@@ -19,7 +19,7 @@ from migrations_app.inventory.aws_facts.permissions import (
 )
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Unseen
-from migrations_app.readiness.iam_sheet.patch import patch, patch_with, sized
+from migrations_app.readiness.iam_sheet.patch import patch, patch_with, with_sizes
 from migrations_app.readiness.iam_sheet.roles import profiles_of, roles_of, simulation_of
 from migrations_app.readiness.iam_sheet.rows import OpenCellCounts, ReleaseColumn, RoleReport, rows_of, tally
 from migrations_app.readiness.iam_sheet.values import Answered, IamColumn, IamNames, IamPatch, IamSetting, IamSheet
@@ -123,7 +123,7 @@ def _column(facts: _SheetFacts, column: ReleaseColumn, *, hop: str, release: str
         refused=counts.refused,
         doubtful=counts.doubtful,
         conditional=counts.conditional,
-        whole=sized(needed.documents(), name="needed"),
+        whole=with_sizes(needed.documents(), name="needed"),
         patches=patches or (patch_with(needed, new_role, after_hop=False),),
     )
 

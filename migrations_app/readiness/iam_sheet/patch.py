@@ -33,8 +33,8 @@ def patch_with(added: PolicyRemedy, role_report: RoleReport, *, after_hop: bool)
     return IamPatch(
         role=role_report.name,
         ok=answer_of(role_report.report) if role_report.role else "unknown",
-        documents=sized(documents, name="addition"),
-        merged=sized(merged, name="merged"),
+        documents=with_sizes(documents, name="addition"),
+        merged=with_sizes(merged, name="merged"),
         merged_why=merged_why,
         cloudformation=added.text("cloudformation") if documents else "",
         terraform=added.text("terraform") if documents else "",
@@ -53,7 +53,7 @@ def answer_of(report: GapReport) -> Answered:
     return "unknown" if set(always) == {RequestVerdict.UNKNOWN} else "no"
 
 
-def sized(documents: Iterable[Document], *, name: str) -> tuple[IamSize, ...]:
+def with_sizes(documents: Iterable[Document], *, name: str) -> tuple[IamSize, ...]:
     """Returns the documents with their sizes, numbered."""
     return tuple(
         IamSize(name=f"{name}-{n}", size=size_of(document), limit=MANAGED_LIMIT, document=document)
