@@ -1,4 +1,4 @@
-"""How a campaign comes along: clusters done over time, and when it would end at the pace so far."""
+"""Computes the progress of a campaign: clusters done over time, and the projected end at the pace so far."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -6,21 +6,22 @@ from datetime import datetime, timedelta
 import msgspec
 
 FEWEST = 2
-"""Clusters that have to be done before an end is projected."""
+"""Least number of done clusters for a projection."""
 SHORTEST = timedelta(minutes=10)
-"""The first and the last of them have to be so far apart, at least."""
+"""Least time since the start for a projection."""
 FARTHEST = timedelta(days=366)
 
 
 class BurnUpPoint(msgspec.Struct, frozen=True):
-    """So many clusters were done at that moment."""
+    """The number of clusters done at a time."""
 
     at: datetime
     done: int
 
 
 class BurnUp(msgspec.Struct, frozen=True, kw_only=True):
-    """`points` begin with the start; `ends` is the projected end, None where too little is known or all is done."""
+    """`points` begin at the start; `ends` is the projected end, None if too little is known or all clusters are
+    done."""
 
     total: int
     points: tuple[BurnUpPoint, ...]
@@ -33,7 +34,7 @@ class BurnUp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def burn_up(*, began: datetime | None, ended: Sequence[datetime], total: int, now: datetime) -> BurnUp:
-    """The curve and the projected end, drawn from the whole time since the start: waits at gates count as well."""
+    """Returns the curve and the projected end, by the whole time since the start, including waits at gates."""
     if began is None:
         return BurnUp(total=total, points=())
     times = sorted(ended)
