@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-FEWEST = 2
+FEWEST_DONE = 2
 """Least number of done clusters for a projection."""
-SHORTEST = timedelta(minutes=10)
+SHORTEST_TIME = timedelta(minutes=10)
 """Least time since the start for a projection."""
-FARTHEST = timedelta(days=366)
+LONGEST_PROJECTION = timedelta(days=366)
 
 
 class BurnUpPoint(msgspec.Struct, frozen=True):
@@ -44,8 +44,8 @@ def burn_up(*, began: datetime | None, ended: Sequence[datetime], total: int, no
 
 def _projected(began: datetime, times: Sequence[datetime], *, total: int, now: datetime) -> datetime | None:
     left = total - len(times)
-    if left <= 0 or len(times) < FEWEST or now - began < SHORTEST:
+    if left <= 0 or len(times) < FEWEST_DONE or now - began < SHORTEST_TIME:
         return None
     pace = (now - began) / len(times)
     ahead = pace * left
-    return now + ahead if ahead <= FARTHEST else None
+    return now + ahead if ahead <= LONGEST_PROJECTION else None

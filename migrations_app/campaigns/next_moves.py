@@ -23,9 +23,9 @@ Act = Literal[
 asks people to approve it, `start` starts it, `resume` resumes one that was paused with the campaign; `note_running`:
 it runs again, or was started by hand, so a later pause of it is not the campaign's; `drop`: its cluster is gone;
 `halt` pauses the campaign; `open` opens a wave."""
-BROKEN = frozenset({"rollout_paused", "rollout_needs_attention"})
+FAILED_WAITS = frozenset({"rollout_paused", "rollout_needs_attention"})
 """What a running journey waits for if its rollout stopped by itself."""
-NO_BREACH = frozenset({"asked", "kill_switch", "audit"})
+HARMLESS_CAUSES = frozenset({"asked", "kill_switch", "audit"})
 """Causes of a paused journey that are no failure of it: a person, the kill switch, the audit log."""
 
 
@@ -147,7 +147,7 @@ def _results_of(member_seen: MemberSeen) -> Iterator[CampaignMove]:
     if journey.state == "expired" and journey.cause_code == "no_hop" and member_seen.reached:
         yield CampaignMove("finish", member_seen.id, "reached")
         return
-    code = member_seen.lost or broken_code(journey)
+    code = member_seen.lost or failure_code(journey)
     if code and member_seen.state != "stopped":
         yield CampaignMove("stop", member_seen.id, code)
     elif not code and journey.state == "running" and (member_seen.state != "running" or member_seen.paused_with):
@@ -155,13 +155,13 @@ def _results_of(member_seen: MemberSeen) -> Iterator[CampaignMove]:
         yield CampaignMove("note_running", member_seen.id, how)
 
 
-def broken_code(journey: JourneySeen) -> str:
+def failure_code(journey: JourneySeen) -> str:
     """Returns the code of the journey's failure; empty if it did not fail."""
-    if journey.state == "paused" and journey.cause_code not in NO_BREACH:
+    if journey.state == "paused" and journey.cause_code not in HARMLESS_CAUSES:
         return journey.cause_code or "journey_paused"
     if journey.state in ("aborted", "rejected", "expired"):
         return journey.cause_code if journey.cause_code not in ("", "asked") else f"journey_{journey.state}"
-    if journey.state == "running" and journey.wait_code in BROKEN:
+    if journey.state == "running" and journey.wait_code in FAILED_WAITS:
         return journey.wait_code
     return ""
 

@@ -26,7 +26,7 @@ MINUTES_A_NODE = 6
 MOST_REASONS = 5
 MOST_CAUSES = 50
 """Causes of a warning that an approver can read; a warning with more, or with a partial list, is not accepted."""
-ROLLED_BY = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
+CHECKS_COUNTING_REPLACED_NODES = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
 """Checks whose lines of the forecast count nodes that a hop replaces; they overlap, so the largest line counts."""
 KARPENTER = "karpenter_"
 KUBERNETES_FITS = "kubernetes_inside_window"
@@ -172,7 +172,7 @@ def _step(step: JourneyStep, hop: RunbookHop) -> StepPreview:
 
 def _replaced_nodes(hop: RunbookHop, preview: MemberPreview) -> int | None:
     """Returns the number of nodes that the hop replaces, at most all of Karpenter's; None if a count is not known."""
-    lines = [line for line in hop.forecast if line.check in ROLLED_BY]
+    lines = [line for line in hop.forecast if line.check in CHECKS_COUNTING_REPLACED_NODES]
     if any(line.count is None for line in lines):
         return None
     most = max((line.count or 0 for line in lines), default=0)

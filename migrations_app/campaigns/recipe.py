@@ -11,7 +11,7 @@ from migrations_app.journeys.compose import SOAK_SECONDS
 PersonGate = Literal["never", "first", "every"]
 """Whether a person has to open no wave, only the second one, or every one after the first."""
 PERSON_GATES: tuple[PersonGate, ...] = ("never", "first", "every")
-REST = 0
+ALL_REMAINING = 0
 """As the size of a wave: all remaining clusters."""
 LONGEST_GATE_SOAK = 30 * 24 * 3600
 
@@ -61,7 +61,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     covers: Risk = "high"
     parameters: dict[str, dict[str, Any]] = {}
     soak_seconds: int = SOAK_SECONDS
-    waves: tuple[int, ...] = (1, 5, REST)
+    waves: tuple[int, ...] = (1, 5, ALL_REMAINING)
     order: tuple[str, ...] = ()
     limits: Limits = Limits()
     gates: Gates = Gates()
@@ -100,8 +100,8 @@ def in_waves(clusters: Sequence[Placed], recipe: Recipe) -> tuple[tuple[str, ...
         )
     ]
     waves: list[tuple[str, ...]] = []
-    for size in (*recipe.waves, REST):
-        count = len(remaining) if size == REST else size
+    for size in (*recipe.waves, ALL_REMAINING):
+        count = len(remaining) if size == ALL_REMAINING else size
         if remaining[:count]:
             waves.append(tuple(remaining[:count]))
         remaining = remaining[count:]

@@ -11,7 +11,7 @@ import msgspec
 
 from migrations_app.actions.plan import canonical
 from migrations_app.checks.base import Evidence, Finding
-from migrations_app.journeys.destroyed import DestroyedObject, only_shown
+from migrations_app.journeys.destroyed import DestroyedObject, are_all_shown
 from migrations_app.journeys.evidence import IN_ORDER, NOT_ASKED
 from migrations_app.journeys.outline import Outline
 from migrations_app.journeys.plan import JourneyStep, coverable
@@ -147,4 +147,4 @@ def covers_destroying(
     that were shown, by uid. `deletes` are the objects of the plan; None if it does anything but delete objects."""
     if not settled.covered or outline.action != step.action or outline.action not in settled.destroys.get(lands, ()):
         return False
-    return outline.cluster == settled.cluster and not outline.doubts and only_shown(deletes, settled.objects)
+    return outline.cluster == settled.cluster and not outline.doubts and are_all_shown(deletes, settled.objects)

@@ -15,7 +15,7 @@ from migrations_app.actions.targets.disruption_hold import FIRST_WITH_BUDGETS
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
-from migrations_app.journeys.deliveries import ASKED_BY, GITOPS, resumes, with_pauses
+from migrations_app.journeys.deliveries import GITOPS, PAUSE_CHECK, is_resume_stage, with_pauses
 from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.journeys.states import StepKind
@@ -32,18 +32,18 @@ UPGRADE_CRDS = "upgrade_crds"
 UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 HELM = "helm"
 TAINTS = "taint_and_drift"
-FENCED = "old_provisioners_fenced"
+FENCE_CHECK = "old_provisioners_fenced"
 """The check that fails until the taints that an administrator sets on old Provisioners are there."""
-DRIFTS = "drift_not_held_off"
+DRIFT_HOLD_CHECK = "drift_not_held_off"
 """The check that requires budgets of no nodes during the upgrade of the controller."""
-STORED = "stored_versions_clean"
+STORED_CHECK = "stored_versions_clean"
 """The check that passes once only the new version is stored."""
-PREFERRED: Mapping[str, str] = {"cleanup": "remove_legacy"}
+PREFERRED_ACTIONS: Mapping[str, str] = {"cleanup": "remove_legacy"}
 """By phase, the action that is chosen if several resolve a check; in other phases the first one."""
 LONGEST_COMMAND = 4000
-UPGRADED = {"crds": CRD_CHART, "controller": CHART}
+CHART_BY_PHASE = {"crds": CRD_CHART, "controller": CHART}
 """By phase, the chart that a stage before the upgrade of the hop upgrades."""
-IN_CHART = "{release}"
+RELEASE_PLACEHOLDER = "{release}"
 """The part of a chart's name that is replaced by the release of the step."""
 
 
@@ -67,7 +67,7 @@ class Choices(NamedTuple):
 
 def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
     """Returns the steps of the hop in the order of its stages, with the ids j01, j02, ..."""
-    stages = [stage for stage in hop.stages if not (choices.pauses and resumes(stage))]
+    stages = [stage for stage in hop.stages if not (choices.pauses and is_resume_stage(stage))]
     placed_steps = [
         (stage, step) for stage in stages for step in _steps_of(stage, hop, installed=installed, choices=choices)
     ]
@@ -111,17 +111,17 @@ def _steps_of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, cho
     elif stage.checks:
         yield from _steps_of_findings(stage, hop, choices=choices)
     elif stage.commands and (stage.part, stage.phase) == ("after", "crds"):
-        yield _step(stage, "outside", checks=(STORED,), protects=True)
-    elif stage.commands and (settled_checks := upgraded_by(stage, hop)):
+        yield _step(stage, "outside", checks=(STORED_CHECK,), protects=True)
+    elif stage.commands and (settled_checks := settled_by_upgrade(stage, hop)):
         open_findings = [step for step in hop.steps if step.id in settled_checks]
         blocks = any(finding.severity == "blocker" and finding.status != "manual" for finding in open_findings)
         yield _step(stage, "outside" if blocks else "person", checks=settled_checks, protects=True)
     elif stage.commands:
-        settled_checks = (FENCED,) if _is_fence(stage) else ()
+        settled_checks = (FENCE_CHECK,) if _is_fence(stage) else ()
         yield _step(stage, "person", checks=settled_checks, protects=True)
 
 
-def upgraded_by(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
+def settled_by_upgrade(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
     """Returns the checks that this stage settles by an upgrade of the running release before the hop's own upgrade;
     a scan proves them. If a check needs several upgrades, only the last one settles it."""
     last: dict[str, Stage] = {}
@@ -131,8 +131,8 @@ def upgraded_by(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
 
 
 def _upgrades_before_hop(stage: Stage, chart: str) -> bool:
-    by_hand = bool(stage.commands) and stage.commands[0].how != "kubectl" and not resumes(stage)
-    return stage.part == "before" and not stage.checks and by_hand and UPGRADED.get(stage.phase) == chart
+    by_hand = bool(stage.commands) and stage.commands[0].how != "kubectl" and not is_resume_stage(stage)
+    return stage.part == "before" and not stage.checks and by_hand and CHART_BY_PHASE.get(stage.phase) == chart
 
 
 def _upgrade_steps(
@@ -162,9 +162,9 @@ def _crd_upgrade(
     release, manager = hop.lands.release, installed.crds_kept_by if installed else ""
     failing = any(finding.id == LANDS and finding.status == "fail" for finding in hop.open_in(stage))
     if failing and manager == HELM and _crds_by_helm(installed, choices):
-        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+        yield upgrade_step(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
     elif failing and manager in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+        yield upgrade_step(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
     elif failing and manager not in GITOPS:
         parameters = {"release": release, **_with_release(choices.parameters.get(UPGRADE_CRDS, {}), release)}
         yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=parameters, protects=True)
@@ -178,9 +178,9 @@ def _controller_upgrade(
     """Yields the upgrade of the controller, and the time that it runs before the next step."""
     if choices.by_helm and installed and installed.kept_by == HELM:
         chosen = choices.parameters.get(UPGRADE_CONTROLLER, {})
-        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, extra=chosen)
+        yield upgrade_step(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, extra=chosen)
     elif installed and installed.kept_by in GITOPS and _is_own_source(installed, choices, chart=CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CHART, extra={})
+        yield upgrade_step(UPGRADE_DELIVERY, stage, release=release, chart=CHART, extra={})
     else:
         yield _step(stage, "outside", release=release, protects=True, commands=_diff_command(choices, CHART))
     if choices.soak_seconds:
@@ -209,7 +209,7 @@ def _diff_command(choices: Choices, chart: str) -> tuple[Command, ...]:
     return (Command(command.tool, command.text[:LONGEST_COMMAND]),) if command else ()
 
 
-def landing_by(
+def upgrade_step(
     action: str, stage: Stage, *, release: str, chart: str, extra: Mapping[str, Any], checks: tuple[str, ...] = ()
 ) -> JourneyStep:
     """Returns the rollout step that upgrades one of Karpenter's charts by that action. For the controller, its
@@ -243,16 +243,16 @@ def _steps_of_findings(stage: Stage, hop: RunbookHop, *, choices: Choices) -> It
 
 
 def _settled_by_upgrades(hop: RunbookHop) -> set[str]:
-    return {check for stage in hop.stages if stage.commands for check in upgraded_by(stage, hop)}
+    return {check for stage in hop.stages if stage.commands for check in settled_by_upgrade(stage, hop)}
 
 
 def _done_by(finding: Finding, stage: Stage, *, hop: RunbookHop, choices: Choices) -> tuple[StepKind, str] | None:
     """Returns who does the work and the id of karpdash's action, if any; None if no step is needed."""
-    if finding.id == ASKED_BY:
+    if finding.id == PAUSE_CHECK:
         return None  # the pauses that it requires are steps of their own, before changes that a delivery would revert
     if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop.lands.hop)):
         return "rollout", action
-    if finding.status == "fail" and finding.id == DRIFTS and choices.holds and _can_hold(finding, hop):
+    if finding.status == "fail" and finding.id == DRIFT_HOLD_CHECK and choices.holds and _can_hold(finding, hop):
         return "rollout", HOLD
     if finding.severity == "info":
         return None
@@ -274,7 +274,7 @@ def _action_for(finding: Finding, stage: Stage, *, hop: str) -> str:
     chosen."""
     actions = next((check.actions_at(finding) for check in all_checks() if check.id == finding.id), ())
     names = [name for name in actions if name not in LAST_RESORT and _fits(name, hop=hop)]
-    return next((name for name in names if name == PREFERRED.get(stage.phase)), names[0] if names else "")
+    return next((name for name in names if name == PREFERRED_ACTIONS.get(stage.phase)), names[0] if names else "")
 
 
 def _fits(name: str, *, hop: str) -> bool:
@@ -294,7 +294,9 @@ def _parameters(name: str, stage: Stage, *, hop: RunbookHop, choices: Choices) -
 def _with_release(values: Mapping[str, Any], release: str) -> dict[str, Any]:
     """Returns the parameters with the release put into the chart's name, as each hop needs another chart."""
     source = values.get("source")
-    return {**values, "source": source.replace(IN_CHART, release)} if isinstance(source, str) else dict(values)
+    return (
+        {**values, "source": source.replace(RELEASE_PLACEHOLDER, release)} if isinstance(source, str) else dict(values)
+    )
 
 
 def _commands(findings: Iterable[Finding]) -> Iterator[Command]:

@@ -17,22 +17,22 @@ from migrations_app.readiness.plan.stages import Stage
 from migrations_app.readiness.report import Installed
 
 PAUSE, RESUME = "pause_deliveries", "resume_deliveries"
-ASKED_BY = "gitops_paused"
+PAUSE_CHECK = "gitops_paused"
 """The check whose remedy is the pause."""
-BRINGS_RELEASES = ("upgrade_controller", "upgrade_delivery")
+UPGRADE_ACTIONS = ("upgrade_controller", "upgrade_delivery")
 """Actions whose changes no delivery reverts: no delivery keeps helm's release, and the other changes the delivery
 itself."""
 GITOPS = ("argocd", "flux")
 
 
-def resumes(stage: Stage) -> bool:
+def is_resume_stage(stage: Stage) -> bool:
     """Returns whether the stage resumes deliveries."""
     return any(isinstance(command.change, DeliveryResume) for command in stage.commands)
 
 
-def acting(findings: Iterable[Finding]) -> tuple[str, ...]:
+def active_deliveries(findings: Iterable[Finding]) -> tuple[str, ...]:
     """Returns the deliveries that apply changes by themselves, each as `Kind namespace/name`."""
-    changes = [remedy.change for finding in findings if finding.id == ASKED_BY for remedy in finding.remedies]
+    changes = [remedy.change for finding in findings if finding.id == PAUSE_CHECK for remedy in finding.remedies]
     targets = (change.target for change in changes if isinstance(change, DeliveryPause))
     return tuple(dict.fromkeys(f"{target.kind} {target.namespace}/{target.name}" for target in targets))
 
@@ -48,7 +48,7 @@ NOT_BEGUN = ("", "draft", "previewed", "awaiting_approval", "approved", "rejecte
 """States of a rollout that has changed nothing, or has undone every change."""
 
 
-def left_paused(steps: Iterable[StepDone]) -> tuple[str, ...]:
+def paused_by_steps(steps: Iterable[StepDone]) -> tuple[str, ...]:
     """Returns the deliveries that the steps paused, or may have, and did not resume; each as `Kind namespace/name`."""
     paused: dict[str, None] = {}
     for step in steps:
@@ -64,11 +64,11 @@ def with_pauses(
     steps: Sequence[JourneyStep], hop: RunbookHop, *, installed: Installed | None
 ) -> tuple[JourneyStep, ...]:
     """Returns the steps with those that pause and resume added; unchanged if no delivery would revert a step."""
-    deliveries = acting(hop.steps)
+    deliveries = active_deliveries(hop.steps)
     places = [
         place
         for place, journey_step in enumerate(steps)
-        if journey_step.kind == "rollout" and journey_step.action not in BRINGS_RELEASES
+        if journey_step.kind == "rollout" and journey_step.action not in UPGRADE_ACTIONS
     ]
     if not deliveries or not places:
         return tuple(steps)

@@ -48,6 +48,6 @@ def deleted_objects(plan: Plan) -> tuple[DestroyedObject, ...] | None:
     return tuple(objects)
 
 
-def only_shown(deletes: Collection[DestroyedObject] | None, shown_objects: Collection[DestroyedObject]) -> bool:
+def are_all_shown(deletes: Collection[DestroyedObject] | None, shown_objects: Collection[DestroyedObject]) -> bool:
     """Returns whether there are objects, and each was shown with the same uid and the same tool."""
     return bool(deletes) and set(deletes or ()) <= set(shown_objects)

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from migrations_app.actions.states import PLANNED
-from migrations_app.journeys.next_move import ANEW, RolloutSeen
+from migrations_app.journeys.next_move import REPLAN_CAUSES, RolloutSeen
 
 HOLD, RELEASE = "hold_disruption", "release_disruption"
 HoldDo = Literal["draft", "ask", "start", "abort", "withdraw", "end", "wait", "tell"]
@@ -36,7 +36,7 @@ class HoldMove(msgspec.Struct, frozen=True):
     code: str = ""
 
 
-_BEFORE_ITS_END: dict[str, HoldMove] = {
+_MOVE_BY_STATE: dict[str, HoldMove] = {
     "draft": HoldMove("wait", "planning"),
     "previewed": HoldMove("ask"),
     "awaiting_approval": HoldMove("wait", "approval_needed"),
@@ -48,23 +48,23 @@ _BEFORE_ITS_END: dict[str, HoldMove] = {
 }
 
 
-def next_hold_move(here: HoldSeen) -> HoldMove:
+def next_hold_move(facts: HoldSeen) -> HoldMove:
     """Returns the next move of the hold."""
-    return _releasing(here) if here.releasing else _holding(here.hold)
+    return _release_move(facts) if facts.releasing else _hold_move(facts.hold)
 
 
-def _holding(rollout: RolloutSeen | None) -> HoldMove:
-    if rollout is None or (rollout.state == "expired" and rollout.cause_code in ANEW):
+def _hold_move(rollout: RolloutSeen | None) -> HoldMove:
+    if rollout is None or (rollout.state == "expired" and rollout.cause_code in REPLAN_CAUSES):
         return HoldMove("draft")
     if rollout.state in ("expired", "rejected", "rolled_back"):
         return HoldMove("end", rollout.cause_code or rollout.state)
     if rollout.state in ("failed", "aborted"):
         return HoldMove("tell", f"rollout_{rollout.state}")  # some NodePools may be held: a person restores them
-    return HoldMove("wait", HELD) if rollout.state == "succeeded" else _BEFORE_ITS_END[rollout.state]
+    return HoldMove("wait", HELD) if rollout.state == "succeeded" else _MOVE_BY_STATE[rollout.state]
 
 
-def _releasing(here: HoldSeen) -> HoldMove:
-    hold = here.hold
+def _release_move(facts: HoldSeen) -> HoldMove:
+    hold = facts.hold
     if hold is None or hold.state in ("expired", "rejected", "rolled_back"):
         return HoldMove("end", RELEASED)
     if hold.state in PLANNED:
@@ -72,9 +72,9 @@ def _releasing(here: HoldSeen) -> HoldMove:
     if hold.state == "paused":
         return HoldMove("abort")  # the NodePools held so far are restored
     if hold.state in ("running", "rolling_back", "needs_attention"):
-        return _BEFORE_ITS_END[hold.state]
-    release = here.release
-    if release is None or (release.state == "expired" and release.cause_code in ANEW):
+        return _MOVE_BY_STATE[hold.state]
+    release = facts.release
+    if release is None or (release.state == "expired" and release.cause_code in REPLAN_CAUSES):
         return HoldMove("draft")
     if release.state == "succeeded" or (release.state == "expired" and release.cause_code == NOTHING_TO_DO):
         return HoldMove("end", RELEASED)
@@ -82,4 +82,4 @@ def _releasing(here: HoldSeen) -> HoldMove:
         return HoldMove("abort")  # an object differs from the plan: a new request makes a new plan
     if release.state == "expired" and release.cause_code:
         return HoldMove("tell", release.cause_code)  # why no plan could be made
-    return _BEFORE_ITS_END.get(release.state) or HoldMove("tell", f"rollout_{release.state}")
+    return _MOVE_BY_STATE.get(release.state) or HoldMove("tell", f"rollout_{release.state}")

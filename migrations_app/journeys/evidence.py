@@ -33,7 +33,7 @@ class StepEvidence(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[CheckSeen, ...] = ()
 
 
-def seen(step: JourneyStep, report: Report, *, hop: str, starts: str) -> StepEvidence:
+def step_evidence(step: JourneyStep, report: Report, *, hop: str, starts: str) -> StepEvidence:
     """Returns what the report proves of the step, at its hop or, after that, at the first hop with the same check."""
     checks = tuple(_check(report, name, hop=hop) for name in step.checks)
     running = report.cluster.karpenter_version or ""

@@ -67,34 +67,34 @@ class Move(msgspec.Struct, frozen=True):
     code: str = ""
 
 
-def next_move(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
+def next_move(step: JourneyStep, facts: StepSeen, *, now: datetime) -> Move:
     """Returns the next move for the current step, which is ready or running."""
-    if here.state == "ready":
+    if facts.state == "ready":
         return Move("begin")
     if step.kind == "person":
-        return _of_person(step, here, now=now)
+        return _person_move(step, facts, now=now)
     if step.kind == "wait":
-        over = now - here.since >= timedelta(seconds=step.seconds)
+        over = now - facts.since >= timedelta(seconds=step.seconds)
         return Move("finish", "time_passed") if over else Move("watch", "time")
     if step.kind == "outside":
-        return _by_evidence(here, now=now, patience=None)
-    return _of_rollout(here, now=now, settled=step.settled)
+        return _move_by_evidence(facts, now=now, patience=None)
+    return _rollout_move(facts, now=now, settled=step.settled)
 
 
-def _of_person(step: JourneyStep, here: StepSeen, *, now: datetime) -> Move:
+def _person_move(step: JourneyStep, facts: StepSeen, *, now: datetime) -> Move:
     """Finishes the step if it was weighed before or a scan proves it: a person confirms only what no scan shows. A
     scan is requested once, and again as long as a check fails, as its work may have been done meanwhile."""
-    if here.weighed:
+    if facts.weighed:
         return Move("finish", WEIGHED_BEFORE)
-    evidence, move = here.evidence, Move("tell", "tick_needed")
+    evidence, move = facts.evidence, Move("tell", "tick_needed")
     if evidence is not None and evidence.verdict == "proven":
         return Move("finish", "seen")
     if not step.checks or (evidence is not None and evidence.verdict == "unknown"):
         return move
-    return _scan(here, now=now, otherwise=move)
+    return _scan_or(facts, now=now, otherwise=move)
 
 
-_WATCHED: dict[str, Move] = {
+_MOVE_BY_STATE: dict[str, Move] = {
     "draft": Move("watch", "planning"),
     "awaiting_approval": Move("tell", "approval_needed"),
     "approved": Move("start"),
@@ -104,7 +104,7 @@ _WATCHED: dict[str, Move] = {
     "needs_attention": Move("tell", "rollout_needs_attention"),
 }
 APPROVAL_TAKEN_BACK = "approval_taken_back"
-ANEW = frozenset({"expired", "policy_moved", "cluster_changed", APPROVAL_TAKEN_BACK})
+REPLAN_CAUSES = frozenset({"expired", "policy_moved", "cluster_changed", APPROVAL_TAKEN_BACK})
 """Causes after which a new plan is made without asking a person, as nothing of the old one was started."""
 NOTHING_TO_DO = "nothing_to_do"
 NODES_SKIPPED = "nodes_skipped"
@@ -112,26 +112,26 @@ NODES_SKIPPED = "nodes_skipped"
 nodes."""
 
 
-def _of_rollout(here: StepSeen, *, now: datetime, settled: bool) -> Move:
-    rollout = here.rollout
+def _rollout_move(facts: StepSeen, *, now: datetime, settled: bool) -> Move:
+    rollout = facts.rollout
     if rollout is None:
         return Move("draft")
     if settled and (rollout.state == "succeeded" or (rollout.state, rollout.cause_code) == ("expired", NOTHING_TO_DO)):
         return Move("finish", "settled")
     if rollout.state == "previewed":
-        return _planned(rollout)
+        return _move_for_plan(rollout)
     if rollout.state == "succeeded":
-        return _by_evidence(here, now=now, patience=PATIENCE)
+        return _move_by_evidence(facts, now=now, patience=PATIENCE)
     if rollout.state == "expired":
-        if rollout.cause_code in ANEW:
+        if rollout.cause_code in REPLAN_CAUSES:
             return Move("draft", rollout.cause_code)
         if rollout.cause_code == NOTHING_TO_DO:
-            return _by_evidence(here, now=now, patience=PATIENCE)
+            return _move_by_evidence(facts, now=now, patience=PATIENCE)
         return Move("fail", rollout.cause_code or "no_plan")
-    return _WATCHED.get(rollout.state, Move("fail", f"rollout_{rollout.state}"))
+    return _MOVE_BY_STATE.get(rollout.state, Move("fail", f"rollout_{rollout.state}"))
 
 
-def _planned(rollout: RolloutSeen) -> Move:
+def _move_for_plan(rollout: RolloutSeen) -> Move:
     if rollout.accepted:
         return Move("ask", "accepted")
     if rollout.differences:
@@ -139,25 +139,25 @@ def _planned(rollout: RolloutSeen) -> Move:
     return Move("cover") if rollout.covered else Move("ask", "not_covered")
 
 
-def _by_evidence(here: StepSeen, *, now: datetime, patience: timedelta | None) -> Move:
+def _move_by_evidence(facts: StepSeen, *, now: datetime, patience: timedelta | None) -> Move:
     """Finishes a proven step, fails one that is open beyond `patience`, and asks a person about an unknown one."""
-    evidence = here.evidence
+    evidence = facts.evidence
     if evidence is None:
-        return _scan(here, now=now, otherwise=Move("watch", "scan"))
+        return _scan_or(facts, now=now, otherwise=Move("watch", "scan"))
     if evidence.verdict == "proven":
         return Move("finish", "seen")
     if evidence.verdict == "other_release":
         return Move("fail", "other_release")
     if evidence.verdict == "unknown":
-        move = Move("finish", WEIGHED_BEFORE) if here.weighed else Move("tell", "confirmation_needed")
-        return _scan(here, now=now, otherwise=move)
-    if here.rollout is not None and here.rollout.skipped:
+        move = Move("finish", WEIGHED_BEFORE) if facts.weighed else Move("tell", "confirmation_needed")
+        return _scan_or(facts, now=now, otherwise=move)
+    if facts.rollout is not None and facts.rollout.skipped:
         return Move("fail", NODES_SKIPPED)
-    if patience is not None and now - here.proof_since >= patience:
+    if patience is not None and now - facts.proof_since >= patience:
         return Move("fail", "not_seen")
-    return _scan(here, now=now, otherwise=Move("tell" if patience is None else "watch", "work_outside"))
+    return _scan_or(facts, now=now, otherwise=Move("tell" if patience is None else "watch", "work_outside"))
 
 
-def _scan(here: StepSeen, *, now: datetime, otherwise: Move) -> Move:
-    due = here.asked_at is None or here.asked_at < here.proof_since or now - here.asked_at >= SCAN_EVERY
+def _scan_or(facts: StepSeen, *, now: datetime, otherwise: Move) -> Move:
+    due = facts.asked_at is None or facts.asked_at < facts.proof_since or now - facts.asked_at >= SCAN_EVERY
     return Move("scan") if due else otherwise

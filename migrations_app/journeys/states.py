@@ -115,7 +115,7 @@ def may_follow(now: JourneyState, then: JourneyState) -> bool:
     return then in FOLLOWS[now]
 
 
-def pairs() -> tuple[tuple[JourneyState, JourneyState], ...]:
+def allowed_transitions() -> tuple[tuple[JourneyState, JourneyState], ...]:
     """Returns every allowed transition of a journey, in the order of the table."""
     return tuple((now, then) for now in JOURNEY_STATES for then in JOURNEY_STATES if then in FOLLOWS[now])
 
@@ -159,7 +159,7 @@ def after_step(progress: JourneyProgress, event: StepEvent, *, place: int) -> Jo
     return _with_next_ready(next_progress)
 
 
-def turned_back(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
+def start_rollback(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
     """Returns the progress at the start of a rollback to the step at index `to`. `changed`: indexes of steps whose
     rollouts changed the cluster and were not undone; of skipped steps only these are undone.
 
@@ -178,13 +178,13 @@ def turned_back(progress: JourneyProgress, *, to: int, changed: Collection[int])
     return _next_back(next_progress, to=to, changed=changed)
 
 
-def after_back(
+def after_undo(
     progress: JourneyProgress, event: BackEvent, *, to: int, before: StepState, changed: Collection[int]
 ) -> JourneyProgress:
     """Returns the progress after an event of the step that is being undone; `before` is the state that it had.
 
-    `changed` is as for `turned_back`. The rollback ends, and the journey pauses, when every step down to index `to` is
-    undone, or one cannot be undone. Raises NotPossible if no step is being undone.
+    `changed` is as for `start_rollback`. The rollback ends, and the journey pauses, when every step down to index `to`
+    is undone, or one cannot be undone. Raises NotPossible if no step is being undone.
     """
     place = progress.current
     if progress.state != "running" or place is None or progress.steps[place].state != "undoing":

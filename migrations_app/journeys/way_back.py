@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from migrations_app.journeys.evidence import StepEvidence
-from migrations_app.journeys.next_move import ANEW, SCAN_EVERY, RolloutSeen
+from migrations_app.journeys.next_move import REPLAN_CAUSES, SCAN_EVERY, RolloutSeen
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.journeys.states import StepState
 
@@ -79,7 +79,7 @@ def way_back(steps: Sequence[tuple[JourneyStep, StepState, bool]], *, to: int) -
     return tuple(ways)
 
 
-_OF_ROLLBACK: dict[str, BackMove] = {
+_MOVE_BY_STATE: dict[str, BackMove] = {
     "draft": BackMove("watch", "planning"),
     "previewed": BackMove("ask", "not_covered"),
     "awaiting_approval": BackMove("tell", "approval_needed"),
@@ -91,36 +91,36 @@ _OF_ROLLBACK: dict[str, BackMove] = {
 }
 
 
-def next_back(step: JourneyStep, here: BackSeen, *, before: StepState, now: datetime) -> BackMove:
+def next_back(step: JourneyStep, facts: BackSeen, *, before: StepState, now: datetime) -> BackMove:
     """Returns the next move for a step that is being undone; `before` is the state that it had."""
-    how = way_kind(step, state=before, effect=here.left)
+    how = way_kind(step, state=before, effect=facts.left)
     if how == "rollback":
-        return _of_rollback(here.rollback)
+        return _rollback_move(facts.rollback)
     if how == "no_return":
         return BackMove("keep", NO_RETURN)
     if how == "person":
         return BackMove("tell", BACK_NEEDED)
     if how == "outside":
-        return _by_release(step, here, now=now)
+        return _move_by_release(step, facts, now=now)
     return BackMove("undone", "taken_back" if step.kind == "rollout" else "nothing_to_undo")
 
 
-def _of_rollback(rollout: RolloutSeen | None) -> BackMove:
+def _rollback_move(rollout: RolloutSeen | None) -> BackMove:
     if rollout is None or rollout.state in ("succeeded", "rolled_back"):
         return BackMove("draft")  # it undid an earlier rollout of the step; the next rollout is undone now
     if rollout.state == "expired":
-        again = rollout.cause_code in ANEW or rollout.cause_code == RETRIED
+        again = rollout.cause_code in REPLAN_CAUSES or rollout.cause_code == RETRIED
         return BackMove("draft", rollout.cause_code) if again else BackMove("keep", rollout.cause_code or "no_plan")
     if rollout.state == "previewed" and rollout.accepted:
         return BackMove("ask", "accepted")
-    return _OF_ROLLBACK.get(rollout.state, BackMove("fail", f"rollout_{rollout.state}"))
+    return _MOVE_BY_STATE.get(rollout.state, BackMove("fail", f"rollout_{rollout.state}"))
 
 
-def _by_release(step: JourneyStep, here: BackSeen, *, now: datetime) -> BackMove:
+def _move_by_release(step: JourneyStep, facts: BackSeen, *, now: datetime) -> BackMove:
     """Decides by a scan that began since: the release before the hop has to run again. A person's word is not
     enough."""
-    evidence = here.evidence
-    if evidence is not None and evidence.release == here.starts != step.release:
+    evidence = facts.evidence
+    if evidence is not None and evidence.release == facts.starts != step.release:
         return BackMove("undone", "seen")
-    due = here.asked_at is None or here.asked_at < here.since or now - here.asked_at >= SCAN_EVERY
+    due = facts.asked_at is None or facts.asked_at < facts.since or now - facts.asked_at >= SCAN_EVERY
     return BackMove("scan") if due else BackMove("tell", BACK_OUTSIDE)
