@@ -19,7 +19,7 @@ _PATH_NAME = re.compile(r"[^/%]+")
 _KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_NAME, _LONGEST_KEY, _LONGEST_LABEL = 253, 63, 63
 MAX_REMEMBERED_TEXTS = 4096
-"""How many keys and values of labels are remembered as right or wrong: a cluster has few of them, again and again."""
+"""How many checked keys and values of labels are cached: a cluster has few different ones."""
 _MOST_ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _OF_ONE_LABEL = frozenset({("", "namespaces"), ("", "services")})
