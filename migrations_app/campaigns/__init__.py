@@ -1,4 +1,5 @@
-"""Campaigns as values: one recipe over many clusters in waves, what each state allows, and what happens next.
+"""Campaigns as values: one recipe over many clusters in waves, what each state allows, and the next moves of the
+worker.
 
-Nothing here reads a row or a cluster; `use_cases/campaigns` stores what is decided here.
+Pure: `use_cases/campaigns` reads the rows, calls these functions and stores the results.
 """

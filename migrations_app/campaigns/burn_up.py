@@ -1,26 +1,27 @@
-"""How a campaign comes along: clusters done over time, and when it would end at the pace so far."""
+"""Computes the progress of a campaign: clusters done over time, and the projected end at the pace so far."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import msgspec
 
-FEWEST = 2
-"""Clusters that have to be done before an end is projected."""
-SHORTEST = timedelta(minutes=10)
-"""The first and the last of them have to be so far apart, at least."""
-FARTHEST = timedelta(days=366)
+FEWEST_DONE = 2
+"""Least number of done clusters for a projection."""
+SHORTEST_TIME = timedelta(minutes=10)
+"""Least time since the start for a projection."""
+LONGEST_PROJECTION = timedelta(days=366)
 
 
 class BurnUpPoint(msgspec.Struct, frozen=True):
-    """So many clusters were done at that moment."""
+    """The number of clusters done at a time."""
 
     at: datetime
     done: int
 
 
 class BurnUp(msgspec.Struct, frozen=True, kw_only=True):
-    """`points` begin with the start; `ends` is the projected end, None where too little is known or all is done."""
+    """`points` begin at the start; `ends` is the projected end, None if too little is known or all clusters are
+    done."""
 
     total: int
     points: tuple[BurnUpPoint, ...]
@@ -33,7 +34,7 @@ class BurnUp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def burn_up(*, began: datetime | None, ended: Sequence[datetime], total: int, now: datetime) -> BurnUp:
-    """The curve and the projected end, drawn from the whole time since the start: waits at gates count as well."""
+    """Returns the curve and the projected end, by the whole time since the start, including waits at gates."""
     if began is None:
         return BurnUp(total=total, points=())
     times = sorted(ended)
@@ -43,8 +44,8 @@ def burn_up(*, began: datetime | None, ended: Sequence[datetime], total: int, no
 
 def _projected(began: datetime, times: Sequence[datetime], *, total: int, now: datetime) -> datetime | None:
     left = total - len(times)
-    if left <= 0 or len(times) < FEWEST or now - began < SHORTEST:
+    if left <= 0 or len(times) < FEWEST_DONE or now - began < SHORTEST_TIME:
         return None
     pace = (now - began) / len(times)
     ahead = pace * left
-    return now + ahead if ahead <= FARTHEST else None
+    return now + ahead if ahead <= LONGEST_PROJECTION else None

@@ -1,8 +1,8 @@
-"""What a worker does next for a campaign, decided on values: what begins, what stops, what waits for whom.
+"""Decides the worker's next moves for a campaign: which clusters begin, which stop, and who has to act.
 
-A campaign stops by itself at the first broken promise: a journey that failed, was ended or needs a person to settle its
-rollout, a cluster that is unreachable or gone, or one whose release was reverted. It then begins nothing until a person
-resumes it. While it is paused, what its journeys do is still noted.
+A campaign pauses itself if a journey failed, was ended or needs a person for its rollout, or if a cluster is
+unreachable, gone or back at an earlier release. It then begins nothing until a person resumes it. While it is paused,
+results of its journeys are still recorded.
 """
 
 from collections import Counter
@@ -19,14 +19,14 @@ Act = Literal[
     "prepare", "cover", "ask", "start", "resume", "note_running", "finish", "next_hop", "stop", "drop", "halt", "open",
     "complete", "wait",
 ]  # fmt: skip
-"""`prepare` drafts the journey of a cluster's next hop, `cover` gives it the approval of the campaign, `ask` asks
-people for it, `start` starts it, `resume` resumes one that was paused with the campaign; `note_running`: it runs
-again, or was started by hand, and a later pause of it is not the campaign's; `drop`: its cluster is gone; `halt` pauses
-the campaign; `open` opens a wave."""
-BROKEN = frozenset({"rollout_paused", "rollout_needs_attention"})
-"""What a running journey waits for when its rollout stopped by itself."""
-NO_BREACH = frozenset({"asked", "kill_switch", "audit"})
-"""Causes of a paused journey that break no promise of its own: a person, the kill switch, the audit log."""
+"""`prepare` drafts the journey of a cluster's next hop, `cover` approves it by the approval of the campaign, `ask`
+asks people to approve it, `start` starts it, `resume` resumes one that was paused with the campaign; `note_running`:
+it runs again, or was started by hand, so a later pause of it is not the campaign's; `drop`: its cluster is gone;
+`halt` pauses the campaign; `open` opens a wave."""
+FAILED_WAITS = frozenset({"rollout_paused", "rollout_needs_attention"})
+"""What a running journey waits for if its rollout stopped by itself."""
+HARMLESS_CAUSES = frozenset({"asked", "kill_switch", "audit"})
+"""Causes of a paused journey that are no failure of it: a person, the kill switch, the audit log."""
 
 
 class JourneySeen(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,10 +41,10 @@ class JourneySeen(msgspec.Struct, frozen=True, kw_only=True):
 class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
     """One cluster of the campaign. `wave` counts from 0; `ended_at` is when its last hop was verified.
 
-    `left` are the hops that are left after the current journey; `paused_with`: its journey was paused together with the
-    campaign; `lost` is the code of what scans show that breaks the promise: unreachable, reverted; `reached`: the
-    newest scan shows the release at which the cluster is to end; `gone`: its registration was removed; `held`: another
-    journey has it; `cause_code` is why it stopped.
+    `left` is the number of hops after the current journey; `paused_with`: its journey was paused together with the
+    campaign; `lost` is the code if scans show it unreachable or reverted; `reached`: the newest scan shows the release
+    at which the cluster is to end; `gone`: its registration was removed; `held`: another journey has it; `cause_code`
+    is why it stopped.
     """
 
     id: str
@@ -64,7 +64,7 @@ class MemberSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaveSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """One wave. `agreed`: a person opened it; `stops`: how often a cluster of it stopped by itself."""
+    """One wave. `agreed`: a person opened it; `stops`: how many times a cluster of it stopped by itself."""
 
     opened: bool = False
     agreed: bool = False
@@ -72,7 +72,7 @@ class WaveSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CampaignSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the decision rests on. `halts`: the code of what stops every campaign now, such as kill_switch;
+    """The facts behind the decision. `halts`: the code of what stops every campaign now, such as kill_switch;
     `window`: the change windows of the recipe are open."""
 
     state: CampaignState
@@ -84,7 +84,7 @@ class CampaignSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CampaignMove(msgspec.Struct, frozen=True):
-    """What to do, with which cluster, and the code of why. For `open` and `wait`, `wave` is the one that is meant."""
+    """What to do, with which cluster, and the code of the reason. `wave` is set for `open` and `wait`."""
 
     do: Act
     member: str = ""
@@ -93,38 +93,46 @@ class CampaignMove(msgspec.Struct, frozen=True):
     person: bool = False
 
 
-def next_moves(here: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, ...]:
-    """The moves that are due now, in order. Nothing begins behind a stop: those moves come with the next look."""
-    noted = tuple(move for member in here.members for move in _noted(member))
-    calm = tuple(move for move in noted if move.do != "next_hop")
-    if here.state != "running":
-        return calm
-    if here.halts:
-        return (*calm, CampaignMove("halt", code=here.halts))
-    working = {member_seen.id for member_seen in at_work(here.members)}
-    broken = next((move for move in noted if move.do == "stop" or (move.do == "drop" and move.member in working)), None)
-    if broken is not None:
-        return (*calm, CampaignMove("halt", member=broken.member, code=broken.code))
-    noted_of = {move.member for move in noted}
-    stopped = next((member for member in here.members if member.state == "stopped" and member.id not in noted_of), None)
+def next_moves(campaign: CampaignSeen, *, now: datetime) -> tuple[CampaignMove, ...]:
+    """Returns the moves that are due now, in order. After a move that pauses the campaign, nothing new begins."""
+    results = tuple(move for member in campaign.members for move in _results_of(member))
+    results_without_next_hop = tuple(move for move in results if move.do != "next_hop")
+    if campaign.state != "running":
+        return results_without_next_hop
+    if campaign.halts:
+        return (*results_without_next_hop, CampaignMove("halt", code=campaign.halts))
+    working = {member_seen.id for member_seen in at_work(campaign.members)}
+    failure = next(
+        (move for move in results if move.do == "stop" or (move.do == "drop" and move.member in working)), None
+    )
+    if failure is not None:
+        return (*results_without_next_hop, CampaignMove("halt", member=failure.member, code=failure.code))
+    members_with_result = {move.member for move in results}
+    stopped = next(
+        (member for member in campaign.members if member.state == "stopped" and member.id not in members_with_result),
+        None,
+    )
     if stopped is not None:
-        # The worker that noted it was killed before the campaign was paused.
-        return (*calm, CampaignMove("halt", member=stopped.id, code=stopped.cause_code or "member_stopped"))
-    if all(member.state in SETTLED for member in here.members):
-        nothing = all(member.state == "out" for member in here.members)
-        return (*noted, CampaignMove("complete", code="nothing_done" if nothing else ""))
-    return (*noted, *_begun(here), *_waves(here, now=now))
+        # The worker that recorded the stop was killed before it paused the campaign.
+        return (
+            *results_without_next_hop,
+            CampaignMove("halt", member=stopped.id, code=stopped.cause_code or "member_stopped"),
+        )
+    if all(member.state in SETTLED for member in campaign.members):
+        nothing = all(member.state == "out" for member in campaign.members)
+        return (*results, CampaignMove("complete", code="nothing_done" if nothing else ""))
+    return (*results, *_continued_and_begun(campaign), *_waves(campaign, now=now))
 
 
 def at_work(members: Sequence[MemberSeen]) -> tuple[MemberSeen, ...]:
-    """The clusters that count for the limits."""
+    """Returns the clusters that count for the limits."""
     return tuple(member for member in members if member.state in AT_WORK)
 
 
-def _noted(member_seen: MemberSeen) -> Iterator[CampaignMove]:
-    """What became of the journey of a cluster, whether the campaign runs or not."""
+def _results_of(member_seen: MemberSeen) -> Iterator[CampaignMove]:
+    """Yields what became of the journey of a cluster; recorded also while the campaign is paused."""
     if member_seen.gone and member_seen.state not in SETTLED:
-        # One that waits is only left out; one in the middle of its work breaks the promise.
+        # The removal of a waiting cluster is harmless; that of a cluster in work pauses the campaign.
         yield CampaignMove("drop", member_seen.id, "cluster_gone")
         return
     if member_seen.state == "done" and member_seen.lost == "reverted":
@@ -139,7 +147,7 @@ def _noted(member_seen: MemberSeen) -> Iterator[CampaignMove]:
     if journey.state == "expired" and journey.cause_code == "no_hop" and member_seen.reached:
         yield CampaignMove("finish", member_seen.id, "reached")
         return
-    code = member_seen.lost or broken_code(journey)
+    code = member_seen.lost or failure_code(journey)
     if code and member_seen.state != "stopped":
         yield CampaignMove("stop", member_seen.id, code)
     elif not code and journey.state == "running" and (member_seen.state != "running" or member_seen.paused_with):
@@ -147,22 +155,22 @@ def _noted(member_seen: MemberSeen) -> Iterator[CampaignMove]:
         yield CampaignMove("note_running", member_seen.id, how)
 
 
-def broken_code(journey: JourneySeen) -> str:
-    """The code of how the journey broke the promise; empty if it did not."""
-    if journey.state == "paused" and journey.cause_code not in NO_BREACH:
+def failure_code(journey: JourneySeen) -> str:
+    """Returns the code of the journey's failure; empty if it did not fail."""
+    if journey.state == "paused" and journey.cause_code not in HARMLESS_CAUSES:
         return journey.cause_code or "journey_paused"
     if journey.state in ("aborted", "rejected", "expired"):
         return journey.cause_code if journey.cause_code not in ("", "asked") else f"journey_{journey.state}"
-    if journey.state == "running" and journey.wait_code in BROKEN:
+    if journey.state == "running" and journey.wait_code in FAILED_WAITS:
         return journey.wait_code
     return ""
 
 
-def _begun(here: CampaignSeen) -> Iterator[CampaignMove]:
-    """What goes on, and what begins within the limits."""
-    for member in here.members:
+def _continued_and_begun(campaign: CampaignSeen) -> Iterator[CampaignMove]:
+    """Yields the journeys that continue, and those that begin within the limits."""
+    for member in campaign.members:
         if member.state in ("preparing", "asking") and member.journey is not None:
-            yield from _prepared(member, member.journey, window=here.window)
+            yield from _prepared(member, member.journey, window=campaign.window)
         if (
             member.state in AT_WORK
             and member.paused_with
@@ -170,13 +178,13 @@ def _begun(here: CampaignSeen) -> Iterator[CampaignMove]:
             and member.journey.state == "paused"
         ):
             yield CampaignMove("resume", member.id)
-    if not here.window:
+    if not campaign.window:
         return
-    room = FreePlaces(here)
-    for member in here.members:
+    room = FreePlaces(campaign)
+    for member in campaign.members:
         if (
             member.state == "waiting"
-            and here.waves[member.wave].opened
+            and campaign.waves[member.wave].opened
             and not member.held
             and not member.gone
             and room.takes(member)
@@ -196,17 +204,17 @@ def _prepared(member_seen: MemberSeen, journey: JourneySeen, *, window: bool) ->
 
 
 class FreePlaces:
-    """What the limits still allow; every cluster that is taken uses it up."""
+    """How many more clusters the limits allow to begin."""
 
-    def __init__(self, here: CampaignSeen) -> None:
-        self.limits = here.recipe.limits
-        busy = at_work(here.members)
+    def __init__(self, campaign: CampaignSeen) -> None:
+        self.limits = campaign.recipe.limits
+        busy = at_work(campaign.members)
         self.all = len(busy)
         self.regions = Counter(member_seen.region for member_seen in busy)
         self.environments = Counter(member_seen.environment for member_seen in busy)
 
     def takes(self, member_seen: MemberSeen) -> bool:
-        """Whether one more may begin; if so it is counted."""
+        """Returns whether one more cluster may begin; if so, counts it."""
         limits = self.limits
         full = (
             (limits.at_once and self.all >= limits.at_once)
@@ -221,31 +229,33 @@ class FreePlaces:
         return True
 
 
-def _waves(here: CampaignSeen, *, now: datetime) -> Iterator[CampaignMove]:
-    """Opens the next wave, or says what it waits for."""
-    wave = next((number for number, wave_seen in enumerate(here.waves) if not wave_seen.opened), None)
+def _waves(campaign: CampaignSeen, *, now: datetime) -> Iterator[CampaignMove]:
+    """Yields the move that opens the next wave, or says what it waits for."""
+    wave = next((number for number, wave_seen in enumerate(campaign.waves) if not wave_seen.opened), None)
     if wave is None:
-        if not here.window:
+        if not campaign.window:
             yield CampaignMove("wait", code="window")
         return
-    code = gate(here, wave=wave, now=now)
+    code = gate(campaign, wave=wave, now=now)
     if not code:
         yield CampaignMove("open", wave=wave)
     else:
         yield CampaignMove("wait", code=code, wave=wave, person=code in ("person", "stops"))
 
 
-def gate(here: CampaignSeen, *, wave: int, now: datetime) -> str:
-    """The code of what the wave waits for: verified, soak, stops or person; empty if it may open."""
-    before = tuple(member for member in here.members if member.wave < wave)
-    if any(member_seen.state not in SETTLED for member_seen in before):
+def gate(campaign: CampaignSeen, *, wave: int, now: datetime) -> str:
+    """Returns the code of what the wave waits for: verified, soak, stops or person; empty if it may open."""
+    earlier_members = tuple(member for member in campaign.members if member.wave < wave)
+    if any(member_seen.state not in SETTLED for member_seen in earlier_members):
         return "verified"
-    last = max((member_seen.ended_at for member_seen in before if member_seen.ended_at is not None), default=None)
-    if last is not None and now - last < timedelta(seconds=here.recipe.gates.soak_seconds):
+    last_end = max(
+        (member_seen.ended_at for member_seen in earlier_members if member_seen.ended_at is not None), default=None
+    )
+    if last_end is not None and now - last_end < timedelta(seconds=campaign.recipe.gates.soak_seconds):
         return "soak"
-    seen = here.waves[wave]
-    if seen.agreed:
+    wave_seen = campaign.waves[wave]
+    if wave_seen.agreed:
         return ""
-    if wave and here.waves[wave - 1].stops > here.recipe.gates.most_stops:
+    if wave and campaign.waves[wave - 1].stops > campaign.recipe.gates.most_stops:
         return "stops"
-    return "person" if person_opens(here.recipe.gates, wave=wave) else ""
+    return "person" if person_opens(campaign.recipe.gates, wave=wave) else ""

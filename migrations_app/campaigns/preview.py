@@ -1,7 +1,7 @@
-"""What a campaign would do on one cluster, told from its stored scan: hops, steps, nodes, hours, or why it cannot join.
+"""Computes what a campaign would do on one cluster from its stored scan: hops, steps, nodes, minutes, or why not.
 
-Numbers are estimates: `minutes` counts the nodes of a hop at the pace of the policy, and the time that releases run
-before the work after them; what people do outside is not in it. None means not known, never none.
+Numbers are estimates: `minutes` counts the nodes of a hop at the pace of the policy and the time that new releases run
+before the next work, not the work of people outside. None means not known, never zero.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,23 +22,23 @@ from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import PathStep, Report
 
 MINUTES_A_NODE = 6
-"""Minutes from the beginning of a node's drain until its pods run elsewhere, as assumed by the estimate."""
+"""Estimated minutes from the begin of a node's drain until its pods run elsewhere."""
 MOST_REASONS = 5
 MOST_CAUSES = 50
-"""Causes of a warning that an approver can read; one with more of them, or not told whole, is not accepted."""
-ROLLED_BY = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
-"""Lines of the forecast that count nodes which a hop replaces; the largest counts, for they overlap."""
+"""Causes of a warning that an approver can read; a warning with more, or with a partial list, is not accepted."""
+CHECKS_COUNTING_REPLACED_NODES = ("hashes_carry_over", "legacy_machines_gone", "provisioners_hold_no_nodes")
+"""Checks whose lines of the forecast count nodes that a hop replaces; they overlap, so the largest line counts."""
 KARPENTER = "karpenter_"
 KUBERNETES_FITS = "kubernetes_inside_window"
-"""The check that a person waives to take a hop on a Kubernetes that its release was not made for."""
+"""The check that a person waives to upgrade on a Kubernetes outside the window of the release."""
 
 
 def member_preview(
     known: MemberPreview, report: Report, *, recipe: Recipe, pace: Pace, choices: Choices | None = None
 ) -> MemberPreview:
-    """What the campaign would do on that cluster, as its report tells; with a cause where it cannot join.
+    """Returns what the campaign would do on that cluster by its report; with a cause if the cluster cannot join.
 
-    `choices` are those of the recipe with what installation and policy let karpdash do itself.
+    `choices` are those of the recipe, with what installation and policy allow karpdash to do itself.
     """
     if known.cause:
         return known
@@ -68,7 +68,7 @@ def member_preview(
 
 
 def hops_to(target: str, path: Sequence[PathStep], *, running: str | None) -> tuple[tuple[PathStep, ...], str]:
-    """The hops of the path up to that hop, release or minor, and the code why there are none; empty: the next hop."""
+    """Returns the path's hops up to that hop, release or minor (empty: the next hop), and a code if there are none."""
     if running is None:
         return (), "release_unknown"
     if not target:
@@ -76,25 +76,26 @@ def hops_to(target: str, path: Sequence[PathStep], *, running: str | None) -> tu
     ends = [place for place, step in enumerate(path) if target in (step.hop, step.release, parse_minor(step.release))]
     if ends:
         return tuple(path[: ends[-1] + 1]), ""
-    return (), "reached" if _past(running, target) else "target_not_on_path"
+    return (), "reached" if _has_reached(running, target) else "target_not_on_path"
 
 
-def _past(running: str, target: str) -> bool:
-    """Whether the running release is at or beyond a hop, release or minor."""
-    here, release = parse(running), parse(target)
-    if here is None:
+def _has_reached(running: str, target: str) -> bool:
+    """Returns whether the running release is at or beyond that hop, release or minor."""
+    running_release, release = parse(running), parse(target)
+    if running_release is None:
         return False
     if release is not None:
-        return not here < release
+        return not running_release < release
     minor = parse_minor(target.removesuffix("+"))
-    return minor is not None and minor_order(here.minor) >= minor_order(minor)
+    return minor is not None and minor_order(running_release.minor) >= minor_order(minor)
 
 
 def differs(preview: MemberPreview, *, lands: str, steps: Iterable[JourneyStep], nodes: int) -> tuple[str, ...]:
-    """Codes of how a journey that was planned from a fresh reading differs from what the campaign showed; empty if not.
+    """Returns codes of how a journey planned from a fresh read differs from what the campaign showed; empty if it does
+    not.
 
-    The release has to be a shown one, every action a shown one of that hop, and `nodes`, the largest number of nodes
-    that one kind of request is about, at most a tenth above the nodes that the cluster had, and one more in any case.
+    The release has to be a shown one, and every action a shown one of that hop. `nodes`, the largest number of nodes
+    that one kind of request is for, may exceed the cluster's number of nodes by a tenth, and always by one.
     """
     hop = preview.hop_to(lands)
     if hop is None:
@@ -111,7 +112,7 @@ def differs(preview: MemberPreview, *, lands: str, steps: Iterable[JourneyStep],
 
 
 def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, preview: MemberPreview, pace: Pace) -> HopPreview:
-    nodes = _rolled(hop, preview)
+    nodes = _replaced_nodes(hop, preview)
     waits = sum(step.seconds for step in steps) // 60
     return HopPreview(
         hop=hop.lands.hop,
@@ -132,29 +133,29 @@ def _hop(hop: RunbookHop, steps: Sequence[JourneyStep], *, preview: MemberPrevie
 
 
 def _asked(hop: RunbookHop, steps: Sequence[JourneyStep]) -> dict[str, AskedCheck]:
-    """What the checks say that people are asked about, by their ids."""
+    """Returns the answers of the checks of steps that people or other tools do, by id."""
     by_people = {check for step in steps if step.kind in ("person", "outside") for check in step.checks}
     return {step.id: asked_check(step) for step in hop.steps if step.id in by_people}
 
 
 def _warnings(hop: RunbookHop, steps: Sequence[JourneyStep]) -> Iterator[WarningShown]:
-    """What fails of the steps that a person confirms, with every cause; a blocker is never accepted."""
+    """Yields failing checks of steps that a person confirms, with every cause; a blocker is never accepted."""
     confirmed = {check for step in steps if step.kind == "person" for check in step.checks}
     for finding in hop.steps:
         answer = asked_check(finding)
         is_complete = answer.whole and len(finding.evidence) <= MOST_CAUSES
         if finding.id in confirmed and answer.status == "fail" and is_complete and not answer.blocks:
-            yield WarningShown(finding.id, finding.summary, tuple(map(_about, finding.evidence)))
+            yield WarningShown(finding.id, finding.summary, tuple(map(_cause_text, finding.evidence)))
 
 
-def _about(row: Evidence) -> str:
+def _cause_text(row: Evidence) -> str:
     where = "/".join(filter(None, (row.namespace, row.name)))
     subject = " ".join(filter(None, (row.kind, where, row.path)))
     return f"{subject}: {row.seen}" + (f" ({row.count} times)" if row.count > 1 else "")
 
 
 def rolling_minutes(nodes: int, pace: Pace) -> int:
-    """How long that many nodes take: in batches, and never more of them in an hour than the policy allows."""
+    """Returns the minutes for that many nodes: in batches, and within the policy's number of nodes per hour."""
     batches = -(-nodes // max(1, pace.batch))
     return max(batches * MINUTES_A_NODE, -(-nodes * 60 // max(1, pace.per_hour)) if nodes else 0)
 
@@ -169,9 +170,9 @@ def _step(step: JourneyStep, hop: RunbookHop) -> StepPreview:
     )  # fmt: skip
 
 
-def _rolled(hop: RunbookHop, preview: MemberPreview) -> int | None:
-    """Nodes that the hop replaces: at most those that Karpenter has; None if a line that counts them is unknown."""
-    lines = [line for line in hop.forecast if line.check in ROLLED_BY]
+def _replaced_nodes(hop: RunbookHop, preview: MemberPreview) -> int | None:
+    """Returns the number of nodes that the hop replaces, at most all of Karpenter's; None if a count is not known."""
+    lines = [line for line in hop.forecast if line.check in CHECKS_COUNTING_REPLACED_NODES]
     if any(line.count is None for line in lines):
         return None
     most = max((line.count or 0 for line in lines), default=0)

@@ -1,4 +1,4 @@
-"""The recipe of a campaign: which clusters, where to, in which waves, how many at once, and what opens a wave."""
+"""The recipe of a campaign: clusters, target, waves, limits and gates."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -9,27 +9,27 @@ from migrations_app.actions.changes import Risk
 from migrations_app.journeys.compose import SOAK_SECONDS
 
 PersonGate = Literal["never", "first", "every"]
-"""Whether a person opens no wave, the one after the first, or every one after the first."""
+"""Whether a person has to open no wave, only the second one, or every one after the first."""
 PERSON_GATES: tuple[PersonGate, ...] = ("never", "first", "every")
-REST = 0
-"""As the size of a wave: all clusters that are left."""
+ALL_REMAINING = 0
+"""As the size of a wave: all remaining clusters."""
 LONGEST_GATE_SOAK = 30 * 24 * 3600
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which clusters: those in one of the groups, in one of the environments, and with every label; empty: any."""
+    """The clusters: in one of the groups, in one of the environments, and with every label; empty means any."""
 
     groups: tuple[str, ...] = ()
     environments: tuple[str, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     clusters: tuple[str, ...] = ()
-    """Ids of single clusters; empty for all that the rest of the selection finds."""
+    """Ids of single clusters; empty for all that the other fields select."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many clusters may be in work at once: together, of one region, and of one environment; 0 for no limit.
+    """How many clusters may be in work at once: in total, per region and per environment; 0 for no limit.
 
-    The region is the label `region` of the cluster. Clusters without one count together as one region.
+    The region is the label `region` of the cluster. Clusters without that label count as one region.
     """
 
     at_once: int = 5
@@ -38,10 +38,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gates(msgspec.Struct, frozen=True, kw_only=True):
-    """What opens the next wave, besides every cluster of the waves before being verified.
+    """What has to hold before the next wave opens, besides that every cluster of earlier waves is verified.
 
-    `soak_seconds` run from the end of the last cluster. A wave in which more than `most_stops` clusters stopped by
-    themselves needs a person for the next one, whatever `person` says.
+    `soak_seconds` count from the end of the last cluster. If more than `most_stops` clusters of a wave stopped by
+    themselves, a person has to open the next wave, whatever `person` says.
     """
 
     soak_seconds: int = 3600
@@ -52,8 +52,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """What is done on every cluster, and in which order.
 
-    `to` is the hop or the release at which each cluster ends; empty: the next hop of each. `order` names environments,
-    first ones first; clusters of others come last, and of one environment those with the fewest nodes come first.
+    `to` is the hop or release at which each cluster ends; empty: its next hop. `order` names environments, first ones
+    first; clusters of others come last. In one environment clusters with the fewest nodes come first.
     """
 
     selection: Selection
@@ -61,25 +61,25 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     covers: Risk = "high"
     parameters: dict[str, dict[str, Any]] = {}
     soak_seconds: int = SOAK_SECONDS
-    waves: tuple[int, ...] = (1, 5, REST)
+    waves: tuple[int, ...] = (1, 5, ALL_REMAINING)
     order: tuple[str, ...] = ()
     limits: Limits = Limits()
     gates: Gates = Gates()
     windows: tuple[dict[str, Any], ...] = ()
     stop_all: bool = False
-    """Whether the clusters in work are paused too when one stops; else they go on, and only no other one begins."""
+    """Whether the clusters in work are paused too if one stops; else they continue, and no further one begins."""
     weighed: str = ""
-    """What the author wrote on what only a person can weigh, for all clusters; empty: each cluster asks a person."""
+    """The author's text about what only a person can judge, for all clusters; empty: each cluster asks a person."""
     accepts: bool = False
-    """Whether the approvers accept warnings that fail, one by one, as the preview shows them."""
+    """Whether the approvers accept failing warnings one by one, as the preview shows them."""
     destroys: tuple[str, ...] = ()
-    """The actions whose plans that delete the approval also covers, of the objects that the preview shows alone."""
+    """Actions whose destructive plans the approval also covers, for the objects in the preview only."""
     unseen: bool = False
-    """Whether the approval also covers plans that can only be made on the way; see journeys/beforehand.py."""
+    """Whether the approval also covers plans that can only be made later; see journeys/beforehand.py."""
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the wave of a cluster."""
+    """The facts that decide the wave of a cluster."""
 
     id: str
     name: str
@@ -88,26 +88,26 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_waves(clusters: Sequence[Placed], recipe: Recipe) -> tuple[tuple[str, ...], ...]:
-    """The ids of the clusters by wave, each once; waves without a cluster are left out.
+    """Returns the ids of the clusters by wave, each once; waves without a cluster are left out.
 
-    Clusters beyond the last size are in a last wave of their own.
+    Clusters beyond the last size form one more wave.
     """
     rank = {name: place for place, name in enumerate(recipe.order)}
-    left = [
+    remaining = [
         cluster.id
         for cluster in sorted(
             clusters, key=lambda placed: (rank.get(placed.environment, len(rank)), placed.nodes, placed.name, placed.id)
         )
     ]
     waves: list[tuple[str, ...]] = []
-    for size in (*recipe.waves, REST):
-        count = len(left) if size == REST else size
-        if left[:count]:
-            waves.append(tuple(left[:count]))
-        left = left[count:]
+    for size in (*recipe.waves, ALL_REMAINING):
+        count = len(remaining) if size == ALL_REMAINING else size
+        if remaining[:count]:
+            waves.append(tuple(remaining[:count]))
+        remaining = remaining[count:]
     return tuple(waves)
 
 
 def person_opens(gates: Gates, *, wave: int) -> bool:
-    """Whether a person opens the wave of that number, the first being 0, even if nothing stopped before it."""
+    """Returns whether a person has to open the wave with that index (from 0), even if nothing stopped before it."""
     return wave > 0 and (gates.person == "every" or (gates.person == "first" and wave == 1))

@@ -1,4 +1,4 @@
-"""What is shown of a campaign and of each cluster of it, as values; None means not known, never none."""
+"""The types of what people see and approve of a campaign and of each cluster; None means not known, never zero."""
 
 import hashlib
 from collections.abc import Iterable
@@ -12,20 +12,20 @@ from migrations_app.journeys.beforehand import AskedCheck
 from migrations_app.journeys.destroyed import DestroyedObject
 
 PREVIEWER = 2
-"""Incremented with every change of what a stored preview means."""
+"""Incremented if the meaning of a stored preview changes."""
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """The pace of a cluster's policy: nodes at once, and deletions in an hour."""
+    """The pace that a cluster's policy allows: nodes at once, and deletions per hour."""
 
     batch: int = 1
     per_hour: int = 60
 
 
 class StepPreview(msgspec.Struct, frozen=True):
-    """One step: who does it, its title, and the action with its highest possible risk if karpdash does it.
+    """One step: who does it, its title, and for karpdash the action with its highest possible risk.
 
-    `checks` are those of a step that people or other tools do, `failing` those of them that failed in the scan.
+    `checks` are those of a step that people or other tools do; `failing` are those that failed in the scan.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class StepPreview(msgspec.Struct, frozen=True):
 
 
 class WarningShown(msgspec.Struct, frozen=True):
-    """A warning that fails as the hop begins: what the check says, and each of its causes."""
+    """A warning that fails before the hop: the check's summary and each cause."""
 
     check: str
     says: str
@@ -45,7 +45,7 @@ class WarningShown(msgspec.Struct, frozen=True):
 
 
 class HopPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """One hop of one cluster. `nodes` are those that are replaced; `minutes` is the estimate of what karpdash does."""
+    """One hop of one cluster. `nodes` are replaced nodes; `minutes` estimates the work of karpdash."""
 
     hop: str
     starts: str
@@ -56,24 +56,24 @@ class HopPreview(msgspec.Struct, frozen=True, kw_only=True):
     blockers: int
     unknowns: int
     reasons: tuple[str, ...] = ()
-    """Summaries of what keeps the hop from being ready, most severe first."""
+    """Summaries of the findings that keep the hop from being ready, most severe first."""
     asked: dict[str, AskedCheck] = {}
-    """By the id of a check of a step that people or other tools do, what it says as the hop begins."""
+    """The answers of checks of steps that people or other tools do, by id, before the hop."""
     warns: tuple[WarningShown, ...] = ()
-    """What an approver accepts of it, where the recipe asks for that."""
+    """Failing warnings that an approver accepts, if the recipe asks for that."""
     again: tuple[str, ...] = ()
-    """Checks that the work of an earlier hop makes unknown until a scan after it, which asks them here."""
+    """Checks that are unknown between the work of an earlier hop and the scan after it."""
 
     @property
     def by_people(self) -> int:
-        """Steps that a person or a tool outside does."""
+        """The number of steps that a person or a tool outside does."""
         return sum(step.kind in ("person", "outside") for step in self.steps)
 
 
 class MemberPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be done on one cluster. With a `cause` it does not join; `cause` is a code.
+    """What would be done on one cluster. With a `cause`, which is a code, it does not join.
 
-    `uid` and `ca` tell which cluster it is. `owned` are the nodes of Karpenter; None where nodes were not all read.
+    `uid` and `ca` identify the cluster. `owned` is the number of Karpenter's nodes; None if not all nodes were read.
     """
 
     cluster: str
@@ -90,35 +90,35 @@ class MemberPreview(msgspec.Struct, frozen=True, kw_only=True):
     pods: int | None = None
     hops: tuple[HopPreview, ...] = ()
     approvals: int = 0
-    """How many people have to agree, by the policy of now."""
+    """How many people have to approve, by the present policy."""
     objects: tuple[DestroyedObject, ...] | None = ()
-    """What plans would delete that the recipe lets the approval cover; None where not all of it was read."""
+    """The objects that destructive plans of the recipe would delete; None if not all of them were read."""
     destroys: bool = True
-    """Whether the policy of now lets the approval of a campaign cover such plans."""
+    """Whether the present policy lets the approval of a campaign cover destructive plans."""
 
     @property
     def minutes(self) -> int | None:
-        """The estimate of all hops."""
+        """The estimate for all hops."""
         return known_sum(hop.minutes for hop in self.hops)
 
     @property
     def nodes(self) -> int | None:
-        """Replaced nodes of all hops: one node counts once for each hop that replaces it."""
+        """Replaced nodes of all hops; a node counts once for each hop that replaces it."""
         return known_sum(hop.nodes for hop in self.hops)
 
     @property
     def risk(self) -> Risk | None:
-        """The highest risk that an action declares; None if karpdash changes nothing. Its plan may risk more."""
+        """The highest declared risk of an action; None if karpdash changes nothing. A plan may have a higher risk."""
         risks = [risk for hop in self.hops for step in hop.steps for risk in RISKS if risk == step.risk]
         return max(risks, key=RISKS.index, default=None)
 
     def hop_to(self, lands: str) -> HopPreview | None:
-        """The hop that ends at that release."""
+        """Returns the hop that ends at that release."""
         return next((hop for hop in self.hops if hop.lands == lands), None)
 
 
 class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is approved: the recipe, the waves as ids of clusters, and what was shown of each cluster."""
+    """Everything that is approved: the recipe, the waves as ids of clusters, and the preview of each cluster."""
 
     name: str
     recipe: Recipe
@@ -134,14 +134,14 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def joined(self) -> tuple[MemberPreview, ...]:
-        """The clusters that are part of it."""
+        """The clusters that take part."""
         return tuple(member for member in self.shown if not member.cause)
 
     @property
     def risk(self) -> Risk | None:
-        """The risk up to which its approval counts; None if karpdash changes nothing.
+        """The highest risk that the approval covers; None if karpdash changes nothing.
 
-        What a plan really risks is only known when it is made, so people agree to the limit and not to less.
+        The real risk of a plan is known only when it is made, so people approve the limit of the recipe.
         """
         if any(destroyed_by(member) for member in self.joined):
             return "destructive"
@@ -149,21 +149,21 @@ class CampaignPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """The checks that an approver accepts one by one: warnings that fail as they are shown."""
+        """The ids of the warnings that an approver accepts one by one: those that fail in the previews."""
         return accepted_of(self.joined) if self.recipe.accepts else ()
 
 
 def accepted_of(previews: Iterable[MemberPreview]) -> tuple[str, ...]:
-    """The ids of the checks of steps for people that fail somewhere as they are shown."""
+    """Returns the ids of the warnings that fail in any of the previews."""
     return tuple(sorted({warning.check for member in previews for hop in member.hops for warning in hop.warns}))
 
 
 def destroyed_by(member: MemberPreview) -> tuple[DestroyedObject, ...]:
-    """The objects of the cluster that the approval lets plans delete."""
+    """Returns the objects of the cluster that the approval lets plans delete."""
     return (member.objects or ()) if member.destroys else ()
 
 
 def known_sum(counts: Iterable[int | None]) -> int | None:
-    """The sum; None if one of the numbers is not known."""
+    """Returns the sum; None if any number is not known."""
     numbers = tuple(counts)
     return None if None in numbers else sum(count or 0 for count in numbers)

@@ -1,4 +1,4 @@
-"""The states of a campaign and of its clusters, and which may follow which."""
+"""The states of a campaign and of its clusters, and the allowed transitions."""
 
 from typing import Literal, get_args
 
@@ -27,11 +27,11 @@ MAY_FOLLOW: dict[CampaignState, frozenset[CampaignState]] = {
     "rejected": frozenset(),
     "expired": frozenset(),
 }
-"""An approval that is taken back leads from `approved` to `awaiting_approval` again."""
+"""A withdrawn approval leads from `approved` back to `awaiting_approval`."""
 UNSTARTED: frozenset[CampaignState] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
 UNDER_WAY: frozenset[CampaignState] = frozenset({"running", "paused"})
 CLAIMING: frozenset[CampaignState] = frozenset({"awaiting_approval", "approved", "running", "paused"})
-"""A cluster of such a campaign joins no other one."""
+"""States in which a campaign claims its clusters: they cannot join another one."""
 OVER_STATES: frozenset[CampaignState] = frozenset(state for state, after in MAY_FOLLOW.items() if not after)
 
 MemberState = Literal["waiting", "preparing", "asking", "running", "stopped", "done", "out"]
@@ -39,7 +39,7 @@ MemberState = Literal["waiting", "preparing", "asking", "running", "stopped", "d
 stopped by itself; done; out: not part of the campaign, or not any more."""
 MEMBER_STATES: tuple[MemberState, ...] = get_args(MemberState)
 AT_WORK: frozenset[MemberState] = frozenset({"preparing", "asking", "running", "stopped"})
-"""These count for the limits: a cluster that stopped is halfway, and a person is at it."""
+"""States that count for the limits. A stopped cluster counts, because it is halfway and a person works on it."""
 SETTLED: frozenset[MemberState] = frozenset({"done", "out"})
 MEMBER_MAY_FOLLOW: dict[MemberState, frozenset[MemberState]] = {
     "waiting": frozenset({"preparing", "done", "out"}),
@@ -50,4 +50,4 @@ MEMBER_MAY_FOLLOW: dict[MemberState, frozenset[MemberState]] = {
     "done": frozenset({"stopped"}),
     "out": frozenset(),
 }
-"""From `done` to `stopped` where a later scan does not show the release any more."""
+"""From `done` to `stopped`: a later scan no longer shows the release."""

@@ -1,4 +1,4 @@
-"""The sums of what is shown of a campaign's clusters."""
+"""Sums the previews of a campaign's clusters."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,14 +9,13 @@ from migrations_app.campaigns.shown import MemberPreview, accepted_of, destroyed
 
 
 class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
-    """What the whole campaign would do. A sum is None where the number of one cluster is not known.
+    """What the whole campaign would do. A sum is None if the number of one cluster is not known.
 
-    `causes` counts the clusters that do not join, most frequent first; `nodes_known` and `minutes_known` are the sums
-    of what is known; `by_people` are steps that people or tools outside do; `blocked` counts clusters with an open
-    blocker, which their journeys have to clear, and `unknown` those where something is not known. `weighs` counts, by
-    the id of a check, the clusters in which only a person can weigh it: not those in which it fails. `fails` counts the
-    clusters with such a warning that an approver may accept, `destroyed` the objects that the approval lets plans
-    delete.
+    `causes` counts the clusters that do not join, most frequent first; `nodes_known` and `minutes_known` sum the known
+    numbers; `by_people` are steps that people or tools outside do; `blocked` counts clusters with an open blocker,
+    which their journeys have to clear, and `unknown` those with an unknown check. `weighs` counts, by the id of a
+    check, the clusters in which only a person can judge it and it does not fail. `fails` counts the clusters with a
+    failing warning that an approver may accept, `destroyed` the objects that the approval lets plans delete.
     """
 
     clusters: int = 0
@@ -36,7 +35,7 @@ class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def campaign_forecast(members: Iterable[MemberPreview]) -> CampaignForecast:
-    """The sums of the previews."""
+    """Returns the sums of the previews."""
     previews = tuple(members)
     joined = [member for member in previews if not member.cause]
     causes = Counter(member.cause for member in previews if member.cause)

@@ -1,4 +1,4 @@
-"""Journeys as values: the steps of one hop, their states, what comes next, and what a scan proves.
+"""Journeys as values: the steps of one hop, their states, the next move of the worker, and what a scan proves.
 
-Nothing here reads a row or a cluster; `use_cases/journeys` stores what is decided here.
+Pure: `use_cases/journeys` reads the rows, calls these functions and stores the results.
 """

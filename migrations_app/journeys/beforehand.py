@@ -1,7 +1,7 @@
-"""What was settled for a journey before it was made, once for many clusters: in the recipe of its campaign.
+"""Decides whether the approval of a campaign already covers a question, a plan or a deletion of one cluster's journey.
 
-Only what was shown counts: a question that was not shown, a cause that is not among those that were, an action or an
-object that was not shown, or more nodes ask a person as if nothing had been settled.
+Only what was shown to the approvers counts. A question, cause, action or object that was not shown, or more nodes, asks
+a person as without a campaign.
 """
 
 import hashlib
@@ -11,19 +11,19 @@ import msgspec
 
 from migrations_app.actions.plan import canonical
 from migrations_app.checks.base import Evidence, Finding
-from migrations_app.journeys.destroyed import DestroyedObject, only_shown
+from migrations_app.journeys.destroyed import DestroyedObject, are_all_shown
 from migrations_app.journeys.evidence import IN_ORDER, NOT_ASKED
 from migrations_app.journeys.outline import Outline
 from migrations_app.journeys.plan import JourneyStep, coverable
 
 NODE_MARGIN = 10
-"""A plan may be about a tenth more nodes than were shown, and one more in any case."""
+"""A plan may have a tenth more nodes than were shown, and always one more."""
 
 
 class AskedCheck(msgspec.Struct, frozen=True):
-    """What one check said: its status, and digests of why. For a failure one of each cause, for a question one of each
-    thing to look at, else the reason why it cannot be told. `whole`: every one of them is there; `blocks`: what fails
-    is a blocker, which nobody accepts."""
+    """The answer of one check: its status and digests of its causes. For a failure one of each cause, for a manual
+    check one of each thing to look at, for an unknown one the code of the reason. `whole`: no cause is missing;
+    `blocks`: the failure is a blocker, which nobody can accept."""
 
     status: str
     causes: tuple[str, ...] = ()
@@ -32,8 +32,8 @@ class AskedCheck(msgspec.Struct, frozen=True):
 
 
 class WeighedChecks(msgspec.Struct, frozen=True):
-    """What was shown to people of one hop: the checks of the steps that people do, those that an earlier hop of the
-    same way makes a scan ask again, and those whose failure each approver accepted, with every cause before them."""
+    """What was shown to people for one hop: the checks of steps that people do, those that only a scan after an
+    earlier hop of the path can answer, and those whose failure, with every cause, the approvers accepted."""
 
     asked: dict[str, AskedCheck] = {}
     again: tuple[str, ...] = ()
@@ -41,13 +41,13 @@ class WeighedChecks(msgspec.Struct, frozen=True):
 
 
 class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
-    """What one approval covers besides the plans that a journey shows itself.
+    """What the approval of a campaign covers besides the plans that the journey itself shows.
 
-    `note` is what `by` wrote on what people weigh, by the release that a hop lands at; empty: each step asks.
-    `accepts`: the approvers accepted the warnings that failed as they were shown.
-    `actions`, by the same: plans of these may be made on the way without asking again, with at most a tenth more than
-    `nodes`; None covers no plan with nodes. `destroys`: plans that delete may be made of these actions, of `objects`
-    alone. All count only on the cluster of that uid and CA.
+    `note` is the text of `by` about the checks that people weigh, which `weighed` holds by the target version of the
+    hop; empty: each step asks a person. `accepts`: the approvers accepted the warnings that failed as shown. `actions`,
+    by the target version: plans of these actions may be made later without asking again, with at most a tenth more than
+    `nodes`; with None no plan with nodes is covered. `destroys`: plans of these actions may delete `objects` only. All
+    of it counts only for the cluster with that uid and CA.
     """
 
     source: str
@@ -61,11 +61,12 @@ class SettledBefore(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str = ""
     nodes: int | None = None
     covered: bool = False
-    """Whether the approval was given to this journey: one that differs asks people, and then nothing was settled."""
+    """Whether the approval was given to this journey. If the journey differs from what was shown, people are asked,
+    and nothing counts as settled."""
 
 
 def asked_check(finding: Finding) -> AskedCheck:
-    """What the finding says, as it is compared with another scan or hop."""
+    """Returns the answer of the finding in a form that can be compared with another scan or hop."""
     if finding.status == "fail":
         is_whole = finding.evidence_exact and finding.evidence_total == sum(row.count for row in finding.evidence)
         causes = tuple(dict.fromkeys(map(_cause, finding.evidence)))
@@ -86,9 +87,9 @@ def _cause(row: Evidence) -> str:
 def is_weighed(
     settled: SettledBefore, step: JourneyStep, *, lands: str, cluster: str, now: Mapping[str, AskedCheck]
 ) -> bool:
-    """Whether a person weighed everything of the step before, for this journey.
+    """Returns whether a person weighed every check of the step before, for this journey.
 
-    `cluster` is its uid and CA as they are now, `now` what its checks say in a fresh scan.
+    `cluster` is the present uid and CA, `now` the answers of the step's checks in a fresh scan.
     """
     weighed_checks = settled.weighed.get(lands)
     if not settled.covered or cluster != settled.cluster or not settled.note or not weighed_checks or not step.checks:
@@ -97,7 +98,7 @@ def is_weighed(
 
 
 def _is_as_shown(settled: SettledBefore, weighed_checks: WeighedChecks, *, check: str, now: AskedCheck | None) -> bool:
-    """Whether the check says nothing that was not shown of this cluster, at this hop or at another one of its way."""
+    """Returns whether the check's answer was shown for this cluster, at this hop or another hop of its path."""
     if now is None:
         return False
     if now.status in (*IN_ORDER, NOT_ASKED):
@@ -106,28 +107,32 @@ def _is_as_shown(settled: SettledBefore, weighed_checks: WeighedChecks, *, check
     if now.status == "fail":
         answers = (hop.asked[check] for hop in hops if check in hop.accepted)
         accepted = (answer for answer in answers if answer.whole and not answer.blocks)
-        return settled.accepts and now.whole and not now.blocks and _among(now, accepted)
-    every = [hop.asked[check] for hop in hops]
-    if _among(now, every):
+        return settled.accepts and now.whole and not now.blocks and _causes_were_shown(now, accepted)
+    shown_answers = [hop.asked[check] for hop in hops]
+    if _causes_were_shown(now, shown_answers):
         return True
-    # What a hop makes anew cannot be told before; where it then cannot be told for a reason that was shown, it is.
+    # The work of a hop makes these checks unknown until a scan after it; a reason that was shown is accepted.
     reasons = (answer for hop in settled.weighed.values() for answer in hop.asked.values())
-    return now.status == "unknown" and check in weighed_checks.again and _among(now, reasons)
+    return now.status == "unknown" and check in weighed_checks.again and _causes_were_shown(now, reasons)
 
 
-def _among(now: AskedCheck, answers: Iterable[AskedCheck]) -> bool:
-    known = {cause for answer in answers if answer.status == now.status for cause in answer.causes}
-    return bool(now.causes) and set(now.causes) <= known
+def _causes_were_shown(now: AskedCheck, answers: Iterable[AskedCheck]) -> bool:
+    """Returns whether the answer has causes and each of them is among those of the shown answers with the same
+    status."""
+    shown_causes = {cause for answer in answers if answer.status == now.status for cause in answer.causes}
+    return bool(now.causes) and set(now.causes) <= shown_causes
 
 
 def covers_unseen(settled: SettledBefore, step: JourneyStep, *, outline: Outline, lands: str, limit: str) -> bool:
-    """Whether the approval covers a plan that could not be shown: by its action, cluster, nodes and risk."""
+    """Returns whether the approval covers a plan that could not be shown, by its action, cluster, nodes and risk."""
     if not settled.covered or outline.action != step.action or outline.action not in settled.actions.get(lands, ()):
         return False
     if outline.cluster != settled.cluster or not coverable(outline, limit=limit):  # type: ignore[arg-type]  # one of COVERABLE
         return False
-    most = max((node.count for node in outline.nodes), default=0)
-    return not most or (settled.nodes is not None and most <= settled.nodes + max(1, settled.nodes // NODE_MARGIN))
+    node_count = max((node.count for node in outline.nodes), default=0)
+    return not node_count or (
+        settled.nodes is not None and node_count <= settled.nodes + max(1, settled.nodes // NODE_MARGIN)
+    )
 
 
 def covers_destroying(
@@ -138,9 +143,8 @@ def covers_destroying(
     deletes: tuple[DestroyedObject, ...] | None,
     lands: str,
 ) -> bool:
-    """Whether the approval covers a plan that deletes: its action was named, and it is about objects alone that were
-    shown, by their uids. `deletes` are the objects of the plan; None if it does anything but delete objects.
-    """
+    """Returns whether the approval covers a plan that deletes: its action was named, and it deletes only objects
+    that were shown, by uid. `deletes` are the objects of the plan; None if it does anything but delete objects."""
     if not settled.covered or outline.action != step.action or outline.action not in settled.destroys.get(lands, ()):
         return False
-    return outline.cluster == settled.cluster and not outline.doubts and only_shown(deletes, settled.objects)
+    return outline.cluster == settled.cluster and not outline.doubts and are_all_shown(deletes, settled.objects)

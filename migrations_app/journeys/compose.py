@@ -1,7 +1,8 @@
-"""The steps of a journey, made of one hop of a runbook.
+"""Makes the steps of a journey from one hop of a runbook.
 
-What an action of karpdash resolves is a rollout; what else fails and blocks is done outside and seen by a scan; what
-only a person can weigh is a tick. Information that neither blocks nor warns is left to the runbook.
+A failure that an action of karpdash resolves becomes a rollout. Another failing blocker becomes work outside, which a
+scan confirms. What only a person can judge becomes a step that the person confirms. Findings with severity info stay in
+the runbook.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ from migrations_app.actions.targets.disruption_hold import FIRST_WITH_BUDGETS
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
-from migrations_app.journeys.deliveries import ASKED_BY, GITOPS, resumes, with_pauses
+from migrations_app.journeys.deliveries import GITOPS, PAUSE_CHECK, is_resume_stage, with_pauses
 from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.journeys.states import StepKind
@@ -26,33 +27,33 @@ from migrations_app.readiness.plan.work_order import HOLDS, LANDS
 from migrations_app.readiness.report import Installed
 
 SOAK_SECONDS = 600
-"""How long the new release runs before the work after it, where the author says nothing else."""
+"""How long the new release runs before the work after it, unless the author chooses otherwise."""
 UPGRADE_CRDS = "upgrade_crds"
 UPGRADE_CONTROLLER, UPGRADE_DELIVERY = "upgrade_controller", "upgrade_delivery"
 HELM = "helm"
 TAINTS = "taint_and_drift"
-FENCED = "old_provisioners_fenced"
-"""The check that tells whether the fence by hand is there."""
-DRIFTS = "drift_not_held_off"
-"""The check that asks for budgets of no nodes over the landing."""
-STORED = "stored_versions_clean"
-"""The check that tells when only the new version is stored."""
-PREFERRED: Mapping[str, str] = {"cleanup": "remove_legacy"}
-"""By phase, the action that is meant where several resolve a check; elsewhere the first one."""
+FENCE_CHECK = "old_provisioners_fenced"
+"""The check that fails until the taints that an administrator sets on old Provisioners are there."""
+DRIFT_HOLD_CHECK = "drift_not_held_off"
+"""The check that requires budgets of no nodes during the upgrade of the controller."""
+STORED_CHECK = "stored_versions_clean"
+"""The check that passes once only the new version is stored."""
+PREFERRED_ACTIONS: Mapping[str, str] = {"cleanup": "remove_legacy"}
+"""By phase, the action that is chosen if several resolve a check; in other phases the first one."""
 LONGEST_COMMAND = 4000
-UPGRADED = {"crds": CRD_CHART, "controller": CHART}
-"""By phase the chart that is upgraded before the landing."""
-IN_CHART = "{release}"
-"""Stands in the name of a chart for the release that the step is about."""
+CHART_BY_PHASE = {"crds": CRD_CHART, "controller": CHART}
+"""By phase, the chart that a stage before the upgrade of the hop upgrades."""
+RELEASE_PLACEHOLDER = "{release}"
+"""The part of a chart's name that is replaced by the release of the step."""
 
 
 class Choices(NamedTuple):
-    """What the author chose: parameters by the id of the action, and how long the new release runs before the rest.
+    """What the author chose, and what the installation and the policy of the cluster allow.
 
-    `by_helm`: installation and policy let karpdash upgrade Karpenter's Helm releases itself; `by_delivery`: they let it
-    change the objects of Flux and Argo CD. `pauses`: they let it pause deliveries and resume them. `holds`: they let it
-    hold Karpenter's own disruption over the landing and restore the budgets. `diffs` is what a person commits for the
-    landing, by the chart.
+    `parameters` are by the id of the action; `soak_seconds` is how long the new release runs before the work after it.
+    `by_helm`: karpdash may upgrade Karpenter's Helm releases; `by_delivery`: it may change the objects of Flux and Argo
+    CD; `pauses`: it may pause and resume deliveries; `holds`: it may hold Karpenter's disruption during the upgrade and
+    restore the budgets. `diffs` are the diffs that a person commits for the upgrade, by chart.
     """
 
     parameters: Mapping[str, Mapping[str, Any]]
@@ -65,114 +66,123 @@ class Choices(NamedTuple):
 
 
 def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
-    """The steps of the hop in the order of its stages, with the ids j01, j02, ..."""
-    stages = [stage for stage in hop.stages if not (choices.pauses and resumes(stage))]
-    placed_steps = [(stage, step) for stage in stages for step in _of(stage, hop, installed=installed, choices=choices)]
-    fenced = any(step.action == TAINTS for _, step in placed_steps)
+    """Returns the steps of the hop in the order of its stages, with the ids j01, j02, ..."""
+    stages = [stage for stage in hop.stages if not (choices.pauses and is_resume_stage(stage))]
+    placed_steps = [
+        (stage, step) for stage in stages for step in _steps_of(stage, hop, installed=installed, choices=choices)
+    ]
+    taints_provisioners = any(step.action == TAINTS for _, step in placed_steps)
     has_hold = any(step.action == HOLD for _, step in placed_steps)
     holds = any(set(step.checks) & set(HOLDS) for _, step in placed_steps)
     steps = [
-        _restoring(stage) if has_hold and _lets_go(stage) else step
+        _restoring_step(stage) if has_hold and _ends_hold(stage) else step
         for stage, step in placed_steps
-        if not (fenced and _is_fence(stage)) and (holds or not _lets_go(stage))
+        if not (taints_provisioners and _is_fence(stage)) and (holds or not _ends_hold(stage))
     ]
     every = with_pauses(steps, hop, installed=installed) if choices.pauses else steps
     return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(every, 1))
 
 
 def _is_fence(stage: Stage) -> bool:
-    """Whether it is the fence by hand, which an action that taints Provisioners makes itself."""
+    """Returns whether the stage taints old Provisioners by hand; the action that taints them makes it unnecessary."""
     return (stage.part, stage.phase) == ("before", "rollout") and not stage.checks
 
 
-def _lets_go(stage: Stage) -> bool:
-    """Whether it ends by hand what was held over the landing; where no step holds anything, nothing is to be ended."""
+def _ends_hold(stage: Stage) -> bool:
+    """Returns whether the stage ends, by hand, a hold of disruption; needed only if another step starts the hold."""
     by_hand = any(command.how == "kubectl" for command in stage.commands)
     return (stage.part, stage.phase) == ("after", "rollout") and not stage.checks and by_hand
 
 
-def _restoring(stage: Stage) -> JourneyStep:
-    """The budgets come back from where the hold wrote them down; its rollout reads them."""
+def _restoring_step(stage: Stage) -> JourneyStep:
+    """Returns the step that restores the budgets from where the hold recorded them; its rollout reads them at its
+    end."""
     action = registry.find(RELEASE)
     title = action.title if action else stage.does
     return _step(stage, "rollout", title=title, action=RELEASE, protects=True, settled=True)
 
 
-def _of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
+def _steps_of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
+    """Yields the steps of one stage."""
     if stage.part == "verify":
         yield _step(stage, "outside", release=hop.lands.release, protects=True)
     elif stage.part == "land":
-        yield from _landing(stage, hop, installed=installed, choices=choices)
+        yield from _upgrade_steps(stage, hop, installed=installed, choices=choices)
     elif stage.checks:
-        yield from _open(stage, hop, choices=choices)
+        yield from _steps_of_findings(stage, hop, choices=choices)
     elif stage.commands and (stage.part, stage.phase) == ("after", "crds"):
-        yield _step(stage, "outside", checks=(STORED,), protects=True)
-    elif stage.commands and (proof := upgraded_by(stage, hop)):
-        open_ones = [step for step in hop.steps if step.id in proof]
-        blocks = any(open_one.severity == "blocker" and open_one.status != "manual" for open_one in open_ones)
-        yield _step(stage, "outside" if blocks else "person", checks=proof, protects=True)
+        yield _step(stage, "outside", checks=(STORED_CHECK,), protects=True)
+    elif stage.commands and (settled_checks := settled_by_upgrade(stage, hop)):
+        open_findings = [step for step in hop.steps if step.id in settled_checks]
+        blocks = any(finding.severity == "blocker" and finding.status != "manual" for finding in open_findings)
+        yield _step(stage, "outside" if blocks else "person", checks=settled_checks, protects=True)
     elif stage.commands:
-        proof = (FENCED,) if _is_fence(stage) else ()
-        yield _step(stage, "person", checks=proof, protects=True)
+        settled_checks = (FENCE_CHECK,) if _is_fence(stage) else ()
+        yield _step(stage, "person", checks=settled_checks, protects=True)
 
 
-def upgraded_by(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
-    """The checks that an upgrade of the running release before the landing settles, which is that stage; a scan of them
-    proves it. What takes several upgrades is settled by the last one."""
+def settled_by_upgrade(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
+    """Returns the checks that this stage settles by an upgrade of the running release before the hop's own upgrade;
+    a scan proves them. If a check needs several upgrades, only the last one settles it."""
     last: dict[str, Stage] = {}
     for hop_stage in hop.stages:
-        last |= {check: hop_stage for chart, check in hop.upgraded_first if _upgrades_first(hop_stage, chart)}
+        last |= {check: hop_stage for chart, check in hop.upgraded_first if _upgrades_before_hop(hop_stage, chart)}
     return tuple(check for check, hop_stage in last.items() if hop_stage is stage)
 
 
-def _upgrades_first(stage: Stage, chart: str) -> bool:
-    by_hand = bool(stage.commands) and stage.commands[0].how != "kubectl" and not resumes(stage)
-    return stage.part == "before" and not stage.checks and by_hand and UPGRADED.get(stage.phase) == chart
+def _upgrades_before_hop(stage: Stage, chart: str) -> bool:
+    by_hand = bool(stage.commands) and stage.commands[0].how != "kubectl" and not is_resume_stage(stage)
+    return stage.part == "before" and not stage.checks and by_hand and CHART_BY_PHASE.get(stage.phase) == chart
 
 
-def _landing(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
-    """Its CRDs and its controller are the last stages of their phases; what stands before them is prepared by hand."""
-    alike = [hop_stage for hop_stage in hop.stages if hop_stage.part == "land" and hop_stage.phase == stage.phase]
-    if stage != alike[-1]:
+def _upgrade_steps(
+    stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
+) -> Iterator[JourneyStep]:
+    """Yields the steps of a stage of the upgrade itself. The last stage of its phase installs the CRDs or the
+    controller; the stages before that are preparation by hand."""
+    stages_of_phase = [
+        hop_stage for hop_stage in hop.stages if hop_stage.part == "land" and hop_stage.phase == stage.phase
+    ]
+    if stage != stages_of_phase[-1]:
         if stage.checks:
-            yield from _open(stage, hop, choices=choices)
+            yield from _steps_of_findings(stage, hop, choices=choices)
         elif stage.commands:
             yield _step(stage, "person", protects=True)
         return
     if stage.phase == "crds":
-        yield from _crds_land(stage, hop, installed=installed, choices=choices)
+        yield from _crd_upgrade(stage, hop, installed=installed, choices=choices)
     else:
-        yield from _controller_lands(stage, hop.lands.release, installed=installed, choices=choices)
+        yield from _controller_upgrade(stage, hop.lands.release, installed=installed, choices=choices)
 
 
-def _crds_land(
+def _crd_upgrade(
     stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
 ) -> Iterator[JourneyStep]:
-    """By helm or by their delivery where karpdash may, by karpdash itself where no GitOps tool keeps them."""
+    """Yields the upgrade of the CRDs: by helm, by their delivery, by karpdash itself, or outside."""
     release, manager = hop.lands.release, installed.crds_kept_by if installed else ""
     failing = any(finding.id == LANDS and finding.status == "fail" for finding in hop.open_in(stage))
     if failing and manager == HELM and _crds_by_helm(installed, choices):
-        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+        yield upgrade_step(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
     elif failing and manager in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+        yield upgrade_step(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
     elif failing and manager not in GITOPS:
-        parameters = {"release": release, **_of_release(choices.parameters.get(UPGRADE_CRDS, {}), release)}
+        parameters = {"release": release, **_with_release(choices.parameters.get(UPGRADE_CRDS, {}), release)}
         yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=parameters, protects=True)
     elif stage.checks:
-        yield _step(stage, "outside", checks=(LANDS,), protects=True, commands=_committed(choices, CRD_CHART))
+        yield _step(stage, "outside", checks=(LANDS,), protects=True, commands=_diff_command(choices, CRD_CHART))
 
 
-def _controller_lands(
+def _controller_upgrade(
     stage: Stage, release: str, *, installed: Installed | None, choices: Choices
 ) -> Iterator[JourneyStep]:
-    """Its upgrade, and the time to soak."""
+    """Yields the upgrade of the controller, and the time that it runs before the next step."""
     if choices.by_helm and installed and installed.kept_by == HELM:
         chosen = choices.parameters.get(UPGRADE_CONTROLLER, {})
-        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, extra=chosen)
+        yield upgrade_step(UPGRADE_CONTROLLER, stage, release=release, chart=CHART, extra=chosen)
     elif installed and installed.kept_by in GITOPS and _is_own_source(installed, choices, chart=CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CHART, extra={})
+        yield upgrade_step(UPGRADE_DELIVERY, stage, release=release, chart=CHART, extra={})
     else:
-        yield _step(stage, "outside", release=release, protects=True, commands=_committed(choices, CHART))
+        yield _step(stage, "outside", release=release, protects=True, commands=_diff_command(choices, CHART))
     if choices.soak_seconds:
         title = f"Let {release} run before anything else is changed"
         yield JourneyStep(
@@ -182,39 +192,39 @@ def _controller_lands(
 
 
 def _crds_by_helm(installed: Installed | None, choices: Choices) -> bool:
-    """Whether their chart is installed and helm may upgrade it; where the author says how CRDs are brought, that is
-    done."""
+    """Returns whether helm may upgrade the CRD chart; the author's own choice of a source for the CRDs comes first."""
     return bool(choices.by_helm and installed and installed.crd_release and UPGRADE_CRDS not in choices.parameters)
 
 
 def _is_own_source(installed: Installed | None, choices: Choices, *, chart: str) -> bool:
-    """Whether one object of Flux or Argo CD brings that chart, nobody else writes it, and karpdash may."""
+    """Returns whether karpdash may upgrade the chart by its only Flux or Argo CD object, which no other source
+    writes."""
     all_carriers = installed.carriers if installed else ()
     carriers = [carrier for carrier in all_carriers if carrier.chart == chart] if all_carriers is not UNSET else []
     return choices.by_delivery and len(carriers) == 1 and not carriers[0].elsewhere
 
 
-def _committed(choices: Choices, chart: str) -> tuple[Command, ...]:
+def _diff_command(choices: Choices, chart: str) -> tuple[Command, ...]:
     command = choices.diffs.get(chart)
     return (Command(command.tool, command.text[:LONGEST_COMMAND]),) if command else ()
 
 
-def landing_by(
+def upgrade_step(
     action: str, stage: Stage, *, release: str, chart: str, extra: Mapping[str, Any], checks: tuple[str, ...] = ()
 ) -> JourneyStep:
-    """The step in which karpdash upgrades one of Karpenter's charts by that action. The release of the controller has
-    to run afterwards; that of the CRDs is told by its checks."""
+    """Returns the rollout step that upgrades one of Karpenter's charts by that action. For the controller, its
+    release has to run afterwards; for the CRDs, the checks are the proof."""
     parameters = {**extra, "chart": chart, "release": release}
     runs = "" if chart == CRD_CHART else release
     return _step(stage, "rollout", checks=checks, release=runs, action=action, parameters=parameters, protects=True)
 
 
-def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[JourneyStep]:
-    """One step for each action that is called for, one for what is done outside, and one for what is weighed."""
+def _steps_of_findings(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[JourneyStep]:
+    """Yields one step for each action needed, one for work outside, and one for what a person judges."""
     groups: dict[tuple[StepKind, str], list[Finding]] = {}
     for finding in hop.open_in(stage):
-        if finding.id in _made_later(hop):
-            continue  # the upgrade that makes it is a step of its own
+        if finding.id in _settled_by_upgrades(hop):
+            continue  # the upgrade that settles it is a step of its own
         if (key := _done_by(finding, stage, hop=hop, choices=choices)) is not None:
             groups.setdefault(key, []).append(finding)
     for (kind, name), findings in groups.items():
@@ -232,17 +242,17 @@ def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[Journe
         )
 
 
-def _made_later(hop: RunbookHop) -> set[str]:
-    return {check for stage in hop.stages if stage.commands for check in upgraded_by(stage, hop)}
+def _settled_by_upgrades(hop: RunbookHop) -> set[str]:
+    return {check for stage in hop.stages if stage.commands for check in settled_by_upgrade(stage, hop)}
 
 
 def _done_by(finding: Finding, stage: Stage, *, hop: RunbookHop, choices: Choices) -> tuple[StepKind, str] | None:
-    """Who does it, and the id of the action if karpdash does; None for what needs no step."""
-    if finding.id == ASKED_BY:
-        return None  # what it asks for are steps of their own, beside the changes that would be reverted
+    """Returns who does the work and the id of karpdash's action, if any; None if no step is needed."""
+    if finding.id == PAUSE_CHECK:
+        return None  # the pauses that it requires are steps of their own, before changes that a delivery would revert
     if finding.status == "fail" and (action := _action_for(finding, stage, hop=hop.lands.hop)):
         return "rollout", action
-    if finding.status == "fail" and finding.id == DRIFTS and choices.holds and _held_by_us(finding, hop):
+    if finding.status == "fail" and finding.id == DRIFT_HOLD_CHECK and choices.holds and _can_hold(finding, hop):
         return "rollout", HOLD
     if finding.severity == "info":
         return None
@@ -251,19 +261,20 @@ def _done_by(finding: Finding, stage: Stage, *, hop: RunbookHop, choices: Choice
     return "person", ""
 
 
-def _held_by_us(finding: Finding, hop: RunbookHop) -> bool:
-    """Whether karpdash can hold them: the running release keeps budgets, and no tool writes the NodePools from a source
-    of its own."""
+def _can_hold(finding: Finding, hop: RunbookHop) -> bool:
+    """Returns whether karpdash can hold the NodePools: the running release has budgets, and no tool writes the
+    NodePools from its own source."""
     starts = parse(hop.starts) if hop.starts else None
-    keeps = starts is not None and minor_order(starts.minor) >= FIRST_WITH_BUDGETS
-    return keeps and next((remedy.how for remedy in finding.remedies), "") == "kubectl"
+    has_budgets = starts is not None and minor_order(starts.minor) >= FIRST_WITH_BUDGETS
+    return has_budgets and next((remedy.how for remedy in finding.remedies), "") == "kubectl"
 
 
 def _action_for(finding: Finding, stage: Stage, *, hop: str) -> str:
-    """The id of the action that resolves the check at that hop; empty if none does. What destroys is never chosen."""
-    named = next((check.actions_at(finding) for check in all_checks() if check.id == finding.id), ())
-    names = [name for name in named if name not in LAST_RESORT and _fits(name, hop=hop)]
-    return next((name for name in names if name == PREFERRED.get(stage.phase)), names[0] if names else "")
+    """Returns the id of the action that resolves the check at that hop; empty if none. Destructive ones are never
+    chosen."""
+    actions = next((check.actions_at(finding) for check in all_checks() if check.id == finding.id), ())
+    names = [name for name in actions if name not in LAST_RESORT and _fits(name, hop=hop)]
+    return next((name for name in names if name == PREFERRED_ACTIONS.get(stage.phase)), names[0] if names else "")
 
 
 def _fits(name: str, *, hop: str) -> bool:
@@ -272,27 +283,29 @@ def _fits(name: str, *, hop: str) -> bool:
 
 
 def _parameters(name: str, stage: Stage, *, hop: RunbookHop, choices: Choices) -> dict[str, Any]:
-    """What the author chose; CRDs before the landing are those of the release that runs."""
+    """Returns the author's parameters; before the upgrade, CRDs are those of the running release."""
     values = choices.parameters.get(name, {})
     if name != UPGRADE_CRDS:
         return dict(values)
     release = hop.starts if stage.part == "before" else hop.lands.release
-    return {**({"release": release} if stage.part == "before" else {}), **_of_release(values, release)}
+    return {**({"release": release} if stage.part == "before" else {}), **_with_release(values, release)}
 
 
-def _of_release(values: Mapping[str, Any], release: str) -> dict[str, Any]:
-    """The author's choices with the release in the name of the chart: several hops take several charts."""
+def _with_release(values: Mapping[str, Any], release: str) -> dict[str, Any]:
+    """Returns the parameters with the release put into the chart's name, as each hop needs another chart."""
     source = values.get("source")
-    return {**values, "source": source.replace(IN_CHART, release)} if isinstance(source, str) else dict(values)
+    return (
+        {**values, "source": source.replace(RELEASE_PLACEHOLDER, release)} if isinstance(source, str) else dict(values)
+    )
 
 
 def _commands(findings: Iterable[Finding]) -> Iterator[Command]:
     for finding in findings:
-        yield from _first(finding.remedies)
+        yield from _first_command(finding.remedies)
 
 
-def _first(remedies: Iterable[Remedy]) -> tuple[Command, ...]:
-    """The first way that is not an action: that of the tool that keeps the object."""
+def _first_command(remedies: Iterable[Remedy]) -> tuple[Command, ...]:
+    """Returns the command of the first remedy that is not an action: that of the tool that keeps the object."""
     by_hand = next((remedy for remedy in remedies if remedy.how != "action"), None)
     return (Command(by_hand.how, by_hand.text[:LONGEST_COMMAND]),) if by_hand else ()
 
@@ -310,7 +323,7 @@ def _step(
         kind=kind,
         title=title or stage.does,
         phase=stage.phase,
-        commands=commands or (() if kind == "rollout" else _first(stage.commands)),
+        commands=commands or (() if kind == "rollout" else _first_command(stage.commands)),
         back=stage.back,
         no_return=tuple(lost.what for lost in stage.no_return),
         **more,

@@ -1,7 +1,7 @@
-"""Steps of a journey around deliveries of Flux and Argo CD: what would take changes back is paused before them, and
-resumed at the end, once a person has looked at its sources.
+"""Adds the steps that pause deliveries of Flux and Argo CD before changes that they would revert, and resume them at
+the end, after a person has compared their sources with the cluster.
 
-What brings the new release itself is paused only after the landing: paused, it would bring nothing.
+A delivery that installs the new release is paused only after the upgrade: while paused, it would install nothing.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -17,87 +17,88 @@ from migrations_app.readiness.plan.stages import Stage
 from migrations_app.readiness.report import Installed
 
 PAUSE, RESUME = "pause_deliveries", "resume_deliveries"
-ASKED_BY = "gitops_paused"
-"""The check whose fix is the pause."""
-BRINGS_RELEASES = ("upgrade_controller", "upgrade_delivery")
-"""Actions whose changes no delivery takes back: helm's release is kept by none, and a delivery's object by itself."""
+PAUSE_CHECK = "gitops_paused"
+"""The check whose remedy is the pause."""
+UPGRADE_ACTIONS = ("upgrade_controller", "upgrade_delivery")
+"""Actions whose changes no delivery reverts: no delivery keeps helm's release, and the other changes the delivery
+itself."""
 GITOPS = ("argocd", "flux")
 
 
-def resumes(stage: Stage) -> bool:
-    """Whether the stage switches deliveries on again."""
+def is_resume_stage(stage: Stage) -> bool:
+    """Returns whether the stage resumes deliveries."""
     return any(isinstance(command.change, DeliveryResume) for command in stage.commands)
 
 
-def acting(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """The deliveries that act by themselves, each `Kind namespace/name`."""
-    changes = [remedy.change for finding in findings if finding.id == ASKED_BY for remedy in finding.remedies]
+def active_deliveries(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Returns the deliveries that apply changes by themselves, each as `Kind namespace/name`."""
+    changes = [remedy.change for finding in findings if finding.id == PAUSE_CHECK for remedy in finding.remedies]
     targets = (change.target for change in changes if isinstance(change, DeliveryPause))
     return tuple(dict.fromkeys(f"{target.kind} {target.namespace}/{target.name}" for target in targets))
 
 
 class StepDone(NamedTuple):
-    """How far a step is whose rollout pauses or resumes: the state of the rollout, empty if there is none."""
+    """A step that pauses or resumes, and the state of its rollout; empty if there is none."""
 
     step: JourneyStep
     rollout: str
 
 
 NOT_BEGUN = ("", "draft", "previewed", "awaiting_approval", "approved", "rejected", "expired", "rolled_back")
-"""States of a rollout in which it has changed nothing, or nothing any more."""
+"""States of a rollout that has changed nothing, or has undone every change."""
 
 
-def left_paused(steps: Iterable[StepDone]) -> tuple[str, ...]:
-    """The deliveries that the steps have paused, or may have, and not resumed; each `Kind namespace/name`."""
-    deliveries: dict[str, None] = {}
+def paused_by_steps(steps: Iterable[StepDone]) -> tuple[str, ...]:
+    """Returns the deliveries that the steps paused, or may have, and did not resume; each as `Kind namespace/name`."""
+    paused: dict[str, None] = {}
     for step in steps:
         names = step.step.parameters.get("deliveries") or ()
         if step.step.action == PAUSE and step.rollout not in NOT_BEGUN:
-            deliveries |= dict.fromkeys(map(str, names))
+            paused |= dict.fromkeys(map(str, names))
         elif step.step.action == RESUME and step.rollout == "succeeded":
-            deliveries = {name: None for name in deliveries if name not in names}
-    return tuple(deliveries)
+            paused = {name: None for name in paused if name not in names}
+    return tuple(paused)
 
 
 def with_pauses(
     steps: Sequence[JourneyStep], hop: RunbookHop, *, installed: Installed | None
 ) -> tuple[JourneyStep, ...]:
-    """The steps with those that pause and resume beside them; as they are where nothing of them would be reverted."""
-    every = acting(hop.steps)
+    """Returns the steps with those that pause and resume added; unchanged if no delivery would revert a step."""
+    deliveries = active_deliveries(hop.steps)
     places = [
         place
         for place, journey_step in enumerate(steps)
-        if journey_step.kind == "rollout" and journey_step.action not in BRINGS_RELEASES
+        if journey_step.kind == "rollout" and journey_step.action not in UPGRADE_ACTIONS
     ]
-    if not every or not places:
+    if not deliveries or not places:
         return tuple(steps)
-    carrying = _carrying(every, installed)
+    needed = _needed_for_upgrade(deliveries, installed)
     landing = next((place for place, journey_step in enumerate(steps) if journey_step.release == hop.lands.release), -1)
     after = next((place for place in places if place > landing), None)
     names_by_place: dict[int, list[str]] = {}
-    for name in every:
-        place = after if name in carrying else places[0]
+    for name in deliveries:
+        place = after if name in needed else places[0]
         if place is not None:
             names_by_place.setdefault(place, []).append(name)
-    return tuple(_woven(steps, names_by_place)) if names_by_place else tuple(steps)
+    return tuple(_with_pause_steps(steps, names_by_place)) if names_by_place else tuple(steps)
 
 
-def _carrying(every: Collection[str], installed: Installed | None) -> Collection[str]:
-    """Those of the deliveries that have to run until the release has landed; all where nothing tells them apart."""
+def _needed_for_upgrade(deliveries: Collection[str], installed: Installed | None) -> Collection[str]:
+    """Returns the deliveries that have to run until the upgrade is done; all of them if that cannot be decided."""
     if installed is None or not {installed.kept_by, installed.crds_kept_by} & set(GITOPS):
         return ()
     carriers = installed.carriers
     if carriers is UNSET or not carriers or any(carrier.elsewhere for carrier in carriers):
-        return every
+        return deliveries
     return {carrier.said for carrier in carriers}
 
 
-def _woven(steps: Sequence[JourneyStep], pauses: dict[int, list[str]]) -> Iterable[JourneyStep]:
+def _with_pause_steps(steps: Sequence[JourneyStep], pauses: dict[int, list[str]]) -> Iterable[JourneyStep]:
     for place, step in enumerate(steps):
         if place in pauses:
             yield _pause(pauses[place], step)
         if place == len(steps) - 1:
-            yield from _resume([name for here in sorted(pauses) for name in pauses[here]], step)
+            yield from _resume([name for pause_place in sorted(pauses) for name in pauses[pause_place]], step)
         yield step
 
 

@@ -1,6 +1,6 @@
-"""Which objects plans that delete are about, by uid: as scans forecast them, and as a plan says.
+"""Names the objects that destructive plans delete, by uid: from a scan's forecast and from a plan.
 
-Only an action whose objects a scan can name beforehand is here. Nothing that ends pods or instances is.
+Only actions whose objects a scan can name beforehand are covered; actions that end pods or instances are not.
 """
 
 from collections.abc import Collection
@@ -12,11 +12,11 @@ from migrations_app.actions.plan import Plan
 from migrations_app.readiness.report import LegacyObject, Report
 
 FORECAST: Final[tuple[str, ...]] = ("remove_legacy",)
-"""The actions whose objects are forecast."""
+"""The actions whose objects a scan forecasts."""
 
 
 class DestroyedObject(msgspec.Struct, frozen=True, kw_only=True):
-    """One object that is to be deleted. `manager` is the tool that keeps it; empty for none."""
+    """An object that will be deleted. `manager` is the tool that keeps it; empty for none."""
 
     kind: str
     name: str
@@ -25,7 +25,7 @@ class DestroyedObject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forecast_objects(report: Report) -> tuple[DestroyedObject, ...] | None:
-    """What the actions of FORECAST would delete at most, now or once nothing uses it; None where not all was read."""
+    """Returns all objects that the actions of FORECAST may delete, now or once unused; None if not all were read."""
     legacy_objects = report.legacy_objects
     if isinstance(legacy_objects, msgspec.UnsetType) or legacy_objects is None:
         return None
@@ -37,7 +37,7 @@ def _object(legacy: LegacyObject) -> DestroyedObject:
 
 
 def deleted_objects(plan: Plan) -> tuple[DestroyedObject, ...] | None:
-    """The objects that the plan deletes; None if a step does anything else, or names no uid."""
+    """Returns the objects that the plan deletes; None if a step does anything else or has no uid."""
     objects = []
     for step in plan.steps:
         change = step.change
@@ -48,6 +48,6 @@ def deleted_objects(plan: Plan) -> tuple[DestroyedObject, ...] | None:
     return tuple(objects)
 
 
-def only_shown(deletes: Collection[DestroyedObject] | None, shown_objects: Collection[DestroyedObject]) -> bool:
-    """Whether there are objects and each of them was shown: the same uid, kept by the same tool."""
+def are_all_shown(deletes: Collection[DestroyedObject] | None, shown_objects: Collection[DestroyedObject]) -> bool:
+    """Returns whether there are objects, and each was shown with the same uid and the same tool."""
     return bool(deletes) and set(deletes or ()) <= set(shown_objects)

@@ -1,4 +1,4 @@
-"""What a scan shows of a step: whether the work that the step stands for is seen in the cluster."""
+"""Compares a step with a scan: whether the scan proves that the work of the step is done."""
 
 from typing import Literal
 
@@ -11,11 +11,11 @@ from migrations_app.readiness.report import Report
 Verdict = Literal["proven", "open", "unknown", "other_release"]
 IN_ORDER: tuple[Status, ...] = ("pass", "not_applicable", "waived")
 NOT_ASKED = "not_asked"
-"""The status of a check that no hop of the report asks any more."""
+"""The status of a check that is in no hop of the report any more."""
 
 
 class CheckSeen(msgspec.Struct, frozen=True):
-    """One check as a scan answers it; `status` is that of the finding, or NOT_ASKED."""
+    """The answer of one check in a scan; `status` is that of the finding, or NOT_ASKED."""
 
     id: str
     status: str
@@ -23,7 +23,8 @@ class CheckSeen(msgspec.Struct, frozen=True):
 
 
 class StepEvidence(msgspec.Struct, frozen=True, kw_only=True):
-    """What one scan shows of a step. `other_release`: neither the release before the hop runs nor the one after it."""
+    """What one scan proves of a step. `other_release`: neither the release before the hop nor its target version
+    runs."""
 
     verdict: Verdict
     scanned_at: str = ""
@@ -32,8 +33,8 @@ class StepEvidence(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[CheckSeen, ...] = ()
 
 
-def seen(step: JourneyStep, report: Report, *, hop: str, starts: str) -> StepEvidence:
-    """What the report shows of the step, at the hop or, once that was taken, at the first hop that asks the same."""
+def step_evidence(step: JourneyStep, report: Report, *, hop: str, starts: str) -> StepEvidence:
+    """Returns what the report proves of the step, at its hop or, after that, at the first hop with the same check."""
     checks = tuple(_check(report, name, hop=hop) for name in step.checks)
     running = report.cluster.karpenter_version or ""
     return StepEvidence(
@@ -60,7 +61,7 @@ def _check(report: Report, name: str, *, hop: str) -> CheckSeen:
 
 
 def finding_of(report: Report, name: str, *, hop: str) -> Finding | None:
-    """What the check says at the hop or, once that was taken, at the first hop that asks it; None if none does."""
+    """Returns the finding of the check at the hop or, after that, at the first hop that has it; None if none has."""
     by_hop: dict[str, Finding] = {check.hop: check for check in report.checks if check.id == name}
     order = (hop, *(step.hop for step in report.target.path))
     return next((by_hop[step_hop] for step_hop in order if step_hop in by_hop), None)

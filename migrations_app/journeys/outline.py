@@ -1,9 +1,9 @@
-"""What of a step's plan was approved, and how a plan that was made anew differs from it.
+"""Compares the plan of a step that was approved with a plan made anew.
 
-The rule: the action, its parameters, the cluster, the limits of the rollout and every object that is not a node have to
-be the same, with the same request in the same order. Nodes, NodeClaims and Machines come and go by themselves: their
-names may differ, and of each kind of request there may be a tenth more than was shown, and one more in any case. Fewer
-is always accepted. Numbers of the forecast, ages and resourceVersions are not compared.
+The action, its parameters, the cluster, the limits of the rollout and every object that is not a node have to be the
+same, with the same request in the same order. Nodes, NodeClaims and Machines come and go by themselves: their names may
+differ, and each kind of request may be made for a tenth more than was shown, and always for one more. Fewer are always
+accepted. Numbers of the forecast, ages and resourceVersions are not compared.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ DifferenceCode = Literal[
 
 
 class RequestOutline(msgspec.Struct, frozen=True, kw_only=True):
-    """One request about an object that is not a node. `content` is the digest of what is sent and of what undoes it."""
+    """A request about an object that is not a node. `content` is the digest of the request's body and its undo."""
 
     verb: str
     kind: str
@@ -32,7 +32,7 @@ class RequestOutline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeRequests(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests about nodes that are alike but for the node, and how many there are."""
+    """The number of requests about nodes that differ only in the node."""
 
     verb: str
     kind: str
@@ -41,7 +41,8 @@ class NodeRequests(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True):
-    """What is compared of a plan. `cluster` is the uid of kube-system and the CA; `doubts` are steps without proof."""
+    """The compared parts of a plan. `cluster` is the uid of kube-system and the CA; `doubts` are steps without
+    proof."""
 
     action: str
     parameters: str
@@ -54,14 +55,14 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanDifference(msgspec.Struct, frozen=True):
-    """One way in which a plan differs: a code, and the object that it is about, where it is about one."""
+    """A difference between two plans: a code, and the object if it is about one."""
 
     code: DifferenceCode
     about: str = ""
 
 
 def outline(plan: Plan, *, doubts: Mapping[str, str]) -> Outline:
-    """The outline of a plan; `doubts` are the reasons why steps are not proven, by id."""
+    """Returns the outline of a plan; `doubts` has by id of the step the reason why it is not proven."""
     nodes = Counter(
         (change.verb, change.target.kind, step.undo is not None)
         for step in plan.steps
@@ -81,7 +82,7 @@ def outline(plan: Plan, *, doubts: Mapping[str, str]) -> Outline:
 
 
 def differences(approved: Outline, now: Outline) -> tuple[PlanDifference, ...]:
-    """How the plan of now differs from the approved one, by the rule of this module; empty if it does not."""
+    """Returns how the new plan differs from the approved one, by the rule of this module; empty if it does not."""
     return tuple(_differences(approved, now))
 
 
@@ -96,7 +97,7 @@ def _requests(plan: Plan) -> Iterator[RequestOutline]:
 
 
 def _content(step: Step) -> str:
-    """The digest of the request, its undo, the tool that keeps the object, and the object that is meant."""
+    """Returns the digest of the request, its undo, the tool that keeps the object, and the uid of the object."""
     change, undo = step.change, step.undo
     uid = change.target.uid if change else ""
     parts = [change.path if change else "", change.body if change else {}, undo.body if undo else None]

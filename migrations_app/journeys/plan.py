@@ -1,4 +1,4 @@
-"""What a journey will do, as values: its steps, what was shown of them, and the digest that people approve."""
+"""The plan of a journey: its steps, the outlines of their plans, and the digest that people approve."""
 
 import hashlib
 from typing import Any
@@ -11,24 +11,24 @@ from migrations_app.journeys.outline import Outline
 from migrations_app.journeys.states import StepKind
 
 COMPOSER = 1
-"""Incremented with every change of what a stored journey means: one with another number is not begun."""
+"""Incremented if the meaning of a stored journey changes: a journey with another number is not started."""
 LIFETIME_SECONDS = 24 * 3600
-"""How long a preview may wait for its start."""
+"""How long a preview stays valid before its start."""
 COVER_SECONDS = 7 * 24 * 3600
 """How long after its start the approval of a journey covers the plans of its steps."""
 COVERABLE: tuple[Risk, ...] = ("low", "medium", "high")
-"""Limits that an author may choose; a destructive plan is always approved by itself."""
+"""Limits of risk that an author may choose; a destructive plan always needs its own approval."""
 
 
 class Command(msgspec.Struct, frozen=True):
-    """How a person does a step by hand: the tool and its text."""
+    """A command for a step by hand: the tool and the text."""
 
     tool: str
     text: str
 
 
 class JourneyStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. `checks` are the ids that a scan has to find in order afterwards; `release` has to run then.
+    """One step. `checks` are the ids of checks that have to be in order afterwards; `release` has to run then.
 
     `action` and `parameters` are for karpdash, `commands` for people, `seconds` for a step that waits.
     """
@@ -45,17 +45,18 @@ class JourneyStep(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int = 0
     protects: bool = False
     settled: bool = False
-    """What its rollout reads itself at its end is the proof: no scan is waited for."""
+    """The rollout itself reads the proof at its end: the step waits for no scan."""
     back: str = ""
-    """How one goes back while it is being done."""
+    """How to go back during the step."""
     no_return: tuple[str, ...] = ()
-    """What cannot be undone once it is done."""
+    """What cannot be undone after the step."""
 
 
 class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is approved: the steps, what was shown of each, and the risk up to which the approval counts.
+    """Everything that is approved: the steps, the outlines of their plans, and the highest risk that the approval
+    covers.
 
-    `shown` holds the outline of each plan that could be made at the preview, by the id of its step.
+    `shown` has the outline of each plan that could be made at the preview, by the id of its step.
     """
 
     cluster: str
@@ -81,7 +82,7 @@ class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True):
         return max(risks, key=RISKS.index, default=None)
 
     def step(self, step_id: str) -> JourneyStep:
-        """The step of that id. Raises KeyError."""
+        """Returns the step with that id. Raises KeyError."""
         for step in self.steps:
             if step.id == step_id:
                 return step
@@ -89,5 +90,6 @@ class JourneyPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def coverable(outline: Outline, *, limit: Risk) -> bool:
-    """Whether an approval of the journey may cover that plan: its risk is within the limit and nothing is in doubt."""
+    """Returns whether an approval of the journey may cover that plan: its risk is within the limit, and no step
+    lacks proof."""
     return RISKS.index(outline.risk) <= RISKS.index(limit) and outline.risk in COVERABLE and not outline.doubts

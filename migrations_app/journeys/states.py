@@ -1,8 +1,8 @@
-"""The states of a journey and of its steps, and the one function that changes them.
+"""The states of a journey and its steps, and the functions that compute the next state.
 
-A journey does its steps in order. At most one step is current: ready, running, failed or undoing. All before it are
-done or skipped, and all after it wait or were skipped before their turn. On the way back to a chosen step it undoes
-them in the opposite order, and then waits for a person.
+The steps run in order. At most one step is current: ready, running, failed or undoing. All before it are done or
+skipped; all after it wait, or were skipped early. A rollback to a chosen step undoes the steps in the opposite order
+and then waits for a person.
 """
 
 from collections.abc import Collection
@@ -38,13 +38,13 @@ FOLLOWS: dict[JourneyState, frozenset[JourneyState]] = {
     "expired": frozenset(),
 }
 PLANNED: frozenset[JourneyState] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
-"""Nothing was done yet: it may still expire."""
+"""States in which nothing was done yet: the journey may still expire."""
 HOLDING: frozenset[JourneyState] = frozenset({"running", "paused"})
-"""No other journey, and no rollout of anybody else, may start on the cluster."""
+"""States in which no other journey, and no rollout outside of this one, may start on the cluster."""
 ENDED: frozenset[JourneyState] = frozenset(state for state, following in FOLLOWS.items() if not following)
 
 StepKind = Literal["rollout", "outside", "person", "wait"]
-"""Done by karpdash, by a tool outside that a scan sees, by a person's tick, or by time."""
+"""Who does the step: karpdash, a tool outside that a scan confirms, a person, or time."""
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
 StepState = Literal["waiting", "ready", "running", "done", "failed", "skipped", "undoing"]
 STEP_STATES: tuple[StepState, ...] = get_args(StepState)
@@ -53,7 +53,8 @@ CURRENT: frozenset[StepState] = frozenset({"ready", "running", "failed", "undoin
 
 StepEvent = Literal["begin", "finish", "fail", "skip", "retry"]
 BackEvent = Literal["undone", "keep", "fail"]
-"""What comes of a step that is undone: it is as before it began; nothing of it was undone; a part of it may be."""
+"""Result of undoing a step: it is as before its begin (`undone`), nothing was undone (`keep`), a part may be undone
+(`fail`)."""
 JourneyEvent = Literal["start", "pause", "resume", "abort", "complete"]
 STEP_MOVES: dict[StepEvent, tuple[frozenset[StepState], StepState]] = {
     "begin": (frozenset({"ready"}), "running"),
@@ -62,7 +63,7 @@ STEP_MOVES: dict[StepEvent, tuple[frozenset[StepState], StepState]] = {
     "skip": (frozenset({"waiting", "ready", "running", "failed"}), "skipped"),
     "retry": (frozenset({"failed"}), "ready"),
 }
-"""From which states of a step each event leads to which one."""
+"""By event of a step: the states in which it may happen, and the state after it."""
 JOURNEY_MOVES: dict[JourneyEvent, tuple[frozenset[JourneyState], JourneyState]] = {
     "start": (frozenset({"approved"}), "running"),
     "pause": (frozenset({"running"}), "paused"),
@@ -70,32 +71,32 @@ JOURNEY_MOVES: dict[JourneyEvent, tuple[frozenset[JourneyState], JourneyState]] 
     "abort": (frozenset({"running", "paused"}), "aborted"),
     "complete": (frozenset({"running"}), "succeeded"),
 }
-_IN: dict[StepEvent, frozenset[JourneyState]] = {
+_JOURNEY_STATES_OF: dict[StepEvent, frozenset[JourneyState]] = {
     "begin": frozenset({"running"}),
     "finish": frozenset({"running"}),
     "fail": frozenset({"running"}),
     "skip": HOLDING,
     "retry": frozenset({"paused"}),
 }
-"""In which states of the journey each event of a step may happen."""
+"""By event of a step: the states of the journey in which it may happen."""
 
 
 class StepProgress(msgspec.Struct, frozen=True):
-    """How far one step is. A step that `protects` is never skipped."""
+    """The state of one step. A step that `protects` cannot be skipped."""
 
     state: StepState = "waiting"
     protects: bool = False
 
 
 class JourneyProgress(msgspec.Struct, frozen=True):
-    """How far a journey is: its state and those of its steps, in order."""
+    """The state of a journey and of its steps, in order."""
 
     state: JourneyState
     steps: tuple[StepProgress, ...]
 
     @property
     def current(self) -> int | None:
-        """The place of the step whose turn it is; None before the start and when none is left."""
+        """The index of the current step; None before the start and after the last step."""
         return next((place for place, step in enumerate(self.steps) if step.state in CURRENT), None)
 
     @property
@@ -114,16 +115,16 @@ def may_follow(now: JourneyState, then: JourneyState) -> bool:
     return then in FOLLOWS[now]
 
 
-def pairs() -> tuple[tuple[JourneyState, JourneyState], ...]:
-    """Every allowed transition of a journey, in the order of the table."""
+def allowed_transitions() -> tuple[tuple[JourneyState, JourneyState], ...]:
+    """Returns every allowed transition of a journey, in the order of the table."""
     return tuple((now, then) for now in JOURNEY_STATES for then in JOURNEY_STATES if then in FOLLOWS[now])
 
 
 def after(progress: JourneyProgress, event: JourneyEvent) -> JourneyProgress:
-    """The journey after something that concerns the whole of it.
+    """Returns the progress after an event of the whole journey.
 
-    Raises NotPossible; also for `resume` beside a failed step, which is retried or skipped, and for `complete` with
-    steps left.
+    Raises NotPossible; also for `resume` with a failed step, which has to be retried or skipped, and for `complete`
+    with steps left.
     """
     allowed, then = JOURNEY_MOVES[event]
     if progress.state not in allowed:
@@ -132,96 +133,95 @@ def after(progress: JourneyProgress, event: JourneyEvent) -> JourneyProgress:
         raise NotPossible("its step failed: retry the step or skip it", code="step_failed")
     if event == "complete" and not progress.complete:
         raise NotPossible("there are steps left")
-    moved = msgspec.structs.replace(progress, state=then)
-    return _turned(moved) if event == "start" else moved
+    next_progress = msgspec.structs.replace(progress, state=then)
+    return _with_next_ready(next_progress) if event == "start" else next_progress
 
 
 def after_step(progress: JourneyProgress, event: StepEvent, *, place: int) -> JourneyProgress:
-    """The journey after something that happened to the step at that place.
+    """Returns the progress after an event of the step at that index.
 
-    A failed step pauses the journey, and a retried one resumes it; after a finished or skipped one it is the turn of
-    the next. Raises NotPossible, with the code `protects` for a step that is never skipped.
+    A failed step pauses the journey, and a retried one resumes it; after a finished or skipped one the next step is
+    ready. Raises NotPossible, with the code `protects` for a step that cannot be skipped.
     """
     step = progress.steps[place]
     allowed, then = STEP_MOVES[event]
-    if progress.state not in _IN[event]:
+    if progress.state not in _JOURNEY_STATES_OF[event]:
         raise NotPossible(f"the journey is {progress.state.replace('_', ' ')}")
     if step.state not in allowed:
         raise NotPossible(f"a step that is {step.state} cannot {event}")
     if event == "skip" and step.protects:
         raise NotPossible("this step protects the cluster and is never skipped", code="protects")
-    moved = _with(progress, place, then=then)
+    next_progress = _with_state(progress, place, then=then)
     if event == "fail":
-        return msgspec.structs.replace(moved, state="paused")
+        return msgspec.structs.replace(next_progress, state="paused")
     if event == "retry":
-        return msgspec.structs.replace(moved, state="running")
-    return _turned(moved)
+        return msgspec.structs.replace(next_progress, state="running")
+    return _with_next_ready(next_progress)
 
 
-def turned_back(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
-    """The journey on its way back to the step at that place. `changed`: the places of steps whose rollouts changed the
-    cluster and were not taken back; of skipped steps only these are undone.
+def start_rollback(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
+    """Returns the progress at the start of a rollback to the step at index `to`. `changed`: indexes of steps whose
+    rollouts changed the cluster and were not undone; of skipped steps only these are undone.
 
-    Raises NotPossible for a journey that does not hold its cluster, and for a step that was not reached.
+    Raises NotPossible if the journey has not started or has ended, and for a step that was not reached.
     """
     if progress.state not in HOLDING:
         raise NotPossible(f"the journey is {progress.state.replace('_', ' ')}")
     place = progress.current
     if not 0 <= to < len(progress.steps) or progress.steps[to].state == "waiting" or (place is not None and to > place):
         raise NotPossible("that step was not reached", code="not_reached")
-    moved = msgspec.structs.replace(progress, state="running")
-    if place is not None and moved.steps[place].state != "undoing":
-        moved = _with(moved, place, then="undoing" if place in changed else "waiting")
-    if moved.steps[to].state == "skipped" and to not in changed:
-        moved = _with(moved, to, then="waiting")
-    return _next_back(moved, to=to, changed=changed)
+    next_progress = msgspec.structs.replace(progress, state="running")
+    if place is not None and next_progress.steps[place].state != "undoing":
+        next_progress = _with_state(next_progress, place, then="undoing" if place in changed else "waiting")
+    if next_progress.steps[to].state == "skipped" and to not in changed:
+        next_progress = _with_state(next_progress, to, then="waiting")
+    return _next_back(next_progress, to=to, changed=changed)
 
 
-def after_back(
+def after_undo(
     progress: JourneyProgress, event: BackEvent, *, to: int, before: StepState, changed: Collection[int]
 ) -> JourneyProgress:
-    """The journey after something that happened to the step that is undone; `before` is the state that it had.
+    """Returns the progress after an event of the step that is being undone; `before` is the state that it had.
 
-    `changed` is as for `turned_back`.
-
-    The way back ends, and the journey pauses, when all down to the place `to` is undone, or a step is not. Raises
-    NotPossible if no step is undone.
+    `changed` is as for `start_rollback`. The rollback ends, and the journey pauses, when every step down to index `to`
+    is undone, or one cannot be undone. Raises NotPossible if no step is being undone.
     """
     place = progress.current
     if progress.state != "running" or place is None or progress.steps[place].state != "undoing":
         raise NotPossible("no step is being undone")
     if event == "undone":
-        return _next_back(_with(progress, place, then="waiting"), to=to, changed=changed)
+        return _next_back(_with_state(progress, place, then="waiting"), to=to, changed=changed)
     paused = msgspec.structs.replace(progress, state="paused")
-    return _turned(_with(paused, place, then=before if event == "keep" else "failed"))
+    return _with_next_ready(_with_state(paused, place, then=before if event == "keep" else "failed"))
 
 
 def _next_back(progress: JourneyProgress, *, to: int, changed: Collection[int]) -> JourneyProgress:
-    """With the last step undoing that is done, or was skipped after it had changed something, down to that place.
+    """Returns the progress with the next step to undo: the last one down to `to` that is done, or skipped after a
+    change.
 
-    Paused, with the first waiting step ready, if there is none.
+    If there is none, the journey is paused with its first waiting step ready.
     """
     if progress.current is not None:
         return progress
-    left = [
+    places_to_undo = [
         place
         for place, step in enumerate(progress.steps)
         if place >= to and (step.state == "done" or (step.state == "skipped" and place in changed))
     ]
-    if left:
-        return _with(progress, left[-1], then="undoing")
-    return _turned(msgspec.structs.replace(progress, state="paused"))
+    if places_to_undo:
+        return _with_state(progress, places_to_undo[-1], then="undoing")
+    return _with_next_ready(msgspec.structs.replace(progress, state="paused"))
 
 
-def _turned(progress: JourneyProgress) -> JourneyProgress:
-    """With the first waiting step ready, if no step is current."""
+def _with_next_ready(progress: JourneyProgress) -> JourneyProgress:
+    """Returns the progress with the first waiting step ready, if no step is current."""
     if progress.current is not None:
         return progress
     place = next((place for place, step in enumerate(progress.steps) if step.state == "waiting"), None)
-    return progress if place is None else _with(progress, place, then="ready")
+    return progress if place is None else _with_state(progress, place, then="ready")
 
 
-def _with(progress: JourneyProgress, place: int, *, then: StepState) -> JourneyProgress:
+def _with_state(progress: JourneyProgress, place: int, *, then: StepState) -> JourneyProgress:
     steps = list(progress.steps)
     steps[place] = msgspec.structs.replace(steps[place], state=then)
     return msgspec.structs.replace(progress, steps=tuple(steps))

@@ -1,7 +1,7 @@
-"""The way back of one step, decided on values: what karpdash undoes, what a person undoes, and what has no return.
+"""Decides the rollback of one step: undone by karpdash, by a person, or not possible.
 
-A rollout is taken back by a rollout of its own, which is previewed and approved like any other. What was done outside
-is undone outside. What has no way back ends the way there: nothing of it is touched.
+A rollout is undone by a rollout of its own, previewed and approved like any other. Work outside is undone outside. A
+step without a way back ends the rollback before it; nothing of it is changed.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,15 @@ from typing import Literal
 import msgspec
 
 from migrations_app.journeys.evidence import StepEvidence
-from migrations_app.journeys.next_move import ANEW, SCAN_EVERY, RolloutSeen
+from migrations_app.journeys.next_move import REPLAN_CAUSES, SCAN_EVERY, RolloutSeen
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.journeys.states import StepState
 
 BackDo = Literal["undone", "keep", "fail", "draft", "ask", "start", "scan", "watch", "tell"]
-"""`keep`: there is no way back, and the step stays as it is; `draft` plans the rollback; the others as for a step."""
+"""`keep`: there is no way back, and the step stays as it is; `draft` plans the rollback; the others are as for a
+step."""
 WayKind = Literal["rollback", "person", "outside", "nothing", "no_return"]
-"""How a step is undone: by a rollout, by a person's hand, by a tool outside that a scan sees, not at all."""
+"""How a step is undone: by a rollout, by a person, by a tool outside that a scan confirms, or not at all."""
 BACK_NEEDED = "back_needed"
 BACK_OUTSIDE = "back_outside"
 NO_RETURN = "no_return"
@@ -26,7 +27,7 @@ RETRIED = "step_retried"
 
 
 class WayBack(msgspec.Struct, frozen=True, kw_only=True):
-    """How one step is undone, in the order in which steps are; `why` are the texts for what cannot be undone."""
+    """How one step is undone. `why` are the texts for what cannot be undone."""
 
     step: str
     title: str
@@ -36,8 +37,8 @@ class WayBack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """What the decision rests on. `left`: a rollout of the step took effect and is not taken back; `rollback` is the
-    newest rollout that takes it back; `starts` is the release before the hop; `evidence` is of a scan since then."""
+    """The facts behind the decision. `left`: a rollout of the step took effect and is not undone; `rollback` is the
+    newest rollout that undoes it; `starts` is the release before the hop; `evidence` is from a scan since then."""
 
     left: bool = False
     rollback: RolloutSeen | None = None
@@ -48,14 +49,14 @@ class BackSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackMove(msgspec.Struct, frozen=True):
-    """What to do, and the code of why."""
+    """What to do, and the code of the reason."""
 
     do: BackDo
     code: str = ""
 
 
 def way_kind(step: JourneyStep, *, state: StepState, effect: bool) -> WayKind:
-    """How the step is undone. `effect`: a rollout of it changed the cluster and was not taken back."""
+    """Returns how the step is undone. `effect`: a rollout of it changed the cluster and was not undone."""
     if step.kind == "rollout":
         return "rollback" if effect else "nothing"
     if step.kind == "wait" or state != "done":
@@ -66,7 +67,8 @@ def way_kind(step: JourneyStep, *, state: StepState, effect: bool) -> WayKind:
 
 
 def way_back(steps: Sequence[tuple[JourneyStep, StepState, bool]], *, to: int) -> tuple[WayBack, ...]:
-    """How each step down to that place is undone, the last one first. The flag says whether it had an effect."""
+    """Returns how each step down to index `to` is undone, the last one first. The flag says whether the step had an
+    effect."""
     ways = []
     for step, state, effect in reversed(steps[to:]):
         if state in ("waiting", "ready") or (state == "skipped" and not effect):
@@ -77,7 +79,7 @@ def way_back(steps: Sequence[tuple[JourneyStep, StepState, bool]], *, to: int) -
     return tuple(ways)
 
 
-_OF_ROLLBACK: dict[str, BackMove] = {
+_MOVE_BY_STATE: dict[str, BackMove] = {
     "draft": BackMove("watch", "planning"),
     "previewed": BackMove("ask", "not_covered"),
     "awaiting_approval": BackMove("tell", "approval_needed"),
@@ -89,35 +91,36 @@ _OF_ROLLBACK: dict[str, BackMove] = {
 }
 
 
-def next_back(step: JourneyStep, here: BackSeen, *, before: StepState, now: datetime) -> BackMove:
-    """The next move for a step that is undone; `before` is the state that it had."""
-    how = way_kind(step, state=before, effect=here.left)
+def next_back(step: JourneyStep, facts: BackSeen, *, before: StepState, now: datetime) -> BackMove:
+    """Returns the next move for a step that is being undone; `before` is the state that it had."""
+    how = way_kind(step, state=before, effect=facts.left)
     if how == "rollback":
-        return _of_rollback(here.rollback)
+        return _rollback_move(facts.rollback)
     if how == "no_return":
         return BackMove("keep", NO_RETURN)
     if how == "person":
         return BackMove("tell", BACK_NEEDED)
     if how == "outside":
-        return _by_release(step, here, now=now)
+        return _move_by_release(step, facts, now=now)
     return BackMove("undone", "taken_back" if step.kind == "rollout" else "nothing_to_undo")
 
 
-def _of_rollback(rollout: RolloutSeen | None) -> BackMove:
+def _rollback_move(rollout: RolloutSeen | None) -> BackMove:
     if rollout is None or rollout.state in ("succeeded", "rolled_back"):
-        return BackMove("draft")  # one of an earlier rollout of the step: the next one is taken back now
+        return BackMove("draft")  # it undid an earlier rollout of the step; the next rollout is undone now
     if rollout.state == "expired":
-        again = rollout.cause_code in ANEW or rollout.cause_code == RETRIED
+        again = rollout.cause_code in REPLAN_CAUSES or rollout.cause_code == RETRIED
         return BackMove("draft", rollout.cause_code) if again else BackMove("keep", rollout.cause_code or "no_plan")
     if rollout.state == "previewed" and rollout.accepted:
         return BackMove("ask", "accepted")
-    return _OF_ROLLBACK.get(rollout.state, BackMove("fail", f"rollout_{rollout.state}"))
+    return _MOVE_BY_STATE.get(rollout.state, BackMove("fail", f"rollout_{rollout.state}"))
 
 
-def _by_release(step: JourneyStep, here: BackSeen, *, now: datetime) -> BackMove:
-    """The release before the hop has to run again, as a scan shows that began since; a person's word is not enough."""
-    evidence = here.evidence
-    if evidence is not None and evidence.release == here.starts != step.release:
+def _move_by_release(step: JourneyStep, facts: BackSeen, *, now: datetime) -> BackMove:
+    """Decides by a scan that began since: the release before the hop has to run again. A person's word is not
+    enough."""
+    evidence = facts.evidence
+    if evidence is not None and evidence.release == facts.starts != step.release:
         return BackMove("undone", "seen")
-    due = here.asked_at is None or here.asked_at < here.since or now - here.asked_at >= SCAN_EVERY
+    due = facts.asked_at is None or facts.asked_at < facts.since or now - facts.asked_at >= SCAN_EVERY
     return BackMove("scan") if due else BackMove("tell", BACK_OUTSIDE)

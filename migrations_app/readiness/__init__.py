@@ -1,3 +1,4 @@
-"""From findings to a plan: stage, path, checklist and verdict of each hop.
+"""Computes from an inventory and its findings: the stage, the upgrade path, the runbook and the verdict of each hop.
 
-Pure. What may be stored or sent never belongs here."""
+Pure: nothing here stores or sends anything.
+"""

@@ -1,8 +1,7 @@
-"""Which actions a report calls for, with the words of their buttons and the schema of their parameters; and why the
-others are not offered.
+"""Decides which actions are offered for a report: label, JSON schema of the parameters, and the reason if disabled.
 
-Pages and the REST interface show what is said here, and decide nothing. Only what the report says and who asks is
-looked at: policy and the state of the cluster right now are for the preview.
+Pages and the REST API show these offers and decide nothing themselves. Only the report and the permissions of the
+person count here; the preview checks the policy and the present state of the cluster.
 """
 
 import string
@@ -19,20 +18,20 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.readiness.report import Report
 
 ROLL_BACK = "roll_back"
-"""Offered at the rollout that it takes back, never at a check."""
+"""Offered on the page of the rollout that it reverts, never for a check."""
 READ_ONLY = ("sample", "bundle")
 NEVER_SCANNED = "The cluster was never scanned."
 MAY_NOT = "Your account may not prepare plans: the right “prepare and start rollouts” is missing."
 OLDER = "This is an older snapshot."
 LOOKS_ONLY = "This installation only looks: no worker of actions runs (KARPDASH_ACTION_SLOTS is 0)."
 LONGEST_NAME, MOST_NAMES = 253, 500
-"""Of a text, in characters, and of a list in the parameters of an action."""
+"""Limits of the parameters of an action: characters of a text, and items of a list."""
 NOT_BY_HELM = "Upgrades by helm are switched off, or the policy of the cluster does not allow them."
 NOT_BY_DELIVERY = "Upgrades of the controller are switched off, or the policy of the cluster does not allow this one."
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """One button. `why` says what is missing where it is not enabled; `checks` are those that call for it."""
+    """One button. `why` is the reason if it is disabled; `checks` are the failing checks that the action resolves."""
 
     action_id: str
     label: str
@@ -44,7 +43,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def reason_disabled(*, may_prepare: bool, source: str, looks_only: bool, is_latest: bool = True) -> str:
-    """What keeps everybody, or whoever asks, from every action; empty when nothing does."""
+    """Returns why every action is disabled for this installation, person or cluster; empty if none is."""
     if looks_only:
         return LOOKS_ONLY
     if not may_prepare:
@@ -63,23 +62,23 @@ def offers(
     actions: Iterable[Action] | None = None,
     checks: Iterable[Check] | None = None,
 ) -> tuple[Offer, ...]:
-    """An offer for each action: those that something calls for come first, and what destroys comes last.
+    """Returns one offer for each action: enabled ones first, destructive ones last, then by label.
 
-    `by_helm`: installation and policy allow runs of helm, which no check calls for; `by_delivery`: they allow upgrades
-    in the object of Flux or Argo CD. `held` is told before what keeps
-    the single action. Without a report nothing is enabled.
+    `by_helm`: installation and policy allow runs of helm, which no check asks for; `by_delivery`: they allow upgrades
+    by changing the object of Flux or Argo CD. `held` is a reason that disables every action; it comes before the
+    reasons of a single action. Without a report nothing is enabled.
     """
-    known = tuple(all_checks() if checks is None else checks)
-    resolving = _resolving(known)
+    every_check = tuple(all_checks() if checks is None else checks)
+    resolving = _checks_by_action(every_check)
     offered_actions = [action for action in (all_actions() if actions is None else actions) if action.id != ROLL_BACK]
-    off = "" if by_helm or report is None else NOT_BY_HELM
+    helm_reason = "" if by_helm or report is None else NOT_BY_HELM
     delivery_reason = "" if by_delivery or report is None else NOT_BY_DELIVERY
     rows = [
         _offer(
             action,
             report,
             named=resolving.get(action.id, {}),
-            held=held or (off if action.needs_helm else delivery_reason if action.needs_edits else ""),
+            held=held or (helm_reason if action.needs_helm else delivery_reason if action.needs_edits else ""),
         )
         for action in offered_actions
     ]
@@ -87,21 +86,23 @@ def offers(
 
 
 def by_check(action_offers: Iterable[Offer], findings: Iterable[Finding]) -> Mapping[str, tuple[Offer, ...]]:
-    """The buttons of a checklist, by the id of the check; none where nothing is to be done."""
-    known = {offer.action_id: offer for offer in action_offers}
+    """Returns the offers of a checklist, by the id of the check; checks with nothing to do are left out."""
+    offers_by_action = {offer.action_id: offer for offer in action_offers}
     checks = {check.id: check for check in all_checks()}
-    asking = [
+    open_findings = [
         finding for finding in findings if finding.id in checks and finding.status not in ("pass", "not_applicable")
     ]
     rows = {
-        finding.id: tuple(known[name] for name in checks[finding.id].actions_at(finding) if name in known)
-        for finding in asking
+        finding.id: tuple(
+            offers_by_action[name] for name in checks[finding.id].actions_at(finding) if name in offers_by_action
+        )
+        for finding in open_findings
     }
     return {check: buttons for check, buttons in rows.items() if buttons}
 
 
-def _resolving(checks: Iterable[Check]) -> dict[str, dict[str, Check]]:
-    """The checks that name an action, by its id and theirs."""
+def _checks_by_action(checks: Iterable[Check]) -> dict[str, dict[str, Check]]:
+    """Returns the checks that an action resolves: by the id of the action, then by the id of the check."""
     by_action: dict[str, dict[str, Check]] = {}
     for check in checks:
         for name in check.resolved_by:
@@ -117,7 +118,9 @@ def _offer(action: Action, report: Report | None, *, named: Mapping[str, Check],
         if finding.status == "fail" and action.id in named[finding.id].actions_at(finding)
     ]
     why = held or (
-        _unseen(action, report) or _uncalled(action, failing, findings=findings) if report else NEVER_SCANNED
+        _unread_reason(action, report) or _reason_not_needed(action, failing, findings=findings)
+        if report
+        else NEVER_SCANNED
     )
     return Offer(
         action_id=action.id,
@@ -130,27 +133,31 @@ def _offer(action: Action, report: Report | None, *, named: Mapping[str, Check],
     )
 
 
-def _unseen(action: Action, report: Report) -> str:
-    """Why nothing can be planned on what was read; an action is never offered on a half-known cluster."""
+def _unread_reason(action: Action, report: Report) -> str:
+    """Returns which data source of the action was not fully read; empty if all were.
+
+    An action is never offered for a cluster that was only partly read.
+    """
     lines = {line.name: line for line in report.parts}
-    return next((reason for name in action.parts if (reason := _missing(name, lines))), "")
+    return next((reason for name in action.parts if (reason := _unread_reason_of(name, lines))), "")
 
 
-def _missing(name: str, lines: Mapping[str, object]) -> str:
+def _unread_reason_of(name: str, lines: Mapping[str, object]) -> str:
     line = lines.get(name)
     seen, why = getattr(line, "seen", False), getattr(line, "why", "")
     if not seen:
         return f"{name} could not be read: {why or 'not asked'}"
-    odd = getattr(line, "quarantined", 0)
-    return f"{odd} of {name} could not be read" if odd else ""
+    set_aside = getattr(line, "quarantined", 0)
+    return f"{set_aside} of {name} could not be read" if set_aside else ""
 
 
-def _uncalled(action: Action, failing: list[Finding], *, findings: list[Finding]) -> str:
-    """What is missing to call for it; nothing has to call for the next release."""
-    return "" if action.needs_helm or action.needs_edits else _why_not(failing, findings)
+def _reason_not_needed(action: Action, failing: list[Finding], *, findings: list[Finding]) -> str:
+    """Returns why no check needs the action; empty for an upgrade to the next release, which needs no check."""
+    return "" if action.needs_helm or action.needs_edits else _reason_no_check_needs(failing, findings)
 
 
-def _why_not(failing: list[Finding], findings: list[Finding]) -> str:
+def _reason_no_check_needs(failing: list[Finding], findings: list[Finding]) -> str:
+    """Returns why no failing check needs the action; empty if one does."""
     if failing:
         return ""
     other = next((finding for finding in findings if finding.status == "fail"), None)
@@ -163,27 +170,27 @@ def _why_not(failing: list[Finding], findings: list[Finding]) -> str:
 
 
 def _label(action: Action, report: Report, *, failing: list[Finding]) -> str:
-    """The button with its counts; the title alone where one of them is not known."""
-    known = dict(_counts(report, failing))
+    """Returns the text of the button with its counts; the title alone if a count is not known."""
+    counts = dict(_counts(report, failing))
     fields = {name for _, name, _, _ in string.Formatter().parse(action.button) if name}
-    return action.button.format(**known) if fields <= set(known) else action.title
+    return action.button.format(**counts) if fields <= set(counts) else action.title
 
 
 def _counts(report: Report, failing: list[Finding]) -> Iterator[tuple[str, str]]:
-    """`count`: the largest count that a check gives, as several may speak of the same objects."""
-    most = max(failing, key=lambda finding: finding.evidence_total, default=None)
-    if most is not None:
-        yield "count", f"{'' if most.evidence_exact else 'at least '}{most.evidence_total}"
+    """Yields the counts for the label. `count` is the largest of the checks, which may count the same objects."""
+    largest = max(failing, key=lambda finding: finding.evidence_total, default=None)
+    if largest is not None:
+        yield "count", f"{'' if largest.evidence_exact else 'at least '}{largest.evidence_total}"
     nodes = report.legacy.get("Node")
-    if nodes:  # where none is left the action is called for by something else, which is not counted in nodes
+    if nodes:  # without legacy nodes another check needs the action, and its count is not one of nodes
         yield "nodes", str(nodes)
 
 
 def parameter_schema(action: Action) -> dict[str, Any]:
-    """An object schema with one property for each parameter. What holds it is of a kind that a plan takes; whether it
-    fits the cluster, the preview tells.
+    """Returns the JSON schema of an object with one property for each parameter.
 
-    `x-karpdash-part` of a property names the data source whose objects may be chosen.
+    The schema checks types only; the preview checks whether the values fit the cluster. `x-karpdash-part` of a property
+    names the data source whose objects may be chosen.
     """
     return {
         "type": "object",
@@ -201,11 +208,13 @@ def _property(parameter: Parameter) -> dict[str, Any]:
 
 
 def _kind(parameter: Parameter) -> dict[str, Any]:
-    text: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME}
+    text_schema: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME}
     if parameter.many:
-        return {"type": "array", "items": text, "maxItems": MOST_NAMES}
+        return {"type": "array", "items": text_schema, "maxItems": MOST_NAMES}
     if isinstance(parameter.default, bool):
         return {"type": "boolean"}
     if isinstance(parameter.default, int):
         return {"type": "integer"}
-    return text if parameter.of or isinstance(parameter.default, str) else {"type": ["string", "integer", "null"]}
+    return (
+        text_schema if parameter.of or isinstance(parameter.default, str) else {"type": ["string", "integer", "null"]}
+    )

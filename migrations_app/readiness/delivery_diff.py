@@ -1,4 +1,4 @@
-"""What a person commits where the object that delivers Karpenter comes from a repository: a difference of lines."""
+"""Computes the diff that a person commits where a Git repository holds the Flux or Argo CD object of Karpenter."""
 
 import copy
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def _carrier(delivery: ChartDelivery) -> Carrier:
 
 
 def _shown_spec(kind: str, spec: Mapping[str, Any], *, place: ChartPlace) -> dict[str, Any]:
-    """Version and values alone, without secrets."""
+    """Returns version and values of the chart alone, without secrets."""
     chart_spec = copy.deepcopy(below(spec, place.at))
     if kind != APPLICATION:
         shown_spec: dict[str, Any] = {"chart": {"spec": chart_spec}}
@@ -59,7 +59,7 @@ def _shown_spec(kind: str, spec: Mapping[str, Any], *, place: ChartPlace) -> dic
         return (
             shown_spec
             | ({"values": shown_values(values)} if isinstance(values, dict) else {})
-            | _from(spec, "valuesFrom")
+            | _fields(spec, "valuesFrom")
         )
     helm = chart_spec.get("helm")
     if isinstance(helm, dict):
@@ -67,12 +67,13 @@ def _shown_spec(kind: str, spec: Mapping[str, Any], *, place: ChartPlace) -> dic
     return {"source": chart_spec} if place.at == ("source",) else {"sources": [chart_spec]}
 
 
-def _from(tree: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _fields(tree: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Returns those fields of the tree that have a value."""
     return {name: tree[name] for name in names if tree.get(name)}
 
 
 def _shown_helm(helm: Mapping[str, Any]) -> dict[str, Any]:
-    shown_helm = _from(helm, "valueFiles", "fileParameters")
+    shown_helm = _fields(helm, "valueFiles", "fileParameters")
     if isinstance(helm.get("valuesObject"), dict):
         shown_helm["valuesObject"] = shown_values(helm["valuesObject"])
     if isinstance(helm.get("values"), str):
@@ -90,6 +91,7 @@ def _shown_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown_text(text: str) -> str:
+    """Returns the YAML text of the values without secrets; empty if it cannot be parsed."""
     try:
         tree = read_document(text.encode(), limits=MANIFESTS) if text.strip() else {}
     except InvalidInput:
@@ -98,23 +100,30 @@ def _shown_text(text: str) -> str:
 
 
 def values_of(carrier: Carrier) -> dict[str, Any]:
-    """The values that the object gives, as far as they may be shown. Raises Unavailable if some come from elsewhere."""
+    """Returns the Helm values in the delivery's object, without secrets.
+
+    Raises Unavailable if some of them come from another source.
+    """
     place = chart_place(carrier.kind, carrier.spec, chart=carrier.chart)
-    return values_in(_read(carrier), place) if place else {}
+    return values_in(_manifest(carrier), place) if place else {}
 
 
 def diff_to_commit(carrier: Carrier, *, version: str, edits: Edits) -> str:
-    """The difference of the object's manifest, as `diff -u` writes it; empty if another object names the version."""
+    """Returns the diff of the object's manifest in the format of `diff -u`; empty if another object names the
+    version."""
     place = chart_place(carrier.kind, carrier.spec, chart=carrier.chart)
     if place is None:
         return ""
-    read = _read(carrier)
-    after, _ = changed_spec(read, place, version=version, edits=edits)
-    old, new = (text_of(tree).splitlines() for tree in (read, {**read, "spec": after}))
-    return "\n".join(unified_diff(old, new, f"a/{carrier.said}", f"b/{carrier.said}", n=LINES_AROUND, lineterm=""))
+    manifest = _manifest(carrier)
+    spec_after, _ = changed_spec(manifest, place, version=version, edits=edits)
+    before_lines, after_lines = (text_of(tree).splitlines() for tree in (manifest, {**manifest, "spec": spec_after}))
+    return "\n".join(
+        unified_diff(before_lines, after_lines, f"a/{carrier.said}", f"b/{carrier.said}", n=LINES_AROUND, lineterm="")
+    )
 
 
-def _read(carrier: Carrier) -> dict[str, Any]:
+def _manifest(carrier: Carrier) -> dict[str, Any]:
+    """Returns the manifest of the delivery's object, as far as the report holds it."""
     return {
         "kind": carrier.kind,
         "metadata": {"name": carrier.name, "namespace": carrier.namespace},

@@ -1,6 +1,6 @@
-"""The hop that the running release has landed on: done, or work of it still in progress.
+"""Evaluates one inventory: finds the running release, walks the upgrade path and runs every check for every hop.
 
-Inventory -> report: detects, walks the path, puts every check at every hop, and gives the verdicts. Pure.
+The result is the report with findings and verdicts, and the rows beside it. Pure.
 """
 
 import dataclasses
@@ -49,13 +49,13 @@ from migrations_app.readiness.report import (
     Verdict,
 )
 from migrations_app.readiness.stage import stage_of
-from migrations_app.readiness.verdict import REASONS, hop_line, hop_lines, order
+from migrations_app.readiness.verdict import REASONS, finding_sort_key, hop_line, hop_lines
 
 FIRST_HOP = (0, 32)
 BEFORE_V1 = ("0.32", "0.33+")
-"""On these v1beta1 is what is meant to be stored, even where v1 is served beside it for the way back."""
+"""Hops after which v1beta1 is the intended stored version, even where v1 is served too for a rollback."""
 LEFT_BEHIND_HOP = "clean-up"
-"""The name of what is to be done in place of a hop; at most ten characters, as snapshots keep it."""
+"""The hop name of findings about objects that an uninstall left; at most ten characters fit into snapshots."""
 LEFT_BEHIND_CHECKS = ("finalizers_served", "nothing_stuck_deleting")
 KARPENTER_OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
@@ -63,36 +63,39 @@ KARPENTER_OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 def current_hop_line(
     running: DetectedRelease, stage: Stage, *, legacy: Mapping[str, int | None], by_owner: Mapping[str, int]
 ) -> HopLine | None:
-    """None while the release is not known, or is older than the first hop."""
+    """Returns the line of the hop that ended at the running release; None if that is unknown or older than the first
+    hop."""
     if running.release is None or minor_order(running.release.minor) < FIRST_HOP:
         return None
     if newer_than_known(running.release):
         return _unknown_release(running.release)
     hop = hop_of(running.release, start=running.release)
     left = None if None in legacy.values() else sum(count or 0 for count in legacy.values())
-    verdict, reasons = _work(hop, stage, left=left)
+    verdict, reasons = _verdict_of_current_hop(hop, stage, left=left)
     percent = 100 if verdict == "done" else _percent(by_owner)
     return HopLine(hop=hop, verdict=verdict, done_percent=percent, counts=Counts(), reasons=reasons)
 
 
 def _unknown_release(running: Release) -> HopLine:
-    """A release that came out after the tables were made: nobody looked, so it is neither ready nor done."""
+    """Returns the line of a release newer than the tables: no check knows it, so it is neither ready nor done."""
     reason = f"{running} is newer than {known_up_to()}, up to which this karpdash knows releases: take a newer karpdash"
     hop = hop_of(running, start=running)
     return HopLine(hop=hop, verdict="needs_facts", done_percent=0, counts=Counts(), reasons=(reason,))
 
 
-def _with_findings(landed: HopLine | None, judged: HopLine) -> HopLine:
-    """The hop landed on, with what was asked about the running release: what is open there is not done."""
-    if landed is None or judged.verdict == "blocked":
-        return judged
-    if landed.verdict != "needs_facts" and judged.verdict == "needs_facts":
-        return judged
-    reasons = tuple(dict.fromkeys((*landed.reasons, *judged.reasons)))[:REASONS]
-    return replace(landed, counts=judged.counts, reasons=reasons)
+def _with_open_findings(current: HopLine | None, line: HopLine) -> HopLine:
+    """Returns the current hop's line with the findings of the running release: an open one means that it is not
+    done."""
+    if current is None or line.verdict == "blocked":
+        return line
+    if current.verdict != "needs_facts" and line.verdict == "needs_facts":
+        return line
+    reasons = tuple(dict.fromkeys((*current.reasons, *line.reasons)))[:REASONS]
+    return replace(current, counts=line.counts, reasons=reasons)
 
 
-def _work(hop: str, stage: Stage, *, left: int | None) -> tuple[Verdict, tuple[str, ...]]:
+def _verdict_of_current_hop(hop: str, stage: Stage, *, left: int | None) -> tuple[Verdict, tuple[str, ...]]:
+    """Returns the verdict of the current hop and its reason, by what is left of alpha objects and v1beta1."""
     if stage == "unknown" or left is None:
         return "needs_facts", ("what is left of the older generation could not be read",)
     if left:
@@ -103,17 +106,19 @@ def _work(hop: str, stage: Stage, *, left: int | None) -> tuple[Verdict, tuple[s
 
 
 def _percent(by_owner: Mapping[str, int]) -> int:
-    """Nodes that have left alpha, of all Karpenter nodes; below 100 while anything is left."""
+    """Returns the percent of Karpenter nodes that are not alpha; below 100 as long as anything is left."""
     total = sum(by_owner.get(owner, 0) for owner in KARPENTER_OWNERS)
-    moved = total - by_owner.get("karpenter_alpha", 0)
-    return min(99, 100 * moved // total) if total else 0
+    converted = total - by_owner.get("karpenter_alpha", 0)
+    return min(99, 100 * converted // total) if total else 0
 
 
 NO_PATH = ("no_karpenter", "unknown_current")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _ClusterState:
+    """What an evaluation knows of the cluster before it runs checks."""
+
     inventory: Inventory
     running: DetectedRelease
     stage: Stage
@@ -121,15 +126,15 @@ class _Known:
     owned: Ownership
     path: Path | None
     planned: str | None = None
-    """The Kubernetes minor that somebody plans to raise the cluster to."""
+    """The Kubernetes minor to which a person plans to upgrade the cluster."""
 
     @property
-    def asked(self) -> tuple[PathHop, ...]:
-        """The steps of the path; where none is left, the running release itself."""
+    def hops_to_check(self) -> tuple[PathHop, ...]:
+        """The hops to check: those of the path, or the running release itself if no hop is left."""
         if self.path is None or self.path.steps:
             return self.path.steps if self.path else ()
-        here = stay(self.path.current, kubernetes=kubernetes_minor(self.kubernetes))
-        return () if here is None else (here,)
+        running_hop = stay(self.path.current, kubernetes=kubernetes_minor(self.kubernetes))
+        return () if running_hop is None else (running_hop,)
 
 
 def evaluate(
@@ -139,25 +144,26 @@ def evaluate(
     kubernetes: str | None = None,
     checks: tuple[Check, ...] | None = None,
 ) -> Scanned:
-    """The report and the rows of its nodes; `kubernetes` is the minor that the cluster is to be raised to.
+    """Returns the report, the rows of the nodes, the objects to convert and the IAM sheet.
 
-    Raises InvalidInput for a target that is no release, no hop, or behind.
+    `kubernetes` is the Kubernetes minor to which the cluster is to be upgraded. Raises InvalidInput for a target that
+    is not a release, that no hop ends at, or that is older than the running release.
     """
-    known = _know(collected.inventory, target, planned=kubernetes)
+    known = _cluster_state(collected.inventory, target, planned=kubernetes)
     every_check = all_checks() if checks is None else checks
-    stuck = _left_behind(known.inventory, known.running, checks=every_check, stage=known.stage)
+    stuck = _uninstall_findings(known.inventory, known.running, checks=every_check, stage=known.stage)
     if stuck and known.stage == "no_karpenter":
         known = dataclasses.replace(known, stage="unknown")
-    report = _report(known, collected, findings=(*_judge(known, every_check), *sorted(stuck, key=order)))
+    report = _report(known, collected, findings=(*_findings(known, every_check), *sorted(stuck, key=finding_sort_key)))
     objects = () if known.running.other_provider else convertible(known.inventory)
     return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
 
-def _know(inventory: Inventory, target: str | None, *, planned: str | None) -> _Known:
+def _cluster_state(inventory: Inventory, target: str | None, *, planned: str | None) -> _ClusterState:
     running = facts.detect_running_release(inventory)
     version = next(iter(inventory.version.items), None)
     kubernetes = (version.git_version or None) if version else None
-    return _Known(
+    return _ClusterState(
         inventory=inventory,
         running=running,
         stage=stage_of(inventory, running),
@@ -177,14 +183,14 @@ def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | Non
         raise
 
 
-def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
-    """The findings of each hop, by the state that it begins in."""
-    every = walked(known.inventory, known.asked, checks=checks, planned=known.planned or "")
-    return tuple(finding for findings in every for finding in sorted(findings, key=order))
+def _findings(known: _ClusterState, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
+    """Returns the findings of each hop, checked against the inventory as it is when the hop begins."""
+    findings_of_hops = walked(known.inventory, known.hops_to_check, checks=checks, planned=known.planned or "")
+    return tuple(finding for findings in findings_of_hops for finding in sorted(findings, key=finding_sort_key))
 
 
-def _permissions(known: _Known) -> IamSheet | None:
-    """The sheet of permissions; None where no Karpenter of AWS runs, which then needs none."""
+def _permissions(known: _ClusterState) -> IamSheet | None:
+    """Returns the IAM sheet; None if no Karpenter for AWS runs, which is the only one that needs it."""
     if known.stage == "no_karpenter" or known.running.other_provider:
         return None
     steps = known.path.steps if known.path else ()
@@ -192,37 +198,44 @@ def _permissions(known: _Known) -> IamSheet | None:
     return iam_sheet(known.inventory, steps=[(step.hop, str(step.release)) for step in steps], running=running)
 
 
-def _left_behind(
+def _uninstall_findings(
     inventory: Inventory, running: DetectedRelease, *, checks: Iterable[Check], stage: str
 ) -> tuple[Finding, ...]:
-    """The findings about objects that an uninstall left behind, stuck where no controller runs, as blockers; none where
-    nothing is stuck.
+    """Returns the findings about objects stuck after an uninstall, as blockers; empty if none is stuck.
 
-    What could not be read counts as long as CRDs tell that Karpenter was here.
+    An unread data source counts as stuck as long as CRDs show that Karpenter was installed.
     """
     if not running.absent:
         return ()
-    row = RELEASES[-1]
-    release = row.newest
-    step = PathHop(hop=LEFT_BEHIND_HOP, start=release, release=release, kubernetes=row.kubernetes_window(release))
-    case = CheckContext(inventory, step, running, stage, inventory.taken_at)
-    findings = run([check for check in checks if check.id in LEFT_BEHIND_CHECKS], case)
-    here = bool(inventory.crds.items) or not is_whole(inventory.crds)
-    open_ones = [finding for finding in findings if finding.status == "fail" or (here and finding.status == "unknown")]
-    if not open_ones:
+    newest_row = RELEASES[-1]
+    release = newest_row.newest
+    step = PathHop(
+        hop=LEFT_BEHIND_HOP, start=release, release=release, kubernetes=newest_row.kubernetes_window(release)
+    )
+    context = CheckContext(inventory, step, running, stage, inventory.taken_at)
+    findings = run([check for check in checks if check.id in LEFT_BEHIND_CHECKS], context)
+    was_installed = bool(inventory.crds.items) or not is_whole(inventory.crds)
+    open_findings = [
+        finding for finding in findings if finding.status == "fail" or (was_installed and finding.status == "unknown")
+    ]
+    if not open_findings:
         return ()
-    return tuple(replace(finding, severity="blocker") if finding in open_ones else finding for finding in findings)
+    return tuple(replace(finding, severity="blocker") if finding in open_findings else finding for finding in findings)
 
 
-def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...]) -> Report:
+def _report(known: _ClusterState, collected: Collected, *, findings: tuple[Finding, ...]) -> Report:
     legacy = facts.legacy(known.inventory, known.owned)
-    landed = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
+    current_line = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     steps = known.path.steps if known.path else ()
     hops = [step.hop for step in steps]
-    ahead = hop_lines(hops, findings)
+    lines_ahead = hop_lines(hops, findings)
     if not steps and findings:
-        judged = hop_line(findings[0].hop, findings)
-        landed = judged if judged.hop == LEFT_BEHIND_HOP else _with_findings(landed, judged)
+        line_of_findings = hop_line(findings[0].hop, findings)
+        current_line = (
+            line_of_findings
+            if line_of_findings.hop == LEFT_BEHIND_HOP
+            else _with_open_findings(current_line, line_of_findings)
+        )
     by_owner = known.owned.by_owner
     return Report(
         cluster=_cluster(known),
@@ -230,7 +243,8 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
         complete=collected.complete,
         parts=collected.parts,
         target=_target(known),
-        hops=((landed,) if landed and landed.hop not in {line.hop for line in ahead} else ()) + ahead,
+        hops=((current_line,) if current_line and current_line.hop not in {line.hop for line in lines_ahead} else ())
+        + lines_ahead,
         checks=findings,
         nodes=NodeCounts(len(known.owned.nodes), {owner: by_owner.get(owner, 0) for owner in OWNERS}),
         anomalies=known.owned.anomalies,
@@ -240,7 +254,7 @@ def _report(known: _Known, collected: Collected, *, findings: tuple[Finding, ...
     )
 
 
-def _cluster(known: _Known) -> ClusterFacts:
+def _cluster(known: _ClusterState) -> ClusterFacts:
     running = known.running
     return ClusterFacts(
         name=known.inventory.cluster,
@@ -255,7 +269,7 @@ def _cluster(known: _Known) -> ClusterFacts:
     )
 
 
-def _target(known: _Known) -> Target:
+def _target(known: _ClusterState) -> Target:
     planned_path = known.path
     if planned_path is None:
         return Target(None, (), (known.running.how,) if known.running.other_provider else ())

@@ -1,12 +1,12 @@
-"""How a word looks on a page: the one type for badges, sections and reasons."""
+"""The type of a badge, section or reason on a page: its word, colour and icon."""
 
 from typing import NamedTuple
 
 
 class Look(NamedTuple):
-    """`tone` is a class of the sheet (is-pass, ...), `icon` a symbol of icons.svg; a word always stands beside both.
+    """`tone` is a CSS class (is-pass, ...), `icon` a symbol of icons.svg; the word is always shown beside both.
 
-    `id` is what a page calls the thing, where it refers to it.
+    `id` is the name by which a page refers to it.
     """
 
     word: str

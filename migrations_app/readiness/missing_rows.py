@@ -1,6 +1,6 @@
-"""Rows that the tables lack: what a new release was not told of, or what names a release that has no row.
+"""Finds rows that the tables of releases lack: facts of a known release, or a release that another table names.
 
-Asked at start by commands and servers, so that a forgotten row is named there and not met in the middle of a scan.
+Commands and servers call it at their start, so that a forgotten row is reported there and not in the middle of a scan.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,8 +30,8 @@ from migrations_app.karpenter.tables.rbac_rows import RIGHT_ROWS, SURPLUS
 from migrations_app.karpenter.versions import minor_order, parse
 
 
-class Named(NamedTuple):
-    """A release that a row of a table names: a minor, a patch, or empty for an open end."""
+class ReleaseReference(NamedTuple):
+    """A release that a row of a table names: a minor, a patch, or an empty text for no limit."""
 
     table: str
     row: str
@@ -41,22 +41,22 @@ class Named(NamedTuple):
 def missing_rows(
     *, releases: Table = RELEASES, iam: Tables = KNOWN, grants: tuple[StatementGrant, ...] = GRANTS
 ) -> tuple[str, ...]:
-    """One sentence for each missing row, naming the table and the release; empty where the tables fit together."""
+    """Returns one sentence for each missing row, with table and release; empty if the tables fit together."""
     return (
-        *(message for row in releases for message in _of_release(row, releases)),
-        *_of_names(_named(), releases),
-        *(message for row in releases for message in _of_requests(row, iam=iam, grants=grants)),
+        *(message for row in releases for message in _missing_for_release(row, releases)),
+        *_unknown_releases(_release_references(), releases),
+        *(message for row in releases for message in _missing_iam_rows(row, iam=iam, grants=grants)),
     )
 
 
 def require_rows() -> None:
-    """Raises InvalidSetting with every missing row of the tables as they are."""
+    """Raises InvalidSetting that names every missing row of the tables."""
     if missing := missing_rows():
         raise InvalidSetting("the tables of releases are not complete: " + "; ".join(missing))
 
 
-def _of_release(row: MinorRelease, releases: Table) -> Iterator[str]:
-    """What the other tables lack of that release."""
+def _missing_for_release(row: MinorRelease, releases: Table) -> Iterator[str]:
+    """Yields what the other tables lack for that release."""
     known = {other.minor for other in releases}
     for minor in (*(row.upgrade_from or ()), *(target.minor for target in row.rollback_to)):
         if minor not in known:
@@ -74,38 +74,44 @@ def _of_release(row: MinorRelease, releases: Table) -> Iterator[str]:
             yield f"hash_rows has no row for {since.value} of {row.minor}"
 
 
-def _of_names(names: Iterable[Named], releases: Table) -> Iterator[str]:
-    """Names of releases that have no row, but for those older than the table. A patch may be newer than its row."""
+def _unknown_releases(names: Iterable[ReleaseReference], releases: Table) -> Iterator[str]:
+    """Yields the names of releases that have no row, except those older than the table.
+
+    A patch may be newer than the row of its minor.
+    """
     known = {row.minor for row in releases}
     for table, row, text in names:
-        exact = parse(text)
-        minor = exact.minor if exact else text
+        release = parse(text)
+        minor = release.minor if release else text
         if minor and minor not in known and minor_order(minor) > releases[0].order:
             yield f"{table} names {text} for {row}, and the release rows have none for it"
 
 
-def _named() -> Iterator[Named]:
+def _release_references() -> Iterator[ReleaseReference]:
+    """Yields every release that a row of another table names."""
     for key in (*MAIN_CHART, *CRD_CHART):
-        yield from (Named("helm_rows", key.key, text) for text in (key.first, key.last))
+        yield from (ReleaseReference("helm_rows", key.key, text) for text in (key.first, key.last))
     for env in ENV_NAMES:
-        yield from (Named("env_rows", env.name, text) for text in (env.first, env.last))
+        yield from (ReleaseReference("env_rows", env.name, text) for text in (env.first, env.last))
     for name, rows in (("label_rows", LABEL_ROWS), ("annotation_rows", ANNOTATION_ROWS), ("mark_rows", MARK_ROWS)):
-        yield from (Named(name, row.key, text) for row in rows for text in (*row.first_seen, row.last_seen))
-    yield from (Named("metric_rows", metric.old, metric.release) for metric in METRIC_ROWS)
-    yield from (Named("metric_rows", value.old, value.release) for value in METRIC_VALUE_ROWS)
-    yield from (Named("outside_rows", outside.search, outside.release) for outside in OUTSIDE_ROWS)
+        yield from (ReleaseReference(name, row.key, text) for row in rows for text in (*row.first_seen, row.last_seen))
+    yield from (ReleaseReference("metric_rows", metric.old, metric.release) for metric in METRIC_ROWS)
+    yield from (ReleaseReference("metric_rows", value.old, value.release) for value in METRIC_VALUE_ROWS)
+    yield from (ReleaseReference("outside_rows", outside.search, outside.release) for outside in OUTSIDE_ROWS)
     for port in PORTS:
-        yield from (Named("port_rows", port.name, text) for text in (port.first, port.last))
+        yield from (ReleaseReference("port_rows", port.name, text) for text in (port.first, port.last))
     for right in (*RIGHT_ROWS, *SURPLUS):
-        yield from (Named("rbac_rows", " ".join(right.resources), text) for text in (right.first, right.last))
-    yield from (Named("fix_rows", fix.fault, text) for fix in FIX_ROWS for text in fix.since)
-    yield from (Named("crd_fields", mark.path, mark.first) for mark in FIELD_MARKS)
-    yield from (Named("hash_rows", change.what, change.first) for change in HASH_CHANGES)
-    yield from (Named("coverage", change.id, change.release) for change in CHANGES)
+        yield from (
+            ReleaseReference("rbac_rows", " ".join(right.resources), text) for text in (right.first, right.last)
+        )
+    yield from (ReleaseReference("fix_rows", fix.fault, text) for fix in FIX_ROWS for text in fix.since)
+    yield from (ReleaseReference("crd_fields", mark.path, mark.first) for mark in FIELD_MARKS)
+    yield from (ReleaseReference("hash_rows", change.what, change.first) for change in HASH_CHANGES)
+    yield from (ReleaseReference("coverage", change.id, change.release) for change in CHANGES)
 
 
-def _of_requests(row: MinorRelease, *, iam: Tables, grants: tuple[StatementGrant, ...]) -> Iterator[str]:
-    """Requests of that release without a reason or a grant."""
+def _missing_iam_rows(row: MinorRelease, *, iam: Tables, grants: tuple[StatementGrant, ...]) -> Iterator[str]:
+    """Yields the AWS requests of that release that no reason or no grant covers."""
     reasons = {need.action for need in iam.needs if row.order in need.span}
     granted = {
         (action, kind)
@@ -115,8 +121,8 @@ def _of_requests(row: MinorRelease, *, iam: Tables, grants: tuple[StatementGrant
         for kind in grant.kinds
     }
     for probe in probes_for(row.order, table=iam.probes):
-        where = f"{probe.action} in {minor_text(row.order)}"
+        request = f"{probe.action} in {minor_text(row.order)}"
         if probe.action not in reasons:
-            yield f"iam/needs has no row for {where}"
+            yield f"iam/needs has no row for {request}"
         if (probe.action, probe.kind) not in granted:
-            yield f"iam/grants has no row for {where} on {probe.kind}"
+            yield f"iam/grants has no row for {request} on {probe.kind}"

@@ -1,8 +1,6 @@
-"""Why a question is open, told from the reason of its finding, and how to see what kept it from an answer.
+"""Groups open findings that have one cause, and says what to do next for a hop and whether it is safe.
 
-Open findings that wait for the same thing, put together: one refused list is one row, not twenty.
-
-What to do next at a hop, and whether it is safe to take it: two short answers before the long list.
+One forbidden list keeps many checks unknown: they are one group with one remedy, not twenty rows.
 """
 
 import re
@@ -19,7 +17,7 @@ _FORBIDDEN, _NOT_ASKED = "forbidden", "not_asked"
 
 
 class OpenQuestion(NamedTuple):
-    """What open questions share. `part` and `why` name the part that was not read; empty where it is something else."""
+    """The common cause of open findings. `part` and `why` name the unread data source; empty for any other cause."""
 
     text: str
     part: str = ""
@@ -27,7 +25,7 @@ class OpenQuestion(NamedTuple):
 
 
 def cause_of(finding: Finding) -> OpenQuestion:
-    """What keeps the finding open: AWS, a part that was not read, or just what it says."""
+    """Returns why the finding is open: AWS was not read, a data source was not read, or the finding's own summary."""
     reason = finding.reason
     if finding.status != "unknown" or not isinstance(reason, Reason):
         return OpenQuestion(finding.summary or finding.title)
@@ -38,18 +36,18 @@ def cause_of(finding: Finding) -> OpenQuestion:
     return OpenQuestion(f"{reason.part} could not be read: {reason.why}", reason.part, reason.why)
 
 
-def how_to_see(cause: OpenQuestion, *, cluster: str) -> tuple[Remedy, ...]:
-    """How to let karpdash see it; empty where nothing is known to help but to look again."""
+def remedies_to_read(cause: OpenQuestion, *, cluster: str) -> tuple[Remedy, ...]:
+    """Returns the remedies that let karpdash read the data source; empty if only another scan may help."""
     if cause.part == AWS_PREFIX.rstrip("."):
-        return (Remedy(how="iam", text=_aws_access(cluster)),)
+        return (Remedy(how="iam", text=_aws_commands(cluster)),)
     if cause.why == _FORBIDDEN and cause.part in PART_KINDS:
-        return (Remedy(how="kubectl", text=_right_to_list(cause.part)),)
+        return (Remedy(how="kubectl", text=_role_commands(cause.part)),)
     if cause.why == _NOT_ASKED and cause.part in PART_KINDS:
-        return (Remedy(how="kubectl", text=_into_the_bundle(cause.part)),)
+        return (Remedy(how="kubectl", text=_bundle_commands(cause.part)),)
     return ()
 
 
-def _aws_access(cluster: str) -> str:
+def _aws_commands(cluster: str) -> str:
     name = cluster if re.fullmatch(r"[\w.-]+", cluster, re.ASCII) else "CLUSTER"
     return "\n".join(
         (
@@ -63,24 +61,24 @@ def _aws_access(cluster: str) -> str:
     )
 
 
-def _right_to_list(part: str) -> str:
+def _role_commands(part: str) -> str:
     role = scan_roles(kinds_of([part]))
     about = "# Allows reading only; bind it to the account that karpdash uses, then scan again"
     return f"{about}\nkubectl apply -f - <<'ROLE'\n{role}ROLE"
 
 
-def _into_the_bundle(part: str) -> str:
+def _bundle_commands(part: str) -> str:
     plurals = ",".join(f"{kind.plural}.{kind.group}" if kind.group else kind.plural for kind in kinds_of([part]))
     return f"# The bundle does not hold them; put them there\nkubectl get {plurals} -A -o yaml > DUMP/{part}.yaml"
 
 
 _SEVERITIES: tuple[Severity, ...] = ("blocker", "warning", "info")
-_SHARED: tuple[Status, ...] = ("unknown", "manual")
-"""A failure has evidence of its own and stands alone."""
+_GROUPED_STATUSES: tuple[Status, ...] = ("unknown", "manual")
+"""Statuses of findings that are grouped by cause; a failure has its own evidence and stands alone."""
 
 
 class FindingGroup(NamedTuple):
-    """Findings of one status and one cause, the most severe first; `remedies` help all of them."""
+    """Findings with one status and one cause, the most severe first; `remedies` help all of them."""
 
     cause: OpenQuestion
     findings: tuple[Finding, ...]
@@ -104,39 +102,42 @@ class FindingGroup(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What to say of all of them: the cause, or what the only one says."""
+        """The cause that they share, or the summary of the only finding."""
         return self.first.summary if self.alone else self.cause.text
 
 
 def group_findings(findings: Iterable[Finding], *, cluster: str) -> tuple[FindingGroup, ...]:
-    """The groups, the most severe first."""
-    return in_order(sorted(findings, key=_rank), cluster=cluster)
+    """Returns the groups, the most severe first."""
+    return group_in_order(sorted(findings, key=_rank), cluster=cluster)
 
 
-def in_order(findings: Iterable[Finding], *, cluster: str) -> tuple[FindingGroup, ...]:
-    """The groups in the order of their first findings, which is that of the work in a plan."""
-    held: dict[object, list[Finding]] = {}
+def group_in_order(findings: Iterable[Finding], *, cluster: str) -> tuple[FindingGroup, ...]:
+    """Returns the groups in the order of their first findings, which is the order of work in a runbook."""
+    groups: dict[object, list[Finding]] = {}
     for finding in findings:
-        alike = finding.status in _SHARED
-        held.setdefault((finding.status, cause_of(finding)) if alike else finding.id, []).append(finding)
-    return tuple(_group(tuple(alike), cluster=cluster) for alike in held.values())
+        is_shared = finding.status in _GROUPED_STATUSES
+        groups.setdefault((finding.status, cause_of(finding)) if is_shared else finding.id, []).append(finding)
+    return tuple(_group(tuple(findings_of_group), cluster=cluster) for findings_of_group in groups.values())
 
 
 def _rank(finding: Finding) -> int:
     return _SEVERITIES.index(finding.severity)
 
 
-def _group(alike: tuple[Finding, ...], *, cluster: str) -> FindingGroup:
-    first = alike[0]
+def _group(findings: tuple[Finding, ...], *, cluster: str) -> FindingGroup:
+    first = findings[0]
     cause = cause_of(first)
-    own = first.remedies if first.remedies or first.status != "unknown" else how_to_see(cause, cluster=cluster)
-    return FindingGroup(cause, alike, own)
+    remedies = (
+        first.remedies if first.remedies or first.status != "unknown" else remedies_to_read(cause, cluster=cluster)
+    )
+    return FindingGroup(cause, findings, remedies)
 
 
 class NextStep(NamedTuple):
-    """`safe` answers whether the hop may be taken now; `do` is the next thing, `check` the id that asks for it.
+    """`safe` says whether the hop may be taken now; `do` is the next thing to do, `check` the id of the check behind
+    it.
 
-    `others` counts what stands in the same way beside it.
+    `others` counts the other groups that keep the hop from being safe in the same way.
     """
 
     safe: str
@@ -146,39 +147,42 @@ class NextStep(NamedTuple):
 
 
 def next_step(verdict: Verdict, findings: Iterable[Finding], *, release: str, cluster: str) -> NextStep:
-    """Where several things are to be done, the first one in the order of the work; of open questions the one that is
-    known how to answer, and then the one that most of them wait for."""
+    """Returns the next step. Of several failing blockers the first in the order of work comes first. Of unknown
+    blockers that comes first which has a remedy, then that on which most blockers depend."""
     groups = group_findings((f for f in findings if f.status in ("fail", "unknown", "manual")), cluster=cluster)
     blockers = [group for group in groups if group.severity == "blocker"]
-    if failing := _in_order(group for group in blockers if group.status == "fail"):
+    if failing := _by_phase(group for group in blockers if group.status == "fail"):
         count = "1 blocker" if len(failing) == 1 else f"{len(failing)} blockers"
         return NextStep(f"Not ready: {count}", failing[0].summary, failing[0].first.id, len(failing) - 1)
     if blockers:
-        first = max(_in_order(blockers), key=lambda group: (bool(group.remedies), _questions(group)))
-        questions = sum(map(_questions, blockers))
+        chosen = max(_by_phase(blockers), key=lambda group: (bool(group.remedies), _open_blockers(group)))
+        questions = sum(map(_open_blockers, blockers))
         count = "1 possible blocker" if questions == 1 else f"{questions} possible blockers"
         safe = f"Cannot tell: {count} unchecked"
-        return NextStep(safe, _seen(first), first.first.id, len(blockers) - 1)
+        return NextStep(safe, _counted_summary(chosen), chosen.first.id, len(blockers) - 1)
     if verdict == "needs_facts":
         return NextStep("Cannot tell: nothing could be checked", "Scan the cluster with the rights it needs")
-    return _care(_in_order(group for group in groups if group.severity == "warning"), release=release)
+    return _without_blockers(_by_phase(group for group in groups if group.severity == "warning"), release=release)
 
 
-def _questions(group: FindingGroup) -> int:
+def _open_blockers(group: FindingGroup) -> int:
+    """Returns how many blockers of the group are open."""
     return sum(finding.open_blocker for finding in group.findings)
 
 
-def _care(warnings: list[FindingGroup], *, release: str) -> NextStep:
-    land = f"Upgrade to {release}, CRDs first" if release else "Nothing is left to do"
+def _without_blockers(warnings: list[FindingGroup], *, release: str) -> NextStep:
+    """Returns the next step of a hop without open blockers: the upgrade, or the first warning."""
+    upgrade = f"Upgrade to {release}, CRDs first" if release else "Nothing is left to do"
     if not warnings:
-        return NextStep("Ready to upgrade", land)
+        return NextStep("Ready to upgrade", upgrade)
     count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
-    return NextStep(f"Ready: review {count}", _seen(warnings[0]), warnings[0].first.id, len(warnings) - 1)
+    return NextStep(f"Ready: review {count}", _counted_summary(warnings[0]), warnings[0].first.id, len(warnings) - 1)
 
 
-def _seen(group: FindingGroup) -> str:
+def _counted_summary(group: FindingGroup) -> str:
+    """Returns the summary of the group, with the number of its checks."""
     return f"{group.summary} ({len(group.findings)} checks)" if not group.alone else group.summary
 
 
-def _in_order(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
+def _by_phase(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
     return sorted(groups, key=lambda group: PHASES.index(group.first.phase))

@@ -1,4 +1,5 @@
-"""News about clusters and rollouts, as values: what may be told, what tells of the same matter, and in which words."""
+"""The events of clusters and rollouts that channels may receive: their titles, severity, text, and which of them
+merge."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -34,54 +35,56 @@ TITLES: Mapping[str, str] = {
 }
 TEST = "karpdash.test"
 EVENTS: tuple[str, ...] = tuple(TITLES)
-"""What a channel may ask for."""
+"""The types of events that a channel may subscribe to."""
 URGENT = frozenset(
     {"plan.approval_requested", "rollout.paused", "rollout.needs_attention", "rollout.failed", "rollout.break_glass",
      "journey.approval_requested", "journey.needs_person", "journey.paused", "campaign.approval_requested",
      "campaign.needs_person", "campaign.paused", "kill_switch.on", "kill_switch.off", TEST}
 )  # fmt: skip
-"""What waits for no more of it: somebody has to do something."""
+"""Types that are sent at once, without waiting for more events to merge: a person has to act."""
 TO_PEOPLE = frozenset({"rollout.break_glass", "kill_switch.on"})
-"""What everybody who approves or administers is told, whatever channels there are (A45)."""
+"""Types that every approver and administrator receives, whatever channels there are (A45)."""
 CRITICAL = frozenset({"rollout.needs_attention", "rollout.failed", "rollout.break_glass", "kill_switch.on"})
 GOOD = frozenset({"scan.recovered", "rollout.completed", "journey.completed", "campaign.completed", "kill_switch.off",
                   "waiver.ended", TEST})  # fmt: skip
-"""What wakes nobody."""
-NAMED = 5
-"""So many subjects of a kind are named in a text; the rest is counted."""
+"""Types that are good news: severity info."""
+MOST_NAMED = 5
+"""How many subjects of one type a text names; the others are counted."""
 LONGEST_LINE = 600
-_MATTERS = {"scan.failed": "scan", "scan.recovered": "scan", "hop.verdict_changed": "verdict",
+_MERGE_SUBJECTS = {"scan.failed": "scan", "scan.recovered": "scan", "hop.verdict_changed": "verdict",
             "check.new_blocker": "blocker"}  # fmt: skip
+"""By type, what events of it are about; two events about the same thing of one cluster may merge."""
 
 
 def merge_key(event: Event) -> str:
-    """What the event is about: two of the same matter may become one; empty for what stands alone."""
-    kind = _MATTERS.get(event["type"], "")
+    """Returns what the event is about; two events with the same key may become one. Empty if it never merges."""
+    kind = _MERGE_SUBJECTS.get(event["type"], "")
     return f"{kind}:{event['data'].get('cluster', '')}" if kind else ""
 
 
 def merged(waiting: Event, newer: Event) -> Event | None:
-    """One event instead of two of the same matter; None when the two together are no news: back where it was."""
-    old, new = waiting["data"], newer["data"]
+    """Returns one event for two with the same key; None if the newer one brings back the state before the waiting
+    one."""
+    waiting_data, newer_data = waiting["data"], newer["data"]
     if waiting["type"] != newer["type"]:
         return None
     if newer["type"] == "hop.verdict_changed":
-        before = {"was": old.get("was"), "was_hop": old.get("was_hop")}
-        same = (new.get("hop"), new.get("verdict")) == (before["was_hop"], before["was"])
-        return None if same else {**newer, "data": {**new, **before}}
+        before = {"was": waiting_data.get("was"), "was_hop": waiting_data.get("was_hop")}
+        is_back = (newer_data.get("hop"), newer_data.get("verdict")) == (before["was_hop"], before["was"])
+        return None if is_back else {**newer, "data": {**newer_data, **before}}
     if newer["type"] == "check.new_blocker":
-        checks = sorted({*old.get("checks", ()), *new.get("checks", ())})
-        return {**newer, "data": {**new, "checks": checks}}
+        checks = sorted({*waiting_data.get("checks", ()), *newer_data.get("checks", ())})
+        return {**newer, "data": {**newer_data, "checks": checks}}
     return newer
 
 
 def text_of(events: Sequence[Event]) -> str:
-    """The events for people, one line each; many of one kind become one line that counts them."""
+    """Returns the events as text, one line each; many of one type become one line with their number."""
     return "\n".join(line for kind in dict.fromkeys(event["type"] for event in events) for line in _lines(kind, events))
 
 
 def severity_of(events: Iterable[Event]) -> str:
-    """critical, error, warning or info: that of the worst of the events."""
+    """Returns critical, error, warning or info: the severity of the worst event."""
     kinds = {event["type"] for event in events}
     if kinds & CRITICAL:
         return "critical"
@@ -91,7 +94,7 @@ def severity_of(events: Iterable[Event]) -> str:
 
 
 def headline(events: Sequence[Event]) -> str:
-    """One line that says what a message is about, for the subject of a mail."""
+    """Returns one line about all events, for the subject of a mail."""
     first = events[0]
     kinds = tuple(dict.fromkeys(event["type"] for event in events))
     if len(kinds) > 1:
@@ -101,13 +104,13 @@ def headline(events: Sequence[Event]) -> str:
 
 
 def _lines(kind: str, events: Iterable[Event]) -> list[str]:
-    these = [event for event in events if event["type"] == kind]
-    if len(these) <= NAMED:
-        return [_line(f"{_title(kind)}: {event['subject']} {_detail(event)}") for event in these]
-    names = list(dict.fromkeys(event["subject"] for event in these))
-    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    count = f"{len(names)} clusters" if _by_cluster(these) else f"{len(these)} times"
-    return [_line(f"{_title(kind)}: {count}: {', '.join(names[:NAMED])}{rest}")]
+    events_of_type = [event for event in events if event["type"] == kind]
+    if len(events_of_type) <= MOST_NAMED:
+        return [_line(f"{_title(kind)}: {event['subject']} {_detail(event)}") for event in events_of_type]
+    names = list(dict.fromkeys(event["subject"] for event in events_of_type))
+    rest = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    count = f"{len(names)} clusters" if _by_cluster(events_of_type) else f"{len(events_of_type)} times"
+    return [_line(f"{_title(kind)}: {count}: {', '.join(names[:MOST_NAMED])}{rest}")]
 
 
 def _by_cluster(events: Iterable[Event]) -> bool:
@@ -129,6 +132,6 @@ def _detail(event: Event) -> str:
 
 
 def _line(text: str) -> str:
-    """One line of plain characters, without secrets, whatever a cluster called its things."""
+    """Returns the text on one line without control characters and secrets, whatever names a cluster has."""
     plain = "".join(sign if sign.isprintable() else " " for sign in replace(text))
     return " ".join(plain.split())[:LONGEST_LINE]

@@ -1,7 +1,7 @@
-"""A stored report as it would be for a cluster that is to be raised to another Kubernetes minor.
+"""Computes how a stored report would look if the cluster were upgraded to another Kubernetes minor.
 
-The same as `evaluate(..., kubernetes=...)`, without the inventory: what is planned concerns the window of the last hop
-and a note about the path, and both stand in the report.
+The result equals that of `evaluate(..., kubernetes=...)`, without an inventory: the planned minor changes only the
+check of the last hop's Kubernetes window and one note about the path, and both are in the report.
 """
 
 from collections.abc import Iterable
@@ -17,13 +17,14 @@ from migrations_app.karpenter.table_types import SupportedKubernetes
 from migrations_app.karpenter.upgrade_path import SupportedLanding, planned_kubernetes
 from migrations_app.karpenter.versions import Release, kubernetes_minor, parse
 from migrations_app.readiness.report import ClusterFacts, Report
-from migrations_app.readiness.verdict import hop_line, hop_lines, order
+from migrations_app.readiness.verdict import finding_sort_key, hop_line, hop_lines
 
 LONGEST = 40
 
 
 def planned_minor(text: str) -> str:
-    """The minor that the text names, such as 1.33. Raises InvalidInput (`bad_kubernetes`) if it names none."""
+    """Returns the Kubernetes minor in the text, such as 1.33. Raises InvalidInput (`bad_kubernetes`) if there is
+    none."""
     minor = kubernetes_minor(text) if len(text) <= LONGEST else None
     if minor is None:
         raise InvalidInput(f"{text[:LONGEST]!r} is not a Kubernetes version, such as 1.33", code="bad_kubernetes")
@@ -31,7 +32,7 @@ def planned_minor(text: str) -> str:
 
 
 def with_planned(report: Report, kubernetes: str) -> Report:
-    """The report with that minor planned; unchanged for an empty text, and where no release is known."""
+    """Returns the report for the planned minor; unchanged for an empty text or if the release is not known."""
     current = _current(report.cluster)
     if not kubernetes or current is None or report.target.release is None:
         return report
@@ -41,14 +42,18 @@ def with_planned(report: Report, kubernetes: str) -> Report:
         for step in report.target.path
     ]
     note = planned_kubernetes(current, landings, minor=minor)
-    noted = replace(report, target=replace(report.target, notes=(*report.target.notes, note)))
-    own = kubernetes_window(current)
-    last = landings[-1] if landings else SupportedLanding("", str(current), own) if own else None
-    return noted if last is None or last.kubernetes.holds(minor) else _blocked(noted, last, minor=minor)
+    report_with_note = replace(report, target=replace(report.target, notes=(*report.target.notes, note)))
+    running_window = kubernetes_window(current)
+    last = landings[-1] if landings else SupportedLanding("", str(current), running_window) if running_window else None
+    return (
+        report_with_note
+        if last is None or last.kubernetes.holds(minor)
+        else _blocked(report_with_note, last, minor=minor)
+    )
 
 
 def _current(cluster: ClusterFacts) -> Release | None:
-    """The release that the path starts from: the oldest one it may be, where only a range is known."""
+    """Returns the release at which the path starts: the oldest possible one if only a range is known."""
     if cluster.karpenter_version:
         return parse(cluster.karpenter_version)
     row = find(cluster.karpenter_range[0]) if cluster.karpenter_range else None
@@ -56,37 +61,44 @@ def _current(cluster: ClusterFacts) -> Release | None:
 
 
 def _blocked(report: Report, last: SupportedLanding, *, minor: str) -> Report:
-    """The report whose last hop, or the running release where no hop is left, is outside of its window."""
+    """Returns the report in which the planned minor is outside the window of the last hop or of the running release."""
     findings = [finding for finding in report.checks if finding.id == check.id and last.hop in ("", finding.hop)]
     if not findings:
         return report
-    old, window = findings[-1], last.kubernetes
+    finding_before, window = findings[-1], last.kubernetes
     row = as_planned(report.cluster.name, minor=minor, window=window)
-    new = _failed(old, row, remedy=stay_inside(window, last.release))
-    mine = sorted(
-        (new if finding is old else finding for finding in report.checks if finding.hop == old.hop), key=order
+    failed_finding = _failed(finding_before, row, remedy=stay_inside(window, last.release))
+    hop_findings = sorted(
+        (
+            failed_finding if finding is finding_before else finding
+            for finding in report.checks
+            if finding.hop == finding_before.hop
+        ),
+        key=finding_sort_key,
     )
-    checks = tuple(_in_place(report.checks, mine, hop=old.hop))
-    ahead = {line.hop: line for line in hop_lines([step.hop for step in report.target.path], checks)}
-    line = ahead.get(old.hop) or hop_line(old.hop, mine)
-    return replace(report, checks=checks, hops=tuple(line if hop.hop == old.hop else hop for hop in report.hops))
-
-
-def _failed(old: Finding, row: Evidence, *, remedy: Remedy) -> Finding:
-    """The finding with one more cause; where it failed already, it keeps its remedies."""
-    rows = (*old.evidence, row)
+    checks = tuple(_in_place(report.checks, hop_findings, hop=finding_before.hop))
+    lines_by_hop = {line.hop: line for line in hop_lines([step.hop for step in report.target.path], checks)}
+    line = lines_by_hop.get(finding_before.hop) or hop_line(finding_before.hop, hop_findings)
     return replace(
-        old,
+        report, checks=checks, hops=tuple(line if hop.hop == finding_before.hop else hop for hop in report.hops)
+    )
+
+
+def _failed(finding: Finding, row: Evidence, *, remedy: Remedy) -> Finding:
+    """Returns the finding with one more cause; a finding that failed already keeps its remedies."""
+    rows = (*finding.evidence, row)
+    return replace(
+        finding,
         status="fail",
         summary=check.headline(rows),
         evidence=rows,
         evidence_total=len(rows),
         evidence_exact=True,
-        remedies=old.remedies if old.status == "fail" else (remedy,),
+        remedies=finding.remedies if finding.status == "fail" else (remedy,),
     )
 
 
-def _in_place(checks: Iterable[Finding], mine: list[Finding], *, hop: str) -> Iterable[Finding]:
-    """The findings with those of one hop in their new order."""
-    following = iter(mine)
-    return (next(following) if finding.hop == hop else finding for finding in checks)
+def _in_place(checks: Iterable[Finding], hop_findings: list[Finding], *, hop: str) -> Iterable[Finding]:
+    """Returns all findings, those of one hop in their new order."""
+    ordered_findings = iter(hop_findings)
+    return (next(ordered_findings) if finding.hop == hop else finding for finding in checks)

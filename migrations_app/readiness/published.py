@@ -1,4 +1,4 @@
-"""What of a report others get: everything but the fields that only our own programs read."""
+"""Removes from reports and runbooks the fields that are not part of the published JSON."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -21,14 +21,14 @@ INTERNAL: Final[Mapping[str, tuple[str, ...]]] = {
     "Report": ("legacy_objects",),
     "RunbookHop": ("asked_first", "values"),
 }
-"""By type the fields that are in no published JSON and in no schema; version 2 of a plan has `change` and `values`."""
+"""By type, the fields that no published JSON or schema has; version 2 of a plan has `change` and `values`."""
 
 
 _HIDDEN: Final[Mapping[str, Any]] = dict.fromkeys(INTERNAL["Finding"], UNSET)
 
 
 def published(report: Report) -> Report:
-    """The report as it is printed and served."""
+    """Returns the report as it is printed and served."""
     return replace(
         report,
         cluster=_cluster(report.cluster),
@@ -39,7 +39,7 @@ def published(report: Report) -> Report:
 
 
 def published_plan(plan: Runbook) -> Runbook:
-    """The runbook as version 1 of its JSON: fixes are text alone."""
+    """Returns the runbook for version 1 of its JSON: remedies are text only."""
     hops = tuple(
         replace(hop, steps=tuple(map(_finding, hop.steps)), values=UNSET, asked_first=UNSET) for hop in plan.hops
     )
@@ -47,7 +47,7 @@ def published_plan(plan: Runbook) -> Runbook:
 
 
 def typed_plan(plan: Runbook) -> Runbook:
-    """The runbook as version 2 of its JSON: beside the text of a fix stands the change that it makes."""
+    """Returns the runbook for version 2 of its JSON: each remedy also has its change."""
     hops = tuple(
         replace(hop, steps=tuple(replace(step, **_HIDDEN) for step in hop.steps), asked_first=UNSET)
         for hop in plan.hops

@@ -1,4 +1,4 @@
-"""The report of one scan: what `scan -o json` prints and the API serves as a snapshot."""
+"""The types of a scan's report: what `scan -o json` prints and the REST API serves as a snapshot."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 Verdict = Literal["ready", "ready_with_warnings", "later", "needs_facts", "blocked", "in_progress", "done"]
-"""`later`: nothing stands in the way of the hop but the hops before it."""
+"""`later`: only the hops before it keep this hop from being ready."""
 Stage = Literal["no_karpenter", "alpha", "mixed", "beta", "beta_v1", "v1", "unknown"]
 Certainty = Literal["exact", "at_least", "unknown"]
 FORBIDDEN = "forbidden"
@@ -77,7 +77,7 @@ class Carrier(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def said(self) -> str:
-        """As an action takes the name."""
+        """The name of the object as actions take it in their parameters."""
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
@@ -86,26 +86,26 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
 
     namespace: str
     release: str
-    """The Helm release, as the labels of the Deployment tell it."""
+    """The Helm release, from the labels of the Deployment."""
     kept_by: str = "hand"
     keeper: str = ""
-    """Namespace and name of the Flux or Argo CD object, where one delivers it."""
+    """Namespace and name of the Flux or Argo CD object that delivers the controller; empty if none does."""
     source: str = ""
-    """The repository that this object delivers from, with its branch or version, where it is known."""
+    """The repository of that object, with its branch or version, if known."""
     crds_kept_by: str = "hand"
     crd_release: str | UnsetType = UNSET
-    """Namespace and name of the Helm release of karpenter-crd; empty where none was seen. Stored, never published."""
+    """Namespace and name of the Helm release of karpenter-crd; empty if none was seen. Stored, never published."""
     crd_keeper: str | UnsetType = UNSET
-    """Namespace and name of the Flux or Argo CD object that delivers the chart of the CRDs; empty where that of the
-    controller does, or none. Stored, and never published."""
+    """Namespace and name of the Flux or Argo CD object that delivers the chart of the CRDs; empty if none does, or
+    if it is the controller's. Stored, never published."""
     controller: str | UnsetType = UNSET
-    """The Service of the controller, which shares its name with the Deployment. Stored, and never published."""
+    """The Service of the controller, which has the same name as the Deployment. Stored, never published."""
     given: tuple[GivenChart, ...] | UnsetType = UNSET
     """The values of the charts. Stored, and never published."""
     carriers: tuple[Carrier, ...] | UnsetType = UNSET
     """The objects of Flux and Argo CD that deliver the charts. Stored, and never published."""
     git: tuple[GitSource, ...] | UnsetType = UNSET
-    """The places in Git repositories that Flux and Argo CD apply; unset where none is told. Stored, never published."""
+    """The places in Git repositories that Flux and Argo CD apply; unset if none is known. Stored, never published."""
 
 
 class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,14 +114,14 @@ class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     karpenter_version: str | None
     stage: Stage
     karpenter_told_by: str = ""
-    """How the release was told, such as `helm release`; empty when it is not known."""
+    """The source of the release, such as `helm release`; empty if the release is not known."""
     karpenter_certainty: str = "unknown"
     """exact, range or unknown."""
     karpenter_range: tuple[str, ...] = ()
-    """The minors it may be, where only a range is known."""
+    """The possible minors, if only a range is known."""
     disagreements: tuple[str, ...] = ()
     installed: Installed | None = None
-    """None where no controller was seen, and in reports from before this was told."""
+    """None if no controller was seen, and in old reports without this field."""
 
 
 class PartLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,15 +133,15 @@ class PartLine(msgspec.Struct, frozen=True, kw_only=True):
     quarantined: int = 0
     seconds: float = 0.0
     reasons: tuple[str, ...] | UnsetType = UNSET
-    """The codes of what kept us from objects that were set aside, each once. Stored, and never published."""
+    """The error codes of objects that were set aside, each once. Stored, never published."""
     read_as: str = ""
-    """The version in which objects were read, and why; empty where it is the newest served one."""
+    """The version in which objects were read, and why; empty for the newest served version."""
     unchanged_since: str = ""
-    """When the objects were read, where this scan proved that none has changed since; empty where it read them."""
+    """When the objects were read, if this scan proved that none has changed since; empty if it read them."""
 
     @property
     def partly_forbidden(self) -> bool:
-        """Whether something was set aside because it may not be read, such as one namespace."""
+        """Whether objects were set aside because reading them is forbidden, such as one namespace."""
         return not isinstance(self.reasons, UnsetType) and FORBIDDEN in self.reasons
 
 
@@ -161,7 +161,7 @@ class PathStep(msgspec.Struct, frozen=True, kw_only=True):
     needs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
-    """What to know before going back."""
+    """What to know before a rollback."""
 
 
 class TablesEnd(msgspec.Struct, frozen=True):
@@ -195,7 +195,7 @@ class HopLine(msgspec.Struct, frozen=True, kw_only=True):
     done_percent: int
     counts: Counts
     reasons: tuple[str, ...] = ()
-    """Summaries of what keeps the hop from being ready, most severe first; at most five."""
+    """Summaries of the findings that keep the hop from being ready, most severe first; at most five."""
 
 
 class NodeCounts(msgspec.Struct, frozen=True):
@@ -224,15 +224,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     nodes: NodeCounts
     anomalies: tuple[Anomaly, ...] = ()
     known_up_to: TablesEnd | None = None
-    """How far the tables reached that it was judged by; None in reports from before this was told."""
+    """The newest release in the tables that the report was made with; None in old reports."""
     legacy: dict[str, int | None] = {}
-    """Legacy objects left, by kind (Provisioner, AWSNodeTemplate, Machine, Node); None where it could not be read."""
+    """Number of legacy objects by kind (Provisioner, AWSNodeTemplate, Machine, Node); None if the kind was not read."""
     legacy_objects: tuple[LegacyObject, ...] | UnsetType = UNSET
-    """What is deleted of them at the end, by uid; unset where not all of it was read. Stored, never published."""
+    """The objects that the clean-up deletes, with uid; unset if not all were read. Stored, never published."""
 
     @property
     def nodes_certainty(self) -> Certainty:
-        """How far the counts of nodes are to be trusted: a list that was only partly read gives a lower bound."""
+        """Whether the counts of nodes are exact; a list that was only partly read gives a lower bound."""
         line = next((line for line in self.parts if line.name == "nodes"), None)
         if line is None or (line.seen and not line.quarantined):
             return "exact"
@@ -240,8 +240,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scanned(msgspec.Struct, frozen=True, kw_only=True):
-    """A report, and beside it what is shown and searched but never part of its JSON: the rows of the nodes, the
-    objects that a conversion takes, as manifests, and the sheet of permissions."""
+    """A report with what is stored beside its JSON: the rows of the nodes, the manifests of objects to convert, and
+    the IAM sheet."""
 
     report: Report
     nodes: tuple[OwnedNode, ...]
@@ -251,11 +251,12 @@ class Scanned(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """`complete` is False when any part is Unseen or any object was set aside."""
+    """An inventory with the result of each data source."""
 
     inventory: Inventory
     parts: tuple[PartLine, ...]
 
     @property
     def complete(self) -> bool:
+        """False if any part is Unseen or any object was set aside."""
         return all(line.seen and not line.quarantined for line in self.parts)

@@ -1,7 +1,4 @@
-"""What an inventory says about the running Karpenter, put as evidence for `detection`, and what is left of alpha.
-
-Where a cluster stands on the road: its stage, told from CRDs, objects and the running release.
-"""
+"""Detects the running Karpenter release, the stage of the cluster and what is left of alpha, from an inventory."""
 
 from msgspec import UNSET, UnsetType
 
@@ -32,7 +29,7 @@ LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetempla
 
 
 def detect_running_release(inventory: Inventory) -> DetectedRelease:
-    """The release that runs, how it was told and how sure that is."""
+    """Returns the running release, the source of that fact and its certainty."""
     workload = next(iter(inventory.controller.items), None)
     container = controller_container(workload) if workload else None
     chart = karpenter_release(inventory)
@@ -56,9 +53,10 @@ def detect_running_release(inventory: Inventory) -> DetectedRelease:
 
 
 def other_provider(inventory: Inventory) -> str:
-    """What shows that Karpenter of another cloud provider runs here, such as Azure or kwok; empty where nothing does.
+    """Returns the sign that Karpenter for another cloud provider runs here, such as Azure or kwok; empty if there is
+    none.
 
-    A CRD or a reference of the AWS group outweighs every other sign.
+    A CRD or reference of the AWS group outweighs every other sign.
     """
     groups = {text(pool, f"{REFERENCE}.group") for pool in inventory.nodepools.items} - {"", kinds.AUTO_MODE_GROUP}
     crds = {crd.spec.group for crd in inventory.crds.items}
@@ -73,31 +71,31 @@ def other_provider(inventory: Inventory) -> str:
 
 
 def installed(inventory: Inventory) -> Installed | None:
-    """Where the controller is and who looks after it and the CRDs; None where no controller was seen."""
+    """Returns where the controller is and which tools keep it and the CRDs; None if no controller was seen."""
     running_controller = installation(inventory)
     if running_controller is None:
         return None
-    by, crds = running_controller.managed, helm_release(inventory, chart=CRD_CHART)
-    crd_by = _crds_kept(inventory)
-    apart = crd_by.by in AT_ONCE and crd_by.name != by.name
+    keeper, crd_release = running_controller.managed, helm_release(inventory, chart=CRD_CHART)
+    crd_keeper = _crd_manager(inventory)
+    has_own_keeper = crd_keeper.by in AT_ONCE and crd_keeper.name != keeper.name
     return Installed(
         namespace=running_controller.namespace,
         release=running_controller.release_name,
-        kept_by=by.by,
-        keeper=f"{by.namespace}/{by.name}".strip("/") if by.by in ("flux", "argocd") else "",
-        source=_source(inventory, by),
-        crds_kept_by=crd_by.by,
-        crd_keeper=f"{crd_by.namespace}/{crd_by.name}".strip("/") if apart else "",
-        crd_release=f"{crds.namespace}/{crds.name}" if crds else "",
-        controller=called.name if (called := webhook_service(inventory)) else running_controller.name,
+        kept_by=keeper.by,
+        keeper=f"{keeper.namespace}/{keeper.name}".strip("/") if keeper.by in ("flux", "argocd") else "",
+        source=_source(inventory, keeper),
+        crds_kept_by=crd_keeper.by,
+        crd_keeper=f"{crd_keeper.namespace}/{crd_keeper.name}".strip("/") if has_own_keeper else "",
+        crd_release=f"{crd_release.namespace}/{crd_release.name}" if crd_release else "",
+        controller=service.name if (service := webhook_service(inventory)) else running_controller.name,
         given=given_charts(inventory),
         carriers=carriers(inventory),
         git=git_sources(inventory) or UNSET,
     )
 
 
-def _crds_kept(inventory: Inventory) -> Managed:
-    """Who keeps the CRDs; with the name of its object where that delivers the chart of the CRDs."""
+def _crd_manager(inventory: Inventory) -> Managed:
+    """Returns the tool that keeps the CRDs, with its object if that delivers the chart of the CRDs."""
     crd = next(iter(inventory.crds.items), None)
     if crd is None:
         return BY_HAND
@@ -111,49 +109,52 @@ def _crds_kept(inventory: Inventory) -> Managed:
 
 
 def _source(inventory: Inventory, by: Managed) -> str:
-    """Where the Flux or Argo CD object comes from that delivers the controller; empty without one."""
-    sources = (comes_from(inventory, delivery) for delivery in inventory.deliveries.items if _is_of(delivery, by))
+    """Returns the source of the Flux or Argo CD object that delivers the controller; empty without one."""
+    sources = (
+        comes_from(inventory, delivery) for delivery in inventory.deliveries.items if _is_same_delivery(delivery, by)
+    )
     return next(sources, "")
 
 
-def _is_of(delivery: GitOpsDelivery, by: Managed) -> bool:
-    """Whether it is that delivery; Argo CD's marks do not tell the namespace."""
+def _is_same_delivery(delivery: GitOpsDelivery, by: Managed) -> bool:
+    """Returns whether both are the same delivery; Argo CD's labels do not hold the namespace."""
     return (
         DELIVERERS.get(delivery.kind) == by.by and delivery.name == by.name and by.namespace in ("", delivery.namespace)
     )
 
 
 def karpenter_release(inventory: Inventory) -> HelmRelease | None:
-    """The deployed Helm release of the controller's chart, if its record was seen."""
+    """Returns the deployed Helm release of the controller's chart, if its record was read."""
     return next((release for release in inventory.helm_releases.items if release.chart == "karpenter"), None)
 
 
 def controller_container(workload: Workload) -> Container | None:
-    """The container named controller; its name can be changed from 1.1 on, then the first one."""
+    """Returns the container named controller, else the first one: from 1.1 on the name can be changed."""
     containers = workload.template.spec.containers or []
     return next((c for c in containers if c.name == "controller"), containers[0] if containers else None)
 
 
 def legacy(inventory: Inventory, owned: Ownership) -> dict[str, int | None]:
-    """Alpha objects left, by kind; None for a kind whose list could not be read, and for nodes set aside.
+    """Returns the number of alpha objects by kind; None for a kind that could not be read, and for nodes if some were
+    set aside.
 
-    An alpha object that was set aside is left all the same; of such a node nobody knows whose it is.
+    An alpha object that was set aside counts; the owner of a node that was set aside is not known.
     """
-    counts: dict[str, int | None] = {kind: _left(inventory.part(name)) for kind, name in LEGACY_PARTS.items()}
+    counts: dict[str, int | None] = {kind: _object_count(inventory.part(name)) for kind, name in LEGACY_PARTS.items()}
     whole = isinstance(inventory.nodes, Seen) and not inventory.nodes.quarantined
     return counts | {"Node": owned.by_owner.get("karpenter_alpha", 0) if whole else None}
 
 
 def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType:
-    """The alpha objects that are deleted at the end, and the CRDs of their kinds; unset where not all of them was read.
+    """Returns the alpha objects that the clean-up deletes, and the CRDs of their kinds; unset if not all were read.
 
-    Machines are not among them: they go with their nodes.
+    Machines are not among them: they are deleted with their nodes.
     """
     parts = (inventory.provisioners, inventory.awsnodetemplates, inventory.crds)
     if not all(map(is_whole, parts)):
         return UNSET
     names = {kind.crd_name for kind in kinds.ALPHA_KINDS}
-    every: list[tuple[str, NamedObject]] = [
+    named_objects: list[tuple[str, NamedObject]] = [
         *((kinds.PROVISIONER.kind, provisioner) for provisioner in inventory.provisioners.items),
         *((kinds.AWS_NODE_TEMPLATE.kind, awsnodetemplate) for awsnodetemplate in inventory.awsnodetemplates.items),
         *((kinds.CRD.kind, crd) for crd in inventory.crds.items if crd.name in names),
@@ -165,12 +166,12 @@ def legacy_objects(inventory: Inventory) -> tuple[LegacyObject, ...] | UnsetType
             uid=named_object.metadata.uid or "",
             manager=reverting_tool(named_object.metadata),
         )
-        for kind, named_object in every
+        for kind, named_object in named_objects
     ]
     return tuple(objects) if all(legacy_object.uid for legacy_object in objects) else UNSET
 
 
-def _left(part: Part[object]) -> int | None:
+def _object_count(part: Part[object]) -> int | None:
     return len(part.items) + len(part.quarantined) if isinstance(part, Seen) else None
 
 
@@ -191,10 +192,10 @@ STORED_CRDS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclas
 
 
 def stage_of(inventory: Inventory, running: DetectedRelease) -> Stage:
-    """`unknown` whenever what decides between two stages could not be read, and for another provider's Karpenter."""
+    """Returns the stage; `unknown` if a deciding fact could not be read, and for Karpenter of another provider."""
     if running.other_provider:
         return "unknown"
-    # A CRD that was set aside may be the one that decides.
+    # A CRD that was set aside may be the deciding one.
     if not is_whole(inventory.crds) or not is_whole(inventory.controller):
         return "unknown"
     crds = {crd.name: crd for crd in inventory.crds.items}
@@ -207,17 +208,17 @@ def stage_of(inventory: Inventory, running: DetectedRelease) -> Stage:
 
 
 def _with_alpha(inventory: Inventory, running: DetectedRelease) -> Stage:
-    old, new = _living(inventory, ALPHA_PARTS), _living(inventory, CURRENT_PARTS)
-    if old is None or new is None:
+    has_alpha, has_current = _have_objects(inventory, ALPHA_PARTS), _have_objects(inventory, CURRENT_PARTS)
+    if has_alpha is None or has_current is None:
         return "unknown"
-    if old and new:
+    if has_alpha and has_current:
         return "mixed"
-    if old:
+    if has_alpha:
         return "alpha"
     crds = {crd.name: crd for crd in inventory.crds.items}
-    if not new and (_older_than_beta(running) or "nodepools.karpenter.sh" not in crds):
+    if not has_current and (_older_than_beta(running) or "nodepools.karpenter.sh" not in crds):
         return "alpha"
-    # Alpha CRDs without objects are left-overs; the rest of the road decides.
+    # Alpha CRDs without objects are left-overs: the other CRDs decide.
     return _without_alpha(inventory, crds)
 
 
@@ -227,8 +228,8 @@ def _older_than_beta(running: DetectedRelease) -> bool:
     return bool(running.minors) and all(minor in ("0.28", "0.29", "0.30", "0.31") for minor in running.minors)
 
 
-def _living(inventory: Inventory, parts: tuple[str, ...]) -> bool | None:
-    """Whether any object of the parts is there; None when none was seen and a part could not be read."""
+def _have_objects(inventory: Inventory, parts: tuple[str, ...]) -> bool | None:
+    """Returns whether any object of the parts exists; None if none was seen and a part could not be read."""
     read_parts: list[Part[object]] = [inventory.part(name) for name in parts]
     if any(part.count or (isinstance(part, Seen) and part.quarantined) for part in read_parts):
         return True

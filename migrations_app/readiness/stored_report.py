@@ -1,4 +1,5 @@
-"""Reports as they are stored: those of today, those of before, and those of history without what most of them share."""
+"""Reads reports of this and earlier versions from the database, and splits old ones so that shared texts are stored
+once."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -8,16 +9,16 @@ import msgspec
 from migrations_app.readiness.report import Report
 
 SHARED = ("id", "phase", "title", "why", "sources")
-"""Fields of a finding that the catalogue of checks decides: half of a report, and alike in those of a release."""
+"""Fields of a finding that come from the catalogue: half of a report, and equal in all reports of one karpdash
+version."""
 NOTHING_SHARED = b"[]"
 Answers = Mapping[tuple[str, str], str]
-"""By check and hop."""
+"""The status of each finding, by check and hop."""
 
 
 class SplitReport(NamedTuple):
-    """A report as JSON in two: `texts` has the shared fields of its findings, each combination once; in `rest` the id
-    of a finding is the place of its own among them. Both are JSON; without texts `rest` is the whole report.
-    """
+    """A report as JSON in two parts: `texts` has each combination of the shared fields once; in `rest` the id of a
+    finding is the index of its own there. Both are JSON; with empty texts `rest` is the whole report."""
 
     rest: bytes
     texts: bytes
@@ -34,8 +35,10 @@ class _Answers(msgspec.Struct, frozen=True):
 
 
 def read_report(text: bytes) -> Report:
-    """The report. Older ones hold changes of Helm values only, without a word that says so. Raises
-    msgspec.ValidationError for what is no report."""
+    """Returns the report. In old ones a change can only be one of Helm values, without a type.
+
+    Raises msgspec.ValidationError if the text is no report.
+    """
     try:
         return msgspec.json.decode(text, type=Report)
     except msgspec.ValidationError:
@@ -49,8 +52,10 @@ def read_report(text: bytes) -> Report:
 
 
 def split_report(text: bytes) -> SplitReport:
-    """Both halves; what would not come together again byte for byte stays whole. Raises msgspec.DecodeError for what is
-    no JSON."""
+    """Returns both parts; a report that could not be joined again byte for byte stays whole.
+
+    Raises msgspec.DecodeError if the text is no JSON.
+    """
     plain = msgspec.json.decode(text)
     findings: Any = plain.get("checks") if isinstance(plain, dict) else None
     if not isinstance(findings, list) or not all(isinstance(row, dict) and {*SHARED} <= {*row} for row in findings):
@@ -66,7 +71,7 @@ def split_report(text: bytes) -> SplitReport:
 
 
 def whole_report(halves: SplitReport) -> bytes:
-    """The report as it was before it was split."""
+    """Returns the JSON of the report before it was split."""
     texts: list[list[Any]] = msgspec.json.decode(halves.texts)
     if not texts:
         return halves.rest
@@ -77,7 +82,7 @@ def whole_report(halves: SplitReport) -> bytes:
 
 
 def answers_of(text: bytes) -> Answers:
-    """The status of each finding, before waivers; nothing else of the report is read. Raises msgspec.DecodeError."""
+    """Returns the status of each finding, before waivers; reads nothing else. Raises msgspec.DecodeError."""
     checks = msgspec.json.decode(text, type=_Answers).checks
     return {(finding.id, finding.hop): finding.status for finding in checks}
 
@@ -87,6 +92,6 @@ def answers_as_text(answers: Answers) -> bytes:
 
 
 def answers_from(text: bytes) -> Answers:
-    """Those that `answers_as_text` wrote."""
+    """Returns the answers that `answers_as_text` wrote."""
     lines = msgspec.json.decode(text, type=tuple[tuple[str, str, str], ...])
     return {(check, hop): status for check, hop, status in lines}

@@ -1,8 +1,6 @@
-"""What lists show of a report: the hop that is next, its verdict and its counts.
+"""Computes verdict and counts of each hop from its findings, the next hop for lists, and the exit code for pipelines.
 
-What a report means for a pipeline: one small number.
-
-From findings to the verdict of a hop. Percent is work done; it never decides.
+The percent is work done; it never decides a verdict.
 """
 
 from collections import Counter
@@ -16,13 +14,13 @@ from migrations_app.readiness.report import Counts, HopLine, Report, Verdict
 
 
 def next_hop(report: Report) -> HopLine | None:
-    """The first hop still ahead; the one landed on when none is; None where there is no path."""
+    """Returns the first hop ahead; the current hop if none is ahead; None without a path."""
     ahead = {step.hop for step in report.target.path}
     return next((line for line in report.hops if line.hop in ahead), report.hops[-1] if report.hops else None)
 
 
 def judged_columns(report: Report) -> dict[str, Any]:
-    """The columns of a snapshot that depend on how its findings are judged."""
+    """Returns the columns of a snapshot that depend on the verdict of its findings."""
     following = next_hop(report)
     open_now = [finding for finding in report.checks if following and finding.hop == following.hop]
     return {
@@ -45,30 +43,30 @@ _COUNTED: dict[FailOn, tuple[str, ...]] = {"blocker": ("blocker",), "warning": (
 
 
 def exit_code(report: Report, *, fail_on: FailOn = "blocker", strict: bool = False) -> int:
-    """READY, FINDINGS at or above `fail_on`, or COULD_NOT_LOOK.
+    """Returns READY, FINDINGS at or above `fail_on`, or COULD_NOT_LOOK.
 
-    A certain failure is told before an uncertainty. A blocker that is unknown, or waits for a person to confirm it, is
-    never ready, whatever `fail_on` says, and neither is such a warning where warnings count. What an earlier hop of
-    the plan asks for counts there. `strict` takes every waived failure as a failure, and every unknown check and every
-    part not read whole as not having looked.
+    A failure comes before an uncertainty. An unknown blocker, or one that waits for a person, is never ready, whatever
+    `fail_on` says; neither is such a warning if warnings count. A finding of an earlier hop of the path counts there
+    only. `strict` counts every waived failure as a failure, and every unknown check or incomplete data source as not
+    read.
     """
     failed = ("fail", "waived") if strict else ("fail",)
     if any(f.status in failed and f.severity in _COUNTED[fail_on] for f in report.checks):
         return FINDINGS
-    return COULD_NOT_LOOK if _untold(report, fail_on) or (strict and _unread(report)) else READY
+    return COULD_NOT_LOOK if _has_unanswered(report, fail_on) or (strict and _is_incomplete(report)) else READY
 
 
-def _untold(report: Report, fail_on: FailOn) -> bool:
-    """A check that counts without an answer, a hop of which not enough is known, or not even a path."""
+def _has_unanswered(report: Report, fail_on: FailOn) -> bool:
+    """Returns whether a check that counts has no answer, a hop needs facts, or there is no path."""
     no_path = report.target.release is None and report.cluster.stage != "no_karpenter"
     needs_facts = any(hop.verdict == "needs_facts" for hop in report.hops)
     counted = {"blocker", *_COUNTED[fail_on]}
-    mine = (f for f in report.checks if not f.asked_earlier)
-    is_open = any(f.severity in counted and f.status in ("unknown", "manual") for f in mine)
+    own_findings = (f for f in report.checks if not f.asked_earlier)
+    is_open = any(f.severity in counted and f.status in ("unknown", "manual") for f in own_findings)
     return no_path or needs_facts or is_open
 
 
-def _unread(report: Report) -> bool:
+def _is_incomplete(report: Report) -> bool:
     return not report.complete or any(f.status == "unknown" for f in report.checks)
 
 
@@ -78,7 +76,8 @@ _SEVERITY_ORDER = {"blocker": 0, "warning": 1, "info": 2}
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
-    """A failing blocker blocks; an unknown or unconfirmed one needs facts; anything else open is a warning."""
+    """Returns blocked for a failing blocker, needs_facts for an unknown or manual one; other open findings are
+    warnings."""
     every = tuple(findings)
     blockers = {f.status for f in every if f.severity == "blocker"}
     if "fail" in blockers:
@@ -89,15 +88,15 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return "ready_with_warnings" if open_statuses & {"fail", "unknown", "manual", "waived"} else "ready"
 
 
-def order(finding: Finding) -> tuple[int, int, int, str]:
-    """Sorts as people work: blockers first and unknown second, then by severity, phase and id."""
+def finding_sort_key(finding: Finding) -> tuple[int, int, int, str]:
+    """Sorts findings by the order of work: by severity, status, phase and id; settled ones last."""
     status = _STATUS_ORDER[finding.status]
     return _SEVERITY_ORDER[finding.severity] if status < 4 else 9, status, PHASES.index(finding.phase), finding.id
 
 
 def hop_line(hop: str, findings: Iterable[Finding]) -> HopLine:
-    """Verdict, counts and the summaries of what keeps the hop from being ready."""
-    every = sorted(findings, key=order)
+    """Returns verdict, counts and the summaries of what keeps the hop from being ready."""
+    every = sorted(findings, key=finding_sort_key)
     counts = count(every)
     blocking = [f for f in every if f.status in ("fail", "unknown", "manual") and f.severity != "info"]
     return HopLine(
@@ -110,8 +109,9 @@ def hop_line(hop: str, findings: Iterable[Finding]) -> HopLine:
 
 
 def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine, ...]:
-    """A line for each hop of a path, in its order. A later hop is judged by what is its own, so by what no earlier one
-    asks for. It is never ready before its turn, and what earlier hops still have to do is not done."""
+    """Returns a line for each hop of a path, in order. A later hop is judged only by findings that no earlier hop
+    has. It is never ready before the hops before it, and work that earlier hops still have to do does not count as
+    done."""
     by_hop: dict[str, list[Finding]] = {hop: [] for hop in hops}
     for finding in findings:
         by_hop.setdefault(finding.hop, []).append(finding)
@@ -120,8 +120,10 @@ def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine
     for hop in hops:
         line = hop_line(hop, by_hop[hop])
         if lines:
-            mine = hop_line(hop, (check_finding for check_finding in by_hop[hop] if not check_finding.asked_earlier))
-            waits = mine.verdict in ("ready", "ready_with_warnings")
+            own_line = hop_line(
+                hop, (check_finding for check_finding in by_hop[hop] if not check_finding.asked_earlier)
+            )
+            is_ready_later = own_line.verdict in ("ready", "ready_with_warnings")
             waiting = sum(
                 check_finding.status == "pass" and check_finding.id in open_ids for check_finding in by_hop[hop]
             )
@@ -129,8 +131,8 @@ def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine
             reason = f"Hop {lines[-1].hop} has to be taken first"
             line = replace(
                 line,
-                verdict="later" if waits else mine.verdict,
-                reasons=mine.reasons or (reason,),
+                verdict="later" if is_ready_later else own_line.verdict,
+                reasons=own_line.reasons or (reason,),
                 done_percent=percent,
             )
         open_ids |= {check_finding.id for check_finding in by_hop[hop] if check_finding.status in ("fail", "manual")}
@@ -139,14 +141,14 @@ def hop_lines(hops: Sequence[str], findings: Iterable[Finding]) -> tuple[HopLine
 
 
 def _percent(counts: Counts, *, waiting: int = 0) -> int:
-    """What is settled of what was asked; `waiting` passes are still to be brought about."""
+    """Returns the percent of settled findings; `waiting` of the passed ones still depend on earlier hops."""
     settled = counts.passed + counts.waived
     total = settled + counts.fail + counts.unknown + counts.manual
     return 100 * (settled - waiting) // total if total else 0
 
 
 def count(findings: Iterable[Finding]) -> Counts:
-    """How many findings have each status."""
+    """Returns the number of findings by status."""
     tally = Counter(finding.status for finding in findings)
     return Counts(
         passed=tally["pass"],

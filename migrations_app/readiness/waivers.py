@@ -1,7 +1,7 @@
-"""Failing checks that somebody took on, for a while and with a reason: they stay visible, and stop counting as open.
+"""Applies waivers to a report: accepted failures stay visible and stop counting as open.
 
-Only what certainly fails can be waived, and of manual checks those that wait for just that: the recorded word of a
-person (`CONFIRMABLE`), for the one hop that the person looked at. Nobody can take on what is not known.
+Only a failed check can be waived, and those manual checks that a person confirms (`CONFIRMABLE`), for the hop that the
+person named. An unknown check can never be waived.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,8 +15,8 @@ from migrations_app.readiness.verdict import hop_line, hop_lines
 
 
 class Waived(msgspec.Struct, frozen=True, kw_only=True):
-    """One waiver that holds. `blockers`: it was given by somebody who may accept what blocks; `own`: for this cluster
-    alone, not for a group or for all of them; `hop`: the only hop that it is about, empty for every hop."""
+    """One valid waiver. `blockers`: its author may accept blockers; `own`: it is for this cluster alone, not for a
+    group or all clusters; `hop`: the only hop that it is for, empty for every hop."""
 
     check: str
     owner: str
@@ -27,48 +27,51 @@ class Waived(msgspec.Struct, frozen=True, kw_only=True):
     hop: str = ""
 
     def covers(self, *, check: str, status: Status, severity: Severity, hop: str) -> bool:
-        answered = status == "manual" and check in CONFIRMABLE and self.hop == hop
-        fits = answered or (status == "fail" and self.hop in ("", hop))
+        is_confirmed = status == "manual" and check in CONFIRMABLE and self.hop == hop
+        fits = is_confirmed or (status == "fail" and self.hop in ("", hop))
         return fits and check == self.check and (self.blockers or severity != "blocker")
 
     def words(self, summary: str) -> str:
-        """What failed, with who took it on, until when and why."""
+        """Returns the summary with who accepted the failure, until when and why."""
         until = self.ends_at.astimezone(UTC).date().isoformat()
         return f"{summary} (accepted by {self.owner} until {until}: {self.reason})"
 
 
 def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report:
-    """The report with every finding that a waiver covers at `now` as waived, and its hops judged and counted again."""
-    held = [waiver for waiver in waivers if waiver.ends_at > now]
-    checks = tuple(_waived(finding, held) for finding in report.checks)
-    moved = {new.hop for old, new in zip(report.checks, checks, strict=True) if new is not old}
-    if not moved:
+    """Returns the report in which every finding covered at `now` is waived, with new verdicts and counts of its
+    hops."""
+    valid_waivers = [waiver for waiver in waivers if waiver.ends_at > now]
+    checks = tuple(_waived(finding, valid_waivers) for finding in report.checks)
+    changed_hops = {after.hop for before, after in zip(report.checks, checks, strict=True) if after is not before}
+    if not changed_hops:
         return report
-    ahead = {line.hop: line for line in hop_lines([step.hop for step in report.target.path], checks)}
-    hops = tuple(ahead.get(line.hop) or _judged(line, checks) if line.hop in moved else line for line in report.hops)
+    lines_ahead = {line.hop: line for line in hop_lines([step.hop for step in report.target.path], checks)}
+    hops = tuple(
+        lines_ahead.get(line.hop) or _judged(line, checks) if line.hop in changed_hops else line for line in report.hops
+    )
     return msgspec.structs.replace(report, checks=checks, hops=hops)
 
 
 def covering(waivers: Iterable[Waived], *, check: str, status: Status, severity: Severity, hop: str) -> Waived | None:
-    """The waiver that counts for such a finding: the cluster's own before that of all, then the one that lasts longest;
-    None when there is none."""
-    fit = (waiver for waiver in waivers if waiver.covers(check=check, status=status, severity=severity, hop=hop))
-    return max(fit, key=lambda waived: (waived.own, waived.ends_at, waived.owner), default=None)
+    """Returns the waiver that counts for a finding: the cluster's own first, then the one that lasts longest; None
+    if there is none."""
+    fitting = (waiver for waiver in waivers if waiver.covers(check=check, status=status, severity=severity, hop=hop))
+    return max(fitting, key=lambda waived: (waived.own, waived.ends_at, waived.owner), default=None)
 
 
 def as_stored(held: Iterable[Waived]) -> list[dict[str, object]]:
-    """What a snapshot remembers of the waivers that it was counted with."""
+    """Returns the waivers as a snapshot stores them."""
     rows: list[dict[str, object]] = msgspec.to_builtins(sorted(held, key=_order))
     return rows
 
 
 def _order(waived: Waived) -> tuple[str, str, bool, datetime, str, str, bool]:
-    """One order of any waivers, however they were found."""
+    """Sorts waivers in a fixed order, however they were read."""
     return waived.check, waived.hop, waived.own, waived.ends_at, waived.owner, waived.reason, waived.blockers
 
 
 def from_stored(rows: Iterable[object] | None) -> tuple[Waived, ...]:
-    """The same, read back."""
+    """Returns the waivers that `as_stored` wrote."""
     return msgspec.convert(tuple(rows or ()), type=tuple[Waived, ...])
 
 
@@ -85,7 +88,7 @@ def _waived(finding: Finding, waivers: Sequence[Waived]) -> Finding:
 
 
 def _judged(line: HopLine, checks: Iterable[Finding]) -> HopLine:
-    """A hop that has been landed on stays done, or in progress."""
+    """Returns the line with its new counts; a hop that is done or in progress stays so."""
     hop_verdict = hop_line(line.hop, (finding for finding in checks if finding.hop == line.hop))
     return (
         msgspec.structs.replace(line, counts=hop_verdict.counts)

@@ -1,6 +1,6 @@
-"""A simulator of Karpenter and of everything else that acts in a cluster beside its API server.
+"""Simulates Karpenter and the other controllers of a cluster: scheduler, kubelets, replicas, budgets, garbage
+collector.
 
-Scheduler, kubelets, the controllers of replicas and of budgets, the garbage collector: as far as nodes need them. It
-speaks to a `SimulatorApi` only, reads the time from a clock that it is given, and decides the same in every run.
-What it plays belongs here; how a real server or an in-memory cluster is reached never does.
+They are simulated as far as nodes need them. The simulator calls a `SimulatorApi` only, reads the time from the clock
+that it gets, and decides the same in every run. Nothing here connects to a server or stores a cluster.
 """

@@ -1,4 +1,4 @@
-"""What is due when: the simulator jumps from one of these moments to the next."""
+"""Keeps the moments at which something is due; the simulator jumps from one to the next."""
 
 import heapq
 from collections.abc import Hashable, Iterator, Mapping
@@ -7,7 +7,7 @@ from migrations_app.simulator.clock import SimulatorClock
 
 
 class Agenda:
-    """Times are seconds since the epoch."""
+    """The moments that controllers wait for, in seconds since the epoch."""
 
     def __init__(self, clock: SimulatorClock) -> None:
         self._clock = clock
@@ -20,7 +20,10 @@ class Agenda:
         return self._clock.now().timestamp()
 
     def due(self, key: Hashable, *, after: float) -> bool:
-        """Whether that many seconds have passed since this was first asked for the key; then it is forgotten."""
+        """Returns whether `after` seconds have passed since the first call for this key, and then forgets the key.
+
+        If not, the simulator stops at that moment.
+        """
         if after <= 0:
             return True
         moment = self._moments.get(key)
@@ -33,7 +36,7 @@ class Agenda:
         return True
 
     def reached(self, moment: float) -> bool:
-        """Whether this time has come; if not, the simulator stops there."""
+        """Returns whether the time has come; if not, the simulator stops at that moment."""
         if moment <= self.now:
             return True
         if moment not in self._stops:
@@ -42,24 +45,24 @@ class Agenda:
         return False
 
     def moments(self) -> dict[Hashable, float]:
-        """What was asked for and is not due yet, by key."""
+        """Returns the moments of keys that are not due yet, by key."""
         return dict(self._moments)
 
     def recall(self, moments: Mapping[Hashable, float]) -> None:
-        """Waits for these moments, as another agenda did."""
+        """Adds the moments of another agenda, to continue its work."""
         for key, moment in moments.items():
             self._moments[key] = moment
             heapq.heappush(self._heap, moment)
 
     def next(self) -> float | None:
-        """The next moment at which something may be due; None if nothing is."""
+        """Returns the next moment at which something may be due; None if there is none."""
         while self._heap and self._heap[0] <= self.now:
             self._stops.discard(heapq.heappop(self._heap))
         return self._heap[0] if self._heap else None
 
 
 class Timers:
-    """What one controller does later: each key is told once, when its time has come."""
+    """Timers of one controller, by key; each one fires once."""
 
     def __init__(self, agenda: Agenda) -> None:
         self._agenda = agenda
@@ -68,7 +71,7 @@ class Timers:
         self._count = 0
 
     def add(self, key: str, *, after: float) -> None:
-        """Sets a timer, unless there is one for this key."""
+        """Sets a timer, unless the key has one."""
         if key in self._known:
             return
         self._known.add(key)
@@ -78,7 +81,7 @@ class Timers:
         self._agenda.reached(moment)
 
     def ready(self) -> Iterator[str]:
-        """The keys whose time has come, in the order of their times."""
+        """Yields the keys whose time has come, in the order of their times."""
         now = self._agenda.now
         while self._heap and self._heap[0][0] <= now:
             key = heapq.heappop(self._heap)[2]

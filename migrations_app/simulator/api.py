@@ -1,4 +1,5 @@
-"""What the simulator asks of a cluster. Losing a race to another writer is no error: the next read tells."""
+"""The requests that the simulator makes to a cluster. A lost race with another writer is no error: the next read
+shows it."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -11,22 +12,23 @@ class SimulatorApi(Protocol):
 
     @property
     def writes(self) -> int:
-        """How many requests changed something."""
+        """The number of requests that changed something."""
 
     def items(self, path: str) -> list[Document] | None:
-        """The objects of a list; None if it is not served."""
+        """Returns the objects of a list; None if the list is not served."""
 
     def create(self, path: str, body: Document) -> Document | None:
-        """The object as stored; None if there is one of its name."""
+        """Returns the object as stored; None if the name is taken."""
 
     def patch(self, path: str, body: Document) -> Document | None:
-        """The object after a merge patch; None if it is gone or was changed meanwhile."""
+        """Returns the object after a merge patch; None if it is gone or was changed meanwhile."""
 
     def delete(self, path: str, *, uid: str, more: Mapping[str, Any] | None = None) -> bool:
-        """Whether this very object is being deleted now. `more`: further fields of the DeleteOptions."""
+        """Returns whether the object with that uid is now being deleted. `more`: further fields of the
+        DeleteOptions."""
 
     def evict(self, pod: Document) -> bool:
-        """Whether the pod is being deleted; False while a budget holds it."""
+        """Returns whether the pod is now being deleted; False if a budget does not allow it."""
 
     def drop_finalizer(self, path: str, found: Document, *, finalizer: str) -> bool:
-        """Whether it was removed; the object goes with its last one."""
+        """Returns whether the finalizer was removed; without any finalizer the object is deleted."""

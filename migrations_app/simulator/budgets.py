@@ -1,4 +1,4 @@
-"""The controller of PodDisruptionBudgets, and what it lets go."""
+"""Simulates the controller of PodDisruptionBudgets, and tells which evictions the budgets allow."""
 
 import math
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from migrations_app.simulator.pod_shapes import PodShape
 
 @dataclass(frozen=True, slots=True)
 class BudgetCount:
-    """The pods that a budget counts, those of them that are healthy, and how many have to be."""
+    """The pods that a budget counts, how many of them are healthy, and how many have to be healthy."""
 
     expected: int
     healthy: int
@@ -28,10 +28,10 @@ class BudgetCount:
 
 
 class BudgetController:
-    """Keeps the status of budgets.
+    """Updates the status of budgets.
 
-    Source: kubernetes/kubernetes:pkg/controller/disruption/disruption.go: the scale of the controllers of the pods is
-    what is expected, a percentage is rounded up, and a pod that is being deleted is not healthy.
+    Source: kubernetes/kubernetes:pkg/controller/disruption/disruption.go: the expected pods are the scale of the pods'
+    controllers, a percentage is rounded up, and a pod that is being deleted is not healthy.
     """
 
     def __init__(self, api: SimulatorApi) -> None:
@@ -39,12 +39,12 @@ class BudgetController:
         self._of_shape: dict[PodShape, tuple[str, ...]] = {}
         self._selectors: dict[str, tuple[Document | None, LabelSelector | None]] = {}
         self._in: dict[str, dict[str, None]] = {}
-        """The uids of the budgets in a namespace."""
+        """The uids of the budgets, by namespace."""
         self._shapes: dict[str, list[PodShape]] = {}
         self._known: dict[str, list[Document]] = {}
         self._known_at = -1
         self._apps: dict[str, list[Document]] = {}
-        """The workloads of a namespace whose pods are counted by their scale."""
+        """The workloads whose pods are counted by their scale, by namespace."""
 
     def work(self, state: ClusterState) -> None:
         changed, state.changed_budgets = state.changed_budgets, set()
@@ -55,19 +55,19 @@ class BudgetController:
             self._write(state, uid)
 
     def learn(self, state: ClusterState) -> None:
-        """Forgets which pods are under which budget when a selector changed."""
-        stale = False
+        """Updates which budget covers which pods after a selector changed."""
+        has_changes = False
         for uid in state.changed_budgets:
-            budget, known = state.budgets.get(uid), self._selectors.get(uid)
+            budget, known_selector = state.budgets.get(uid), self._selectors.get(uid)
             selector = budget["spec"].get("selector") if budget else None
-            if known is not None and budget is not None and known[0] == selector:
+            if known_selector is not None and budget is not None and known_selector[0] == selector:
                 continue
-            stale = True
+            has_changes = True
             self._forget(uid)
             if budget is not None:
                 self._selectors[uid] = (selector, msgspec.convert(selector, type=LabelSelector | None))
                 self._in.setdefault(budget["metadata"]["namespace"], {})[uid] = None
-        if stale:
+        if has_changes:
             self._of_shape.clear()
             self._shapes.clear()
             for shape in state.counts:
@@ -79,7 +79,7 @@ class BudgetController:
             members.pop(uid, None)
 
     def over(self, state: ClusterState, shape: PodShape) -> tuple[str, ...]:
-        """The uids of the budgets that pods of this shape are under."""
+        """Returns the uids of the budgets that cover pods of this shape."""
         uids = self._of_shape.get(shape)
         if uids is None:
             uids = self._of_shape[shape] = tuple(
@@ -92,36 +92,38 @@ class BudgetController:
         return uids
 
     def holding(self, state: ClusterState, shapes: Iterable[PodShape]) -> list[Document]:
-        """The budgets that do not let a pod of one of these shapes go now."""
+        """Returns the budgets that do not allow the eviction of a pod of one of these shapes now."""
         by_uid = {
             uid: state.budgets[uid] for shape in shapes for uid in self.over(state, shape) if uid in state.budgets
         }
         return [budget for budget in by_uid.values() if (budget.get("status") or {}).get("disruptionsAllowed", 0) <= 0]
 
     def note_eviction(self, state: ClusterState, shape: PodShape, *, evicted: bool) -> None:
-        """Notes what an eviction has taken from the budgets; a refused one shows that nothing is left."""
+        """Records an eviction in the budgets' status; after a refused one no eviction is left."""
         for uid in self.over(state, shape):
             status = state.budgets[uid].get("status") or {}
-            left = status.get("disruptionsAllowed", 0) - 1 if evicted else 0
-            state.budgets[uid] = state.budgets[uid] | {"status": status | {"disruptionsAllowed": left}}
+            allowed = status.get("disruptionsAllowed", 0) - 1 if evicted else 0
+            state.budgets[uid] = state.budgets[uid] | {"status": status | {"disruptionsAllowed": allowed}}
             state.changed_budgets.add(uid)
 
     def count(self, state: ClusterState, uid: str) -> BudgetCount:
-        """What the budget counts now."""
+        """Returns what the budget counts now."""
         budget = state.budgets[uid]
         shapes = self._shapes.get(uid, [])
         expected = sum(workload["spec"].get("replicas", 1) for workload in self._workloads(state, uid))
-        alone = [shape for shape in shapes if shape.owner not in state.workloads or shape.owner_kind == "DaemonSet"]
-        expected += sum(state.counts[shape].total for shape in alone)
+        shapes_without_scale = [
+            shape for shape in shapes if shape.owner not in state.workloads or shape.owner_kind == "DaemonSet"
+        ]
+        expected += sum(state.counts[shape].total for shape in shapes_without_scale)
         healthy = sum(state.counts[shape].healthy for shape in shapes)
         spec = budget["spec"]
         if spec.get("minAvailable") is not None:
             return BudgetCount(expected, healthy, _number(spec["minAvailable"], expected))
-        away = _number(spec["maxUnavailable"], expected) if spec.get("maxUnavailable") is not None else 0
-        return BudgetCount(expected, healthy, max(0, expected - away))
+        max_unavailable = _number(spec["maxUnavailable"], expected) if spec.get("maxUnavailable") is not None else 0
+        return BudgetCount(expected, healthy, max(0, expected - max_unavailable))
 
     def _workloads(self, state: ClusterState, uid: str) -> list[Document]:
-        """The workloads whose pods the budget is for."""
+        """Returns the workloads whose pods the budget covers."""
         if self._known_at != state.workload_changes:
             self._known_at = state.workload_changes
             self._known.clear()
@@ -140,7 +142,7 @@ class BudgetController:
         budget = state.budgets[uid]
         if going(budget):
             return
-        metadata, old, budget_count = budget["metadata"], budget.get("status") or {}, self.count(state, uid)
+        metadata, old_status, budget_count = budget["metadata"], budget.get("status") or {}, self.count(state, uid)
         status = {
             "observedGeneration": metadata.get("generation", 1),
             "expectedPods": budget_count.expected,
@@ -149,7 +151,7 @@ class BudgetController:
             "disruptionsAllowed": max(0, budget_count.margin) if budget_count.expected else 0,
             "disruptedPods": None,
         }
-        if all(old.get(key) == value for key, value in status.items()):
+        if all(old_status.get(key) == value for key, value in status.items()):
             return
         root = f"/apis/{budget['apiVersion']}/namespaces/{metadata['namespace']}"
         doc = self._api.patch(f"{root}/poddisruptionbudgets/{metadata['name']}/status", {"status": status})
@@ -165,5 +167,5 @@ def _template_labels(owner: Document) -> dict[str, str]:
     return labels
 
 
-def _number(value: int | str, of: int) -> int:
-    return value if isinstance(value, int) else math.ceil(of * int(value.removesuffix("%")) / 100)
+def _number(value: int | str, total: int) -> int:
+    return value if isinstance(value, int) else math.ceil(total * int(value.removesuffix("%")) / 100)

@@ -1,4 +1,4 @@
-"""What changed in the cluster since the last look."""
+"""Finds what changed in the cluster since the last read."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from migrations_app.simulator.api import Document, SimulatorApi
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """An object of the list at `path` as it is now, or as it was when it went."""
+    """A changed object of the list at `path`; if `gone`, as it was before its deletion."""
 
     path: str
     document: Document
@@ -17,20 +17,20 @@ class ObjectChange:
 
 
 class ClusterChanges(Protocol):
-    """Tells changes. The first time it tells everything that is there."""
+    """Reports changes. The first call reports every object."""
 
     unserved: set[str]
-    """The paths that the server does not know."""
+    """The paths that the server does not serve."""
 
     def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
-        """What changed in these lists since the last call, list by list."""
+        """Yields what changed in these lists since the last call, list by list."""
 
     def restart(self) -> None:
-        """The next call tells everything again."""
+        """Makes the next call report every object again."""
 
 
 class ListedChanges:
-    """Finds changes by listing everything and comparing resource versions."""
+    """Finds changes by listing every object and comparing resource versions."""
 
     def __init__(self, api: SimulatorApi) -> None:
         self._api = api
@@ -39,12 +39,12 @@ class ListedChanges:
 
     def read(self, paths: Iterable[str]) -> Iterator[ObjectChange]:
         for path in paths:
-            yield from self._of(path)
+            yield from self._changes_in(path)
 
     def restart(self) -> None:
         self._known.clear()
 
-    def _of(self, path: str) -> Iterator[ObjectChange]:
+    def _changes_in(self, path: str) -> Iterator[ObjectChange]:
         docs = self._api.items(path)
         if docs is None:
             self.unserved.add(path)
@@ -57,6 +57,6 @@ class ListedChanges:
             if uid not in now:
                 yield ObjectChange(path, document, gone=True)
         for uid, document in now.items():
-            old = before.get(uid)
-            if old is None or old["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
+            previous = before.get(uid)
+            if previous is None or previous["metadata"]["resourceVersion"] != document["metadata"]["resourceVersion"]:
                 yield ObjectChange(path, document)

@@ -1,4 +1,4 @@
-"""The time that the simulator goes by: that of the machine, or a simulated one that is moved by hand."""
+"""The clocks of the simulator: that of the machine, and a simulated one that is advanced by calls."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -19,7 +19,7 @@ class MachineClock:
 
 
 class SimulatedClock:
-    """Stands still until it is moved; never runs backwards."""
+    """Shows the same time until it is advanced; never runs backwards."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start
@@ -28,7 +28,7 @@ class SimulatedClock:
         return self._now
 
     def advance(self, to: datetime) -> None:
-        """Moves it to this time. Raises ValueError for a time in its past."""
+        """Sets the time. Raises ValueError for an earlier time."""
         if to < self._now:
             raise ValueError(f"{to.isoformat()} is before {self._now.isoformat()}")
         self._now = to

@@ -1,6 +1,6 @@
-"""The cluster as the simulator knows it: kept up to date change by change, with indexes for what is under way.
+"""Holds the objects of the cluster in memory, updated change by change, with indexes of what is in progress.
 
-A controller that changes something says so here, too.
+A controller that changes an object also updates it here.
 """
 
 from collections import Counter, defaultdict
@@ -34,7 +34,7 @@ PoolKey = tuple[str, str]
 
 
 class ClusterState:
-    """Everything by uid, nodes by name, and sets of what is under way."""
+    """All objects by uid, nodes by name, and indexes of what is in progress."""
 
     def __init__(self, version: str, *, unknown_size: ResourceAmounts) -> None:
         self.current: Generation = current(version)
@@ -52,7 +52,7 @@ class ClusterState:
         self.ending: dict[str, PodState] = {}
         self.new_starting: dict[str, PodState] = {}
         self.new_ending: dict[str, PodState] = {}
-        """Pods that were placed, or are being deleted, since the kubelets looked."""
+        """Pods that were placed, or whose deletion began, since the last pass of the kubelets."""
         self.pods_of: dict[str, dict[str, PodState]] = defaultdict(dict)
         self.counts: dict[PodShape, ShapeCount] = {}
         self.room = RoomIndex()
@@ -66,44 +66,44 @@ class ClusterState:
         self.changed_claims: set[str] = set()
         self.changed_pools = True
         self.empty_nodes: dict[str, None] = {}
-        """Nodes without a pod that would have to move."""
+        """Nodes without pods that have to move before the node can go."""
         self.reloaded_nodes: dict[str, None] = {}
-        """Nodes to which such a pod came, or from which one went, since the disruption controller looked."""
+        """Nodes that gained or lost such a pod since the last pass of the disruption controller."""
         self._moving_on: Counter[str] = Counter()
         self.owned_by: dict[str, dict[str, None]] = defaultdict(dict)
         """The paths of claims and nodes by the uid of an owner."""
         self.gone_owners: list[str] = []
-        """The uids of pools and claims that went, for the garbage collector."""
+        """The uids of deleted pools and claims, for the garbage collector."""
         self.new_dependents: dict[str, None] = {}
-        """The paths of claims and nodes that came, for the garbage collector."""
+        """The paths of new claims and nodes, for the garbage collector."""
         self.daemon_sets: dict[str, Document] = {}
         self.pod_names: dict[tuple[str, str], str] = {}
-        """The uid of the pod of that namespace and name."""
+        """The uids of pods by namespace and name."""
         self.ready_of: Counter[str] = Counter()
-        """Ready pods that stay, by the uid of their controller."""
+        """Ready pods that are not being deleted, by the uid of their controller."""
         self.staying_of: Counter[str] = Counter()
         """Pods that are not being deleted, by the uid of their controller."""
         self.touched_workloads: set[str] = set()
-        """The controllers of which a pod changed, for measurements."""
+        """The uids of controllers with a changed pod, for measurements."""
         self.node_counts: Counter[tuple[str, str, str]] = Counter()
         """Nodes by pool, size and zone."""
         self.capacities: dict[str, ResourceAmounts] = {}
-        """What the nodes of each pool have together, by kind and name of the pool."""
+        """The sum of the nodes' capacity, by kind and name of the pool."""
         self.claim_uids: dict[str, str] = {}
-        """The uid of the claim at a path."""
+        """The uids of claims by path."""
         self._placed_at = (-1, -1, -1)
         self._left_on: dict[str, dict[str, PodState]] = {}
         self._begin_changes()
 
     def _begin_changes(self) -> None:
-        """What changed since the controllers looked: nothing yet."""
+        """Resets what changed since the last pass of the controllers."""
         self.waiting_changes = 0
-        """Grows with every pod that begins or ends to wait for a place."""
+        """Counts how often a pod began or ended to wait for a node."""
         self.changed_nodes: dict[str, None] = {}
         self.pod_changes = 0
-        """Grows with every change of a pod or a budget."""
+        """Counts changes of pods and budgets."""
         self.node_changes = 0
-        """Grows with every node that comes, goes, or changes in what makes it take pods."""
+        """Counts new and deleted nodes, and changes that decide which pods a node takes."""
         self.workload_changes = 0
         self.changed_workloads: set[str] = set()
         self.changed_shapes: set[PodShape] = set()
@@ -111,7 +111,8 @@ class ClusterState:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The lists to read. Owners come after what they own: an owner that is missed then is really gone."""
+        """The lists to read. Owners come after their dependents, so that an owner that is not found was really
+        deleted."""
         generations = (ALPHA, self.current)
         claims, pools = (
             (generation.claims_path for generation in generations),
@@ -120,7 +121,7 @@ class ClusterState:
         return (PODS, NODES, *claims, *pools, classes_path(self.current.version), *WORKLOADS, *BUDGETS)
 
     def apply(self, change: ObjectChange) -> None:
-        """Takes a change in."""
+        """Updates the state with a change."""
         doc, path, uid = change.document, change.path, str(change.document["metadata"]["uid"])
         if path == PODS:
             self.put_pod(doc, gone=change.gone)
@@ -145,14 +146,14 @@ class ClusterState:
             self._put_karpenter(path, doc, gone=change.gone)
 
     def _put_karpenter(self, path: str, doc: Document, *, gone: bool) -> None:
-        of = ALPHA if path in (ALPHA.claims_path, ALPHA.pools_path) else self.current
-        if path == of.pools_path:
-            karpenter = KarpenterObject(of, doc | {"kind": of.pool})
-            _put(self.pools, karpenter.uid, value=karpenter, gone=gone)
-            self._owner(karpenter.uid, gone=gone)
+        generation = ALPHA if path in (ALPHA.claims_path, ALPHA.pools_path) else self.current
+        if path == generation.pools_path:
+            pool = KarpenterObject(generation, doc | {"kind": generation.pool})
+            _put(self.pools, pool.uid, value=pool, gone=gone)
+            self._owner(pool.uid, gone=gone)
             self.changed_pools = True
         else:
-            self.put_claim(KarpenterObject(of, doc | {"kind": of.claim}), gone=gone)
+            self.put_claim(KarpenterObject(generation, doc | {"kind": generation.claim}), gone=gone)
 
     def put_claim(self, claim: KarpenterObject, *, gone: bool = False) -> None:
         before = self.claims.get(claim.uid)
@@ -176,7 +177,7 @@ class ClusterState:
             self.gone_owners.append(uid)
 
     def _dependent(self, path: str, doc: Document, *, before: Document | None, gone: bool) -> None:
-        """Keeps who owns a claim or a node."""
+        """Updates who owns a claim or node."""
         for owner in owners(before) if before is not None else ():
             self.owned_by[str(owner["uid"])].pop(path, None)
         for owner in () if gone else owners(doc):
@@ -185,7 +186,7 @@ class ClusterState:
             self.new_dependents[path] = None
 
     def dependent(self, path: str) -> Document | None:
-        """The claim or node at this path."""
+        """Returns the claim or node at this path."""
         place, _, name = path.rpartition("/")
         if place == NODES:
             return self.nodes[name].doc if name in self.nodes else None
@@ -193,7 +194,7 @@ class ClusterState:
         return self.claims[uid].doc if uid in self.claims else None
 
     def claim_of(self, node: str) -> KarpenterObject | None:
-        """The claim of the node of that name."""
+        """Returns the claim of the node with that name."""
         return self.claims.get(self.claim_on.get(node, ""))
 
     def put_node(self, doc: Document, *, gone: bool = False) -> None:
@@ -244,7 +245,7 @@ class ClusterState:
         self.node_changes += 1
 
     def _capacity(self, node: NodeState, times: int) -> None:
-        """Counts what the nodes of a pool have."""
+        """Updates the capacity of the node's pool."""
         pool = node.group[0]
         if pool:
             has = amounts(node.doc.get("status", {}).get("capacity"))
@@ -271,27 +272,28 @@ class ClusterState:
         self._index(PodState(space, name, uid, shape=shape, node=node, ready=ready, ending=ending))
 
     def room_for(self, shape: PodShape) -> NodeState | None:
-        """The emptiest node that takes such a pod and that its rules allow; None if there is none."""
+        """Returns the emptiest node that takes such a pod by its own rules and those of other pods; None if there is
+        none."""
         if not self.domains.bound(shape):
             return self.room.find(shape)
         allowed = self.domains.allows(shape)
         return self.room.find(shape, allows=lambda node: allowed(node.labels))
 
     def has_to_move(self, node: str) -> bool:
-        """Whether a pod of that node has to move before the node can go."""
+        """Returns whether a pod of that node has to move before the node can go."""
         return self._moving_on[node] > 0
 
     def moving(self, node: str) -> int:
-        """How many pods of that node have to move before it can go."""
+        """Returns how many pods of that node have to move before it can go."""
         return self._moving_on[node]
 
     def unplaced(self) -> bool:
-        """Whether a pod may find a place now that found none at the last call."""
+        """Returns whether a waiting pod may now find a node, after it found none at the last call."""
         at, self._placed_at = self._placed_at, (self.waiting_changes, self.room.gains, self.rule_changes)
         return bool(self.waiting) and at != self._placed_at
 
     def update(self, pod: PodState, *, node: str = "", ready: bool = False, ending: bool = False) -> None:
-        """Notes that the pod was placed, became Ready or is being deleted now."""
+        """Records that the pod was placed, became Ready or is being deleted."""
         if self.pods.pop(pod.uid, None) is None:
             return
         self._unindex(pod)
@@ -299,7 +301,7 @@ class ClusterState:
         self._index(pod)
 
     def remove_pod(self, pod: PodState) -> None:
-        """Notes that the pod is gone."""
+        """Records that the pod is gone."""
         if self.pods.pop(pod.uid, None) is not None:
             self._unindex(pod)
 
@@ -347,14 +349,14 @@ class ClusterState:
         self.changed_shapes.add(pod.shape)
 
     def count_domains(self, pod: PodState) -> None:
-        """Counts the pod where it is, for the rules of other pods; a pod that is being deleted counts no more."""
+        """Counts the pod in its domains for the rules of other pods; a pod that is being deleted does not count."""
         node = self.nodes.get(pod.node)
         if node is not None and not pod.ending:
             self.domains.placed(pod, node)
 
     @property
     def rule_changes(self) -> int:
-        """Grows with every change after which the rules of a pod may let it go elsewhere; stays 0 without rules."""
+        """Counts changes after which the rules may allow a pod another node; stays 0 without rules."""
         return self.pod_changes if self._learnt else 0
 
     def _load(self, pod: PodState, times: int) -> None:

@@ -1,4 +1,4 @@
-"""The garbage collector: dependents go with their owner, and a foreground deletion waits for them."""
+"""Simulates the garbage collector: dependents are deleted after their owner; a foreground deletion waits for them."""
 
 from collections.abc import Iterator
 
@@ -10,10 +10,10 @@ FOREGROUND = "foregroundDeletion"
 
 
 class OrphanCollector:
-    """Looks after claims and nodes.
+    """Deletes claims and nodes without an owner.
 
     Source: kubernetes/kubernetes:pkg/controller/garbagecollector/garbagecollector.go. An owner of a kind that is not
-    served is not known to be gone.
+    served does not count as deleted.
     """
 
     def __init__(self, api: SimulatorApi) -> None:
@@ -22,15 +22,15 @@ class OrphanCollector:
         """Objects with an owner of a kind that is not served."""
         self._unserved: frozenset[str] = frozenset()
         self._asked: dict[str, set[str]] = {}
-        """The dependents that were deleted, by the uid of an owner that is deleted in the foreground."""
+        """The dependents whose deletion was requested, by the uid of an owner that is deleted in the foreground."""
 
     def work(self, state: ClusterState, *, unserved: set[str]) -> None:
         for path, doc in list(_ending(state)):
             if FOREGROUND in doc["metadata"].get("finalizers", ()):
                 self._foreground(state, path, owner=doc)
         uids, state.gone_owners = state.gone_owners, []
-        fresh, state.new_dependents = state.new_dependents, {}
-        paths = {**fresh, **{path: None for uid in uids for path in state.owned_by[uid]}}
+        new_paths, state.new_dependents = state.new_dependents, {}
+        paths = {**new_paths, **{path: None for uid in uids for path in state.owned_by[uid]}}
         if self._passed_over and self._unserved != unserved:
             paths = {**self._passed_over, **paths}
             self._passed_over.clear()
@@ -40,30 +40,30 @@ class OrphanCollector:
             self._collect(state, path, lists=lists)
 
     def _collect(self, state: ClusterState, path: str, *, lists: dict[str, str]) -> None:
-        """Deletes the object if none of its owners is there."""
+        """Deletes the object if none of its owners exists."""
         doc = state.dependent(path)
-        known = [owner for owner in owners(doc) if owner["kind"] in lists] if doc is not None else []
-        if doc is None or going(doc) or not known:
+        known_owners = [owner for owner in owners(doc) if owner["kind"] in lists] if doc is not None else []
+        if doc is None or going(doc) or not known_owners:
             return
-        if any(lists[reference["kind"]] in self._unserved for reference in known):
+        if any(lists[reference["kind"]] in self._unserved for reference in known_owners):
             self._passed_over[path] = None
-        elif not any(reference["uid"] in state.pools or reference["uid"] in state.claims for reference in known):
+        elif not any(reference["uid"] in state.pools or reference["uid"] in state.claims for reference in known_owners):
             self._api.delete(path, uid=doc["metadata"]["uid"])
 
     def _foreground(self, state: ClusterState, path: str, *, owner: Document) -> None:
-        """Dependents first, in the foreground as well; the owner goes when none is left."""
-        left = state.owned_by.get(owner["metadata"]["uid"])
-        if not left:
+        """Deletes the dependents first, in the foreground too; removes the owner's finalizer when none is left."""
+        dependents = state.owned_by.get(owner["metadata"]["uid"])
+        if not dependents:
             self._api.drop_finalizer(path, owner, finalizer=FOREGROUND)
             return
-        asked = self._asked.setdefault(owner["metadata"]["uid"], set())
-        if left.keys() <= asked:
+        requested = self._asked.setdefault(owner["metadata"]["uid"], set())
+        if dependents.keys() <= requested:
             return
-        for place in [one for one in left if one not in asked]:
-            doc = state.dependent(place)
+        for dependent_path in [dependent_path for dependent_path in dependents if dependent_path not in requested]:
+            doc = state.dependent(dependent_path)
             policy = {"propagationPolicy": "Foreground"}
-            if doc is None or going(doc) or self._api.delete(place, uid=doc["metadata"]["uid"], more=policy):
-                asked.add(place)
+            if doc is None or going(doc) or self._api.delete(dependent_path, uid=doc["metadata"]["uid"], more=policy):
+                requested.add(dependent_path)
 
 
 def _ending(state: ClusterState) -> Iterator[tuple[str, Document]]:
@@ -73,7 +73,7 @@ def _ending(state: ClusterState) -> Iterator[tuple[str, Document]]:
 
 
 def _lists(current: Generation) -> Iterator[tuple[str, str]]:
-    """The kinds that own claims or nodes, with the path of their list."""
-    for of in (ALPHA, current):
-        yield of.pool, of.pools_path
-        yield of.claim, of.claims_path
+    """Yields the kinds that own claims or nodes, with the path of their list."""
+    for generation in (ALPHA, current):
+        yield generation.pool, generation.pools_path
+        yield generation.claim, generation.claims_path

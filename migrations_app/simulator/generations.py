@@ -1,4 +1,4 @@
-"""The kinds of Karpenter in each generation, and the paths of everything that the simulator reads."""
+"""The names of Karpenter's kinds in each generation, and the paths of all lists that the simulator reads."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ CLASS_TERMINATION = keys.NODE_CLASS_FINALIZER
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """The words of one generation of Karpenter's kinds."""
+    """The names of one generation's kinds, labels and annotations."""
 
     version: str
     pools: str
@@ -49,7 +49,7 @@ ALPHA = Generation(
 
 
 def current(version: str) -> Generation:
-    """The kinds since 0.32, in this version."""
+    """Returns the kinds that exist since 0.32, in this API version."""
     return Generation(
         version, "nodepools", "NodePool", "nodeclaims", "NodeClaim",
         label="karpenter.sh/nodepool", hash="karpenter.sh/nodepool-hash",
@@ -58,7 +58,7 @@ def current(version: str) -> Generation:
 
 @dataclass(slots=True)
 class KarpenterObject:
-    """A pool or a claim with the generation it is of."""
+    """A pool or claim with its generation."""
 
     of: Generation
     doc: Document
@@ -86,7 +86,7 @@ class KarpenterObject:
 
     @property
     def pool_key(self) -> tuple[str, str]:
-        """Kind and name of the pool: of itself, or of the one that a claim belongs to."""
+        """Kind and name of the pool: the object itself, or the pool of a claim."""
         return self.of.pool, self.name if self.doc["kind"] == self.of.pool else self.pool_name
 
     @property
@@ -95,30 +95,30 @@ class KarpenterObject:
 
 
 def classes_path(version: str) -> str:
-    """The list of node classes in this version."""
+    """Returns the path of the list of node classes in this version."""
     return f"{CLASSES}/{version}/ec2nodeclasses"
 
 
 def owners(doc: Document) -> list[Document]:
-    """The owner references of an object."""
+    """Returns the owner references of an object."""
     return list(doc["metadata"].get("ownerReferences") or ())
 
 
 def going(doc: Document) -> bool:
-    """Whether the object is being deleted."""
+    """Returns whether the object is being deleted."""
     return "deletionTimestamp" in doc["metadata"]
 
 
 def is_ready(doc: Document) -> bool:
-    """Whether a node or a pod says that it is."""
+    """Returns whether the condition Ready of a node or pod is True."""
     conditions = doc.get("status", {}).get("conditions") or ()
     return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def timestamp(doc: Document, field: str, *, now: float) -> float:
-    """That time of the metadata in seconds since the epoch; `now` where it is no time, or lies in the future.
+    """Returns that time of the metadata in seconds since the epoch; `now` if it is no time or in the future.
 
-    Clocks of servers differ, and some run backwards: an object is never younger than nothing.
+    Clocks of servers differ, so that an object could otherwise have a negative age.
     """
     try:
         moment = datetime.fromisoformat(str(doc["metadata"].get(field)))

@@ -1,4 +1,4 @@
-"""Sizes of instances: how much of each is left for pods, and what Karpenter can choose from."""
+"""The sizes of instances: price, capacity and what is left for pods, and the offerings that Karpenter chooses from."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ ARCH, SYSTEM, HOST = "kubernetes.io/arch", "kubernetes.io/os", "kubernetes.io/ho
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _AWS = "karpenter.k8s.aws/instance-"
 SPOT_SHARE = 0.35
-"""What spot capacity is assumed to cost of the price on demand: it is preferred where a pool allows both."""
+"""The assumed price of spot capacity relative to on demand: spot is preferred if a pool allows both."""
 _GIB_PRICE = 0.12
-"""What a GiB of memory is assumed to cost of the price of a core. Only the order of prices matters here."""
+"""The assumed price of a GiB of memory relative to a core. Only the order of prices matters here."""
 
 _CORES = {"large": 2, "xlarge": 4, "2xlarge": 8, "4xlarge": 16, "8xlarge": 32, "12xlarge": 48, "16xlarge": 64}
 _PODS = {"large": 29, "xlarge": 58, "2xlarge": 58, "4xlarge": 234, "8xlarge": 234, "12xlarge": 234, "16xlarge": 737}
@@ -25,19 +25,20 @@ _KINDS = {"i": "amd64", "a": "amd64", "g": "arm64"}
 
 @dataclass(frozen=True, slots=True)
 class InstanceSize:
-    """One type of instance. `allocatable` is what its node offers to pods; `labels` are those that follow from it."""
+    """One instance type. `allocatable` is what its node offers to pods; `labels` are those that its name and size
+    determine."""
 
     name: str
     allocatable: ResourceAmounts
     capacity: ResourceAmounts
     price: float = 1.0
-    """Relative to other sizes: Karpenter takes the cheapest that fits."""
+    """Relative to other sizes: Karpenter launches the cheapest that fits."""
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Offering:
-    """A size in a zone with a capacity type, with every label of its node that is known before it is launched."""
+    """A size in a zone with a capacity type, with every label of its node that is known before the launch."""
 
     size: InstanceSize
     zone: str
@@ -50,7 +51,7 @@ class Offering:
 
 
 def allocatable(cores: int, *, memory: int, pods: int) -> ResourceAmounts:
-    """What is left for pods on an instance.
+    """Returns what an instance has left for pods.
 
     Source: aws/karpenter-provider-aws:pkg/providers/instancetype/types.go: 7.5 % of the memory for the hypervisor, kube
     reserved (6 % of the first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the others; 255 MiB and 11 MiB
@@ -63,7 +64,7 @@ def allocatable(cores: int, *, memory: int, pods: int) -> ResourceAmounts:
 
 
 def known_sizes() -> Iterator[InstanceSize]:
-    """The general families of AWS from the sixth and seventh generation, from large to 16xlarge."""
+    """Yields the general families of AWS of the sixth and seventh generation, from large to 16xlarge."""
     for category, gib in _GIB_A_CORE.items():
         for generation in ("6", "7"):
             for kind, arch in _KINDS.items():
@@ -78,7 +79,7 @@ def known_sizes() -> Iterator[InstanceSize]:
 
 
 def size_labels(name: str, *, cores: int, memory: int) -> dict[str, str]:
-    """The labels that follow from the name and the size of a type such as `m6i.large`."""
+    """Returns the labels that follow from the name and size of a type such as `m6i.large`."""
     family, _, size = name.partition(".")
     letters = family.rstrip("abcdefghijklmnopqrstuvwxyz-")
     category = letters.rstrip("0123456789")
@@ -96,7 +97,7 @@ def size_labels(name: str, *, cores: int, memory: int) -> dict[str, str]:
 
 
 def measured_size(name: str, *, arch: str, allocatable: ResourceAmounts, capacity: ResourceAmounts) -> InstanceSize:
-    """A size as nodes of the cluster show it."""
+    """Returns a size with the amounts that nodes of the cluster report."""
     cores = -(-capacity.cpu // 1000)
     price = (cores + capacity.memory / GIB * _GIB_PRICE) * (0.8 if arch == "arm64" else 1.0)
     labels = {ARCH: arch} | size_labels(name, cores=cores, memory=capacity.memory)
@@ -104,20 +105,20 @@ def measured_size(name: str, *, arch: str, allocatable: ResourceAmounts, capacit
 
 
 def uniform_size(pods: int) -> InstanceSize:
-    """A size that only counts pods: for clusters whose pods ask for nothing."""
-    most = ResourceAmounts(10**12, 10**18, pods)
+    """Returns a size that only counts pods, for clusters whose pods have no requests."""
+    unlimited = ResourceAmounts(10**12, 10**18, pods)
     return InstanceSize(
-        "m6i.large", most, ResourceAmounts(pods=pods), 1.0, {ARCH: "amd64", SYSTEM: "linux", TYPE: "m6i.large"}
+        "m6i.large", unlimited, ResourceAmounts(pods=pods), 1.0, {ARCH: "amd64", SYSTEM: "linux", TYPE: "m6i.large"}
     )
 
 
 def offerings(sizes: Iterable[InstanceSize], *, zones: Iterable[str]) -> tuple[Offering, ...]:
-    """Every size in every zone with both capacity types, the cheapest first."""
-    there = tuple(zones)
+    """Returns every size in every zone with both capacity types, the cheapest first."""
+    all_zones = tuple(zones)
     combinations = [
         Offering(size, zone, kind, {**size.labels, ZONE: zone, REGION: zone.rstrip("abcdef"), keys.CAPACITY_TYPE: kind})
         for size in sizes
-        for zone in there
+        for zone in all_zones
         for kind in (keys.ON_DEMAND, keys.SPOT)
     ]
     return tuple(sorted(combinations, key=lambda offering: (offering.price, offering.size.name, offering.zone)))

@@ -1,4 +1,4 @@
-"""What happened while the simulator worked: peaks, pods that moved, evictions that were held, empty workloads."""
+"""Measures a simulation: peaks of nodes, moved pods, refused evictions, and workloads without a Ready pod."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,7 +14,8 @@ NodeGroup = tuple[str, str, str]
 
 @dataclass(slots=True)
 class HeldEvictions:
-    """Evictions that a budget or an annotation held: of which pods, and from when until the last of them went."""
+    """Evictions that a budget or annotation refused: the pods, and the time from the first refusal to the last
+    eviction."""
 
     pods: set[str] = field(default_factory=set)
     first: float = 0.0
@@ -23,7 +24,7 @@ class HeldEvictions:
 
 @dataclass(slots=True)
 class Shortfall:
-    """How long something was below what it should be, in seconds; `since` is set while it is."""
+    """How long a value was below its limit, in seconds; `since` is set while it is."""
 
     lowest: int = 0
     seconds: float = 0.0
@@ -41,7 +42,7 @@ class Shortfall:
 
 @dataclass(frozen=True, slots=True)
 class TimelinePoint:
-    """The cluster at a moment."""
+    """Counts of the cluster at a time."""
 
     at: float
     nodes: int
@@ -51,7 +52,7 @@ class TimelinePoint:
 
 
 class Measurements:
-    """Everything that is counted. Times are seconds since the epoch."""
+    """All measurements. Times are seconds since the epoch."""
 
     def __init__(self, agenda: Agenda) -> None:
         self._agenda = agenda
@@ -60,11 +61,11 @@ class Measurements:
         self.held_by: dict[str, HeldEvictions] = {}
         self.peak_nodes = 0
         self.highest: Counter[NodeGroup] = Counter()
-        """The most nodes of each group that there were at any time."""
+        """The largest number of nodes at any time, by group."""
         self.margins: dict[str, Shortfall] = {}
-        """By namespace and name of a budget: healthy pods above those it asks for."""
+        """The margin of healthy pods over required ones, by namespace and name of the budget."""
         self.without_ready: dict[str, Shortfall] = {}
-        """By uid of a workload: the time without any Ready pod."""
+        """The time without any Ready pod, by uid of the workload."""
         self.longest_wait = 0.0
         self.timeline: list[TimelinePoint] = []
         self._waiting_since: dict[str, float] = {}
@@ -72,13 +73,13 @@ class Measurements:
         self._held_now: dict[str, set[str]] = {}
 
     def note_eviction(self, pod: PodState) -> None:
-        """Notes an eviction."""
+        """Records an eviction."""
         self.pods_moved += 1
         for by in self._held_now.pop(pod.uid, ()):
             self.held_by[by].last = self._agenda.now
 
     def note_held_eviction(self, pod: PodState, by: str) -> None:
-        """Notes that a pod could not be evicted now; `by`: namespace and name of the budget, or `annotation`."""
+        """Records a refused eviction; `by`: namespace and name of the budget, or `annotation`."""
         if by in self._held_now.get(pod.uid, ()):
             return
         evictions = self.held_by.setdefault(by, HeldEvictions(first=self._agenda.now))
@@ -86,17 +87,17 @@ class Measurements:
         self._held_now.setdefault(pod.uid, set()).add(by)
 
     def note_drain(self, node: NodeState) -> None:
-        """Notes that a node is being drained, in this order."""
+        """Records that the drain of a node began; keeps the order."""
         self.nodes_drained.append(node.name)
 
     def note_budget(self, name: str, margin: int) -> None:
-        """Notes the margin of a budget."""
+        """Records the margin of a budget."""
         shortfall = self.margins.setdefault(name, Shortfall(lowest=margin))
         shortfall.lowest = min(shortfall.lowest, margin)
         shortfall.note(self._agenda.now, below=margin < 0)
 
     def sample(self, state: ClusterState, *, coming: int) -> None:
-        """Takes the counts of this moment."""
+        """Records the counts of this moment."""
         now, nodes = self._agenda.now, len(state.nodes)
         self.peak_nodes = max(self.peak_nodes, nodes)
         for group, count in state.node_counts.items():
@@ -111,7 +112,7 @@ class Measurements:
             self.timeline.append(point)
 
     def finish(self) -> None:
-        """Ends what lasts still."""
+        """Ends measurements that are still open."""
         now = self._agenda.now
         for by in {by for holders in self._held_now.values() for by in holders}:
             self.held_by[by].last = now
@@ -150,7 +151,7 @@ def _counts(point: TimelinePoint) -> tuple[int, int, int, int]:
 
 
 def measure_budgets(measurements: Measurements, state: ClusterState, *, budgets: BudgetController) -> None:
-    """Notes the margins of the budgets whose pods changed."""
+    """Records the margins of the budgets whose pods changed."""
     uids = {uid for shape in state.changed_shapes for uid in budgets.over(state, shape)} | state.changed_budgets
     for uid in uids & state.budgets.keys():
         metadata = state.budgets[uid]["metadata"]

@@ -1,10 +1,10 @@
-"""What a simulator has under way besides the objects of its cluster: stored, another one goes on where it stopped."""
+"""The stored state of a simulator beside its cluster's objects, so that another simulator can continue."""
 
 import msgspec
 
 
 class LaunchUnderWay(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim whose node is still to come. `delay`: seconds from the launch to the node."""
+    """A claim whose node is still missing. `delay`: seconds from the launch to the node."""
 
     claim: str
     node: str
@@ -16,7 +16,7 @@ class LaunchUnderWay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaitUnderWay(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is due at a time, in seconds since the epoch. `single`: its key is the one text, no tuple."""
+    """A moment that is due, in seconds since the epoch. `single`: its key is one text, not a tuple."""
 
     key: list[str]
     single: bool
@@ -24,7 +24,8 @@ class WaitUnderWay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SimulatorMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """`made`: how many claims were ever launched. `awaited`: the new nodes that each claim waits for before it goes."""
+    """`made`: how many claims were launched in total. `awaited`: the new nodes that each claim waits for before its
+    deletion."""
 
     made: int = 0
     launches: list[LaunchUnderWay] = []

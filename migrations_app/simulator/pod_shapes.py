@@ -1,4 +1,5 @@
-"""What decides where a pod may run and what protects it; equal for all pods of a workload, so it is kept once."""
+"""The properties that decide where a pod may run and what protects it; equal for all pods of a workload, so stored
+once."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,14 +14,14 @@ from migrations_app.simulator.resources import ResourceAmounts, requested
 
 PINS = (keys.DO_NOT_EVICT, keys.DO_NOT_DISRUPT)
 STAYS_WITH_NODE = ("DaemonSet", "Node")
-"""Owners of pods that are not moved: they go with their node."""
+"""Kinds of owners whose pods are not moved: they are deleted with their node."""
 DEFAULT_GRACE = 30
 OF_ONE_POD = (
     "statefulset.kubernetes.io/pod-name",
     "apps.kubernetes.io/pod-index",
     "batch.kubernetes.io/job-completion-index",
 )
-"""Labels that each pod of a workload has with a value of its own."""
+"""Labels whose value differs between the pods of a workload."""
 
 Expression = tuple[str, str, tuple[str, ...]]
 """Key, operator and values of a requirement on labels."""
@@ -28,7 +29,7 @@ Expression = tuple[str, str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodShape:
-    """Compared by identity: `PodShapes` gives the same one for equal pods."""
+    """Compared by identity: `PodShapes` returns the same object for equal pods."""
 
     namespace: str
     owner: str
@@ -38,43 +39,43 @@ class PodShape:
     requests: ResourceAmounts
     selector: Mapping[str, str]
     terms: tuple[tuple[Expression, ...], ...]
-    """Required node affinity: one of these terms has to hold; empty if there is none."""
+    """Required node affinity: one of these terms has to match; empty if there is none."""
     tolerations: tuple[Document, ...]
     pinned: bool
-    """An annotation forbids Karpenter to evict it."""
+    """Whether an annotation forbids Karpenter to evict it."""
     grace: int
     """terminationGracePeriodSeconds."""
     unplayed: tuple[str, ...]
-    """Rules of placement that the simulator does not play, by field."""
+    """The fields of placement rules that are not simulated."""
     keys: frozenset[str]
-    """The labels of nodes that selector and terms look at."""
+    """The labels of nodes that selector and terms use."""
     rules: PodRules
-    """What it asks of the pods around it."""
+    """Its rules about other pods."""
 
     @property
     def stays(self) -> bool:
         return self.owner_kind in STAYS_WITH_NODE
 
     def tolerates(self, taints: Iterable[Document]) -> bool:
-        """Whether nothing among the taints keeps the pod off."""
+        """Returns whether the pod tolerates all taints."""
         return all(any(_tolerated(taint, toleration) for toleration in self.tolerations) for taint in hard(taints))
 
     def selects_in(self, labels: Mapping[str, str]) -> bool:
-        """The same for labels of which only some are known: what looks at others holds."""
+        """As `selects`, with only some labels known: requirements on other labels count as met."""
         if any(labels[key] != value for key, value in self.selector.items() if key in labels):
             return False
-        near = [[expression for expression in term if expression[0] in labels] for term in self.terms]
-        return not near or any(all(matches(expression, labels) for expression in term) for term in near)
+        known_parts = [[expression for expression in term if expression[0] in labels] for term in self.terms]
+        return not known_parts or any(all(matches(expression, labels) for expression in term) for term in known_parts)
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Whether its node selector and required affinity hold for a node of these labels."""
+        """Returns whether node selector and required affinity match a node with these labels."""
         if self.selector.items() - labels.items():
             return False
         return not self.terms or any(all(matches(expression, labels) for expression in term) for term in self.terms)
 
 
 def hard(taints: Iterable[Document]) -> list[Document]:
-    """The taints that forbid; the others only discourage."""
+    """Returns the taints that forbid pods; the others only discourage."""
     return [taint for taint in taints if taint.get("effect") != "PreferNoSchedule"]
 
 
@@ -83,12 +84,12 @@ def _tolerated(taint: Document, toleration: Document) -> bool:
         return False
     if toleration.get("operator") == "Exists":
         return toleration.get("key") in (None, "", taint["key"])
-    same = toleration.get("key") == taint["key"]
-    return same and (toleration.get("value") or "") == (taint.get("value") or "")
+    same_key = toleration.get("key") == taint["key"]
+    return same_key and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
 def matches(expression: Expression, labels: Mapping[str, str]) -> bool:
-    """Whether labels satisfy a requirement. An operator that is not known is not satisfied.
+    """Returns whether labels meet a requirement; one with an unknown operator is never met.
 
     Source: kubernetes/kubernetes documentation, Assigning Pods to Nodes, Operators.
     """
@@ -115,7 +116,7 @@ def _compared(operator: str, value: str | None, *, values: tuple[str, ...]) -> b
 
 
 def expressions(terms: Iterable[Mapping[str, Any]] | None) -> tuple[Expression, ...]:
-    """Requirements as they stand in NodePools and in node selector terms."""
+    """Returns the requirements of a NodePool or node selector term."""
     return tuple(
         (str(term.get("key", "")), str(term.get("operator", "")), tuple(map(str, term.get("values") or ())))
         for term in terms or ()
@@ -123,31 +124,31 @@ def expressions(terms: Iterable[Mapping[str, Any]] | None) -> tuple[Expression, 
 
 
 class PodShapes:
-    """Gives the same shape for pods that are equal in it."""
+    """Returns one shape for all pods that are equal in it."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, PodShape] = {}
         self._seen: dict[tuple[object, ...], tuple[PodShape, object]] = {}
-        """By the identities of a pod's parts, which a twin shares between pods; the parts are kept, too."""
+        """By the object ids of a pod's parts, which pods in a twin share; the parts are kept so that ids stay valid."""
 
     def of(self, pod: Document) -> PodShape:
-        """The shape of a pod, or of the pods of a template with the metadata of one."""
+        """Returns the shape of a pod, or of a template that has the metadata of a pod."""
         metadata, spec = pod["metadata"], pod.get("spec") or {}
         parts = [*map(metadata.get, _METADATA), *map(spec.get, _SPEC_FIELDS)]
-        same = metadata.get("namespace"), *map(id, parts)
-        known = self._seen.get(same)
-        if known is None:
+        cache_key = metadata.get("namespace"), *map(id, parts)
+        cached = self._seen.get(cache_key)
+        if cached is None:
             if len(self._seen) >= MOST_SEEN:
                 self._seen.clear()
-            known = self._seen[same] = self._compared(pod), parts
-        return known[0]
+            cached = self._seen[cache_key] = self._compared(pod), parts
+        return cached[0]
 
     def _compared(self, pod: Document) -> PodShape:
         metadata, spec = pod["metadata"], pod.get("spec") or {}
         owner = controller_of(pod) or {}
         shared_labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key not in OF_ONE_POD}
-        marks = metadata.get("annotations") or {}
-        pinned = any(marks.get(name) == "true" for name in PINS)
+        annotations = metadata.get("annotations") or {}
+        pinned = any(annotations.get(name) == "true" for name in PINS)
         placed = {key: spec.get(key) for key in _SPEC_FIELDS}
         identity = [metadata.get("namespace", ""), owner.get("uid"), shared_labels, pinned, placed]
         key = msgspec.json.encode(identity, order="deterministic")
@@ -200,7 +201,7 @@ def _unplayed(spec: Mapping[str, Any]) -> Iterable[str]:
 
 
 def controller_of(doc: Document) -> Document | None:
-    """The owner reference that controls the object; the first one if none says so."""
+    """Returns the owner reference of the object's controller; the first reference if none is marked so."""
     references: list[Document] = doc["metadata"].get("ownerReferences") or []
     return next(
         (reference for reference in references if reference.get("controller")), references[0] if references else None

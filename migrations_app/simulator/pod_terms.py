@@ -1,4 +1,4 @@
-"""Rules of a pod about other pods: affinity, anti-affinity and topology spread, as far as they are required.
+"""The required rules of a pod about other pods: affinity, anti-affinity and topology spread.
 
 Sources: kubernetes/kubernetes documentation, Assigning Pods to Nodes, and Pod Topology Spread Constraints.
 """
@@ -17,9 +17,9 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
-    """Which pods a rule counts in each domain, the value that the label `key` of their node has.
+    """Which pods a rule counts, by domain: the value of the label `key` on their node.
 
-    `spaces` are their namespaces; None: every one. `selector` is the LabelSelector as JSON.
+    `spaces` are the namespaces of the pods; None for all. `selector` is the LabelSelector as JSON.
     """
 
     key: str
@@ -27,7 +27,7 @@ class PodTerm:
     selector: bytes
 
     def counts(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Whether a pod of this namespace with these labels counts."""
+        """Returns whether the term selects a pod of this namespace with these labels."""
         if self.spaces is not None and namespace not in self.spaces:
             return False
         return selects(msgspec.json.decode(self.selector, type=LabelSelector | None), labels)
@@ -35,7 +35,7 @@ class PodTerm:
 
 @dataclass(frozen=True, slots=True)
 class SpreadRule:
-    """The domains may differ by `most` pods; with fewer than `fewest` domains the smallest counts as empty."""
+    """Domains may differ by `most` pods; with fewer than `fewest` domains the smallest counts as empty."""
 
     term: PodTerm
     most: int
@@ -44,7 +44,7 @@ class SpreadRule:
 
 @dataclass(frozen=True, slots=True)
 class PodRules:
-    """What a pod asks of the pods around it: apart from these, together with those, evenly spread."""
+    """A pod's rules about other pods: anti-affinity, affinity and spread."""
 
     apart: tuple[PodTerm, ...] = ()
     together: tuple[PodTerm, ...] = ()
@@ -61,7 +61,7 @@ class PodRules:
 
 
 def rules_of(spec: Mapping[str, Any], namespace: str, *, labels: Mapping[str, str]) -> PodRules:
-    """The required rules in the spec of a pod."""
+    """Returns the required rules in the spec of a pod."""
     affinity = spec.get("affinity") or {}
     return PodRules(
         tuple(_terms((affinity.get("podAntiAffinity") or {}).get(_REQUIRED), namespace)),
@@ -71,7 +71,7 @@ def rules_of(spec: Mapping[str, Any], namespace: str, *, labels: Mapping[str, st
 
 
 def unplayed_terms(spec: Mapping[str, Any]) -> Iterator[str]:
-    """The rules that need more than pods and nodes tell, by field."""
+    """Yields the fields of rules that need more than pods and nodes, and are not simulated."""
     affinity = spec.get("affinity") or {}
     for name in ("podAffinity", "podAntiAffinity"):
         if any(term.get("namespaceSelector") for term in (affinity.get(name) or {}).get(_REQUIRED) or ()):

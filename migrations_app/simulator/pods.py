@@ -1,4 +1,4 @@
-"""Scheduler and kubelets: pods are placed, run and ended."""
+"""Simulates scheduler and kubelets: places, starts and ends pods."""
 
 from migrations_app.simulator.agenda import Agenda, Timers
 from migrations_app.simulator.api import SimulatorApi
@@ -11,18 +11,19 @@ READY = [{"type": kind, "status": "True"} for kind in ("Initialized", "Ready", "
 
 
 class PodController:
-    """One pass."""
+    """The scheduler and the kubelets."""
 
     def __init__(self, api: SimulatorApi, behaviour: Behaviour, *, agenda: Agenda) -> None:
         self._api, self._behaviour = api, behaviour
         self._stops, self._starts = Timers(agenda), Timers(agenda)
         self._held: dict[str, None] = {}
-        """Pods that are placed and wait for their node to be Ready."""
+        """Placed pods whose node is not Ready yet."""
 
     def end(self, state: ClusterState) -> None:
-        """Pods that are being deleted go when their containers have stopped, at the latest after their grace period."""
-        fresh, state.new_ending = state.new_ending, {}
-        for pod in fresh.values():
+        """Removes pods that are being deleted once their containers have stopped, at the latest after their grace
+        period."""
+        new_pods, state.new_ending = state.new_ending, {}
+        for pod in new_pods.values():
             seconds = min(self._behaviour.delays.pod_stop, pod.shape.grace)
             self._stops.add(pod.uid, after=seconds if pod.node else 0.0)
         for uid in self._stops.ready():
@@ -32,7 +33,7 @@ class PodController:
                 state.remove_pod(ended)
 
     def place(self, state: ClusterState) -> None:
-        """Each pod that waits goes to the emptiest node that takes it.
+        """Binds each waiting pod to the emptiest node that takes it.
 
         Source: kubernetes/kubernetes documentation, Kubernetes Scheduler: filter, then score.
         """
@@ -54,11 +55,11 @@ class PodController:
         return self._api.create(f"{pod.path}/binding", body) is not None
 
     def run(self, state: ClusterState) -> None:
-        """Pods on Ready nodes become Ready."""
+        """Makes pods on Ready nodes Ready, after their delay."""
         if not self._behaviour.runs:
             return
-        fresh, state.new_starting = state.new_starting, {}
-        for uid in (*self._held, *fresh):
+        new_pods, state.new_starting = state.new_starting, {}
+        for uid in (*self._held, *new_pods):
             if self._on_ready_node(state, uid):
                 self._held.pop(uid, None)
                 self._starts.add(uid, after=self._behaviour.delays.pod_start)

@@ -1,4 +1,4 @@
-"""Amounts of CPU, memory and pods, and what a pod asks for."""
+"""Amounts of CPU, memory and pods, and the requests of a pod."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -26,11 +26,11 @@ class ResourceAmounts(NamedTuple):
         return self.plus(other, -1)
 
     def holds(self, other: "ResourceAmounts") -> bool:
-        """Whether the other amount fits in."""
+        """Returns whether the other amount fits in."""
         return self.cpu >= other.cpu and self.memory >= other.memory and self.pods >= other.pods
 
     def count(self, amount: "ResourceAmounts") -> int:
-        """How often `amount` fits in; 0 if one of the numbers is negative. `amount` has at least one pod."""
+        """Returns how many times `amount` fits in; 0 if a number is negative. `amount` has at least one pod."""
         pairs = ((self.cpu, amount.cpu), (self.memory, amount.memory), (self.pods, amount.pods))
         return max(0, min(have // want for have, want in pairs if want > 0))
 
@@ -45,17 +45,17 @@ def _amount(text: str, unit: int) -> int:
 
 
 def cpu(quantity: object) -> int:
-    """Thousandths of a core, rounded up; 0 for what is no quantity."""
+    """Returns thousandths of a core, rounded up; 0 for an invalid quantity."""
     return _amount(str(quantity), _MILLION)
 
 
 def size_in_bytes(quantity: object) -> int:
-    """Bytes, rounded up; 0 for what is no quantity."""
+    """Returns bytes, rounded up; 0 for an invalid quantity."""
     return _amount(str(quantity), _BILLION)
 
 
 def amounts(resources: Mapping[str, Any] | None, *, default: ResourceAmounts = ResourceAmounts()) -> ResourceAmounts:  # noqa: B008 - a tuple
-    """The amounts of a map of quantities; `default` has those that it does not name."""
+    """Returns the amounts of a map of quantities; `default` has those that the map lacks."""
     values = resources or {}
     return ResourceAmounts(
         cpu(values["cpu"]) if "cpu" in values else default.cpu,
@@ -65,7 +65,7 @@ def amounts(resources: Mapping[str, Any] | None, *, default: ResourceAmounts = R
 
 
 def requested(spec: Mapping[str, Any]) -> ResourceAmounts:
-    """What the scheduler counts for a pod of this spec: its containers together, or a larger init container.
+    """Returns the requests that the scheduler counts for a pod: the sum of its containers, or a larger init container.
 
     Source: kubernetes/kubernetes:pkg/api/v1/resource/helpers.go, PodRequests; containers that are restarted beside the
     others count with them.
@@ -82,8 +82,8 @@ def requested(spec: Mapping[str, Any]) -> ResourceAmounts:
                 max(largest.cpu, resource_amounts.cpu), max(largest.memory, resource_amounts.memory)
             )
     overhead = amounts(spec.get("overhead"))
-    most = ResourceAmounts(max(running.cpu, largest.cpu), max(running.memory, largest.memory), 1)
-    return most.plus(ResourceAmounts(overhead.cpu, overhead.memory))
+    larger = ResourceAmounts(max(running.cpu, largest.cpu), max(running.memory, largest.memory), 1)
+    return larger.plus(ResourceAmounts(overhead.cpu, overhead.memory))
 
 
 def _of(container: Mapping[str, Any]) -> ResourceAmounts:

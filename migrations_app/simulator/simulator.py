@@ -1,4 +1,4 @@
-"""The simulator: one pass takes in what changed in the cluster and does what is due."""
+"""The simulator: each pass reads what changed in the cluster and lets every controller work."""
 
 from datetime import UTC, datetime
 
@@ -24,11 +24,11 @@ MOST_PASSES = 400
 
 
 class RestlessCluster(RuntimeError):
-    """Controllers undo each other's work, or ask again and again for what is refused."""
+    """Controllers undo each other's changes, or repeat a refused request without end."""
 
 
 class KarpenterSimulator:
-    """`changes` tells what changed in the cluster; without it everything is listed in each pass."""
+    """`changes` reports what changed in the cluster; without it every pass lists all objects."""
 
     def __init__(
         self,
@@ -51,18 +51,18 @@ class KarpenterSimulator:
 
     @property
     def lowest(self) -> dict[str, int]:
-        """The smallest margin that each budget ever had: healthy pods above those it asks for."""
+        """The smallest margin of healthy pods over required ones, by budget."""
         return {name: shortfall.lowest for name, shortfall in self.measurements.margins.items()}
 
     @property
     def no_place(self) -> dict[str, str]:
-        """Why pods that wait got no node: namespace and name of one of each kind, with a code."""
+        """The codes of why waiting pods got no node, by namespace and name of one pod of each shape."""
         pods = self.state.pods
         reasons = self._provisioner.no_place
         return {f"{pods[uid].namespace}/{pods[uid].name}": reason for uid, reason in reasons.items() if uid in pods}
 
     def _begin(self) -> None:
-        """Knows nothing yet. Another release counts with hashes of its own: nothing drifts by the upgrade alone."""
+        """Starts with an empty state. Another release computes other hashes, so an upgrade alone causes no drift."""
         self._version = self.behaviour.version
         self._changes.restart()
         size = uniform_size(self.behaviour.slots).allocatable
@@ -82,7 +82,7 @@ class KarpenterSimulator:
         )
 
     def memory(self) -> SimulatorMemory:
-        """What is under way and stands in no object of the cluster."""
+        """Returns what is in progress and is in no object of the cluster."""
         count, launches = self._launcher.under_way()
         waits = [
             WaitUnderWay(key=[key] if isinstance(key, str) else [*map(str, key)], single=isinstance(key, str), at=at)
@@ -92,13 +92,13 @@ class KarpenterSimulator:
         return SimulatorMemory(made=count, launches=launches, waits=waits, awaited=self._disruption.awaited())
 
     def recall(self, memory: SimulatorMemory) -> None:
-        """Goes on where another simulator of the same cluster stopped; before the first pass."""
+        """Continues the work of another simulator of this cluster; call it before the first pass."""
         self._agenda.recall({wait.key[0] if wait.single else tuple(wait.key): wait.at for wait in memory.waits})
         self._launcher.recall(memory.made, memory.launches)
         self._disruption.recall(memory.awaited)
 
     def work(self) -> int:
-        """Does one pass; returns how many requests changed something."""
+        """Makes one pass and returns how many requests changed something."""
         before, state = self._api.writes, self._read()
         self._budgets.learn(state)
         measure_budgets(self.measurements, state, budgets=self._budgets)
@@ -118,9 +118,9 @@ class KarpenterSimulator:
         return self._api.writes - before
 
     def settle(self, *, passes: int = MOST_PASSES) -> int:
-        """Works until nothing is left to do now; returns how many passes that took.
+        """Makes passes until nothing is left to do now, and returns their number.
 
-        Raises RestlessCluster without an end.
+        Raises RestlessCluster if that does not end.
         """
         for number in range(passes):
             if not self.work():
@@ -128,7 +128,7 @@ class KarpenterSimulator:
         raise RestlessCluster(f"the cluster is not at rest after {passes} passes")
 
     def advance(self, clock: SimulatedClock, to: datetime) -> None:
-        """Works until this time, and jumps from one moment at which something happens to the next."""
+        """Works until this time, jumping from one moment at which something is due to the next."""
         while True:
             self.settle()
             moment = self._agenda.next()
@@ -139,7 +139,7 @@ class KarpenterSimulator:
             clock.advance(max(datetime.fromtimestamp(moment, UTC), clock.now()))
 
     def next_moment(self) -> datetime | None:
-        """When something happens next; None if nothing is under way."""
+        """Returns when something is due next; None if nothing is in progress."""
         moment = self._agenda.next()
         return None if moment is None else datetime.fromtimestamp(moment, UTC)
 

@@ -1,4 +1,4 @@
-"""The controllers of workloads: pods that went are made again."""
+"""Simulates the controllers of workloads, which replace missing pods."""
 
 from collections.abc import Iterable
 from itertools import count
@@ -10,7 +10,7 @@ from migrations_app.simulator.generations import going
 
 
 class WorkloadController:
-    """ReplicaSets and StatefulSets replace pods; DaemonSets have one on every node that they fit.
+    """ReplicaSets and StatefulSets replace pods; DaemonSets have one pod on every node that they fit.
 
     Sources: kubernetes/kubernetes:pkg/controller/replicaset/replica_set.go (pods that are being deleted do not count),
     pkg/controller/statefulset/stateful_set_control.go (a pod comes again under its name when the old one is gone),
@@ -34,14 +34,14 @@ class WorkloadController:
         if going(owner) or owner["kind"] == "DaemonSet":
             return
         uid = owner["metadata"]["uid"]
-        named = owner["kind"] == "StatefulSet" or self._behaviour.same_pod_names
-        there = len(state.pods_of[uid]) if named else state.staying_of[uid]
-        missing = owner["spec"].get("replicas", 1) - there
+        reuses_names = owner["kind"] == "StatefulSet" or self._behaviour.same_pod_names
+        pod_count = len(state.pods_of[uid]) if reuses_names else state.staying_of[uid]
+        missing = owner["spec"].get("replicas", 1) - pod_count
         if missing <= 0:
             return
         tried: set[str] = set()
         for _ in range(missing):
-            name = self._free_name(state, owner, tried=tried, named=named)
+            name = self._free_name(state, owner, tried=tried, reuses_names=reuses_names)
             if not self._create_pod(state, replica(owner, name)):
                 state.changed_workloads.add(uid)
             tried.add(name)
@@ -53,10 +53,10 @@ class WorkloadController:
             state.put_pod(pod)
         return pod is not None
 
-    def _free_name(self, state: ClusterState, owner: Document, *, tried: set[str], named: bool) -> str:
+    def _free_name(self, state: ClusterState, owner: Document, *, tried: set[str], reuses_names: bool) -> str:
         metadata = owner["metadata"]
         name, uid, space = metadata["name"], metadata["uid"], metadata["namespace"]
-        numbers = count(0 if named else self._next.get(uid, 0))
+        numbers = count(0 if reuses_names else self._next.get(uid, 0))
         names = ((number, f"{name}-{number}") for number in numbers)
         number, free_name = next(
             (number, candidate)
@@ -67,7 +67,7 @@ class WorkloadController:
         return free_name
 
     def _on_nodes(self, state: ClusterState, owner: Document, *, names: Iterable[str]) -> None:
-        """A pod of the DaemonSet on each of these nodes that it fits."""
+        """Creates a pod of the DaemonSet on each of these nodes that it fits."""
         shape = state.shapes.of(replica(owner, "any"))
         for name in sorted(names):
             node = state.nodes.get(name)
@@ -78,12 +78,12 @@ class WorkloadController:
 
 
 def replica(owner: Document, name: str, *, node: str = "") -> Document:
-    """A pod of this workload; with `node` it is placed there."""
+    """Returns a pod of this workload; with `node` it is placed there."""
     template, metadata = owner["spec"]["template"], owner["metadata"]
     reference = {"apiVersion": "apps/v1", "kind": owner.get("kind", "ReplicaSet"), "name": metadata["name"]}
-    by = reference | {"uid": metadata["uid"], "controller": True, "blockOwnerDeletion": True}
-    marks = template.get("metadata") or {}
-    own = {"name": name, "namespace": metadata["namespace"], "ownerReferences": [by]}
-    own |= {key: marks[key] for key in ("labels", "annotations") if marks.get(key)}
+    owner_reference = reference | {"uid": metadata["uid"], "controller": True, "blockOwnerDeletion": True}
+    template_metadata = template.get("metadata") or {}
+    metadata_of_pod = {"name": name, "namespace": metadata["namespace"], "ownerReferences": [owner_reference]}
+    metadata_of_pod |= {key: template_metadata[key] for key in ("labels", "annotations") if template_metadata.get(key)}
     placed = {"nodeName": node} if node else {}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": template["spec"] | placed}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata_of_pod, "spec": template["spec"] | placed}

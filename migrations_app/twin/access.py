@@ -1,4 +1,4 @@
-"""Who may do what: RBAC rules of each user, the check of every request, and the reviews that ask for them."""
+"""Checks the RBAC rules of each user for every request, and answers the reviews of permissions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class Access:
         )
 
     def check(self, call: Call) -> None:
-        """Raises RequestRefused if the user of the call may not do it."""
+        """Raises RequestRefused if the user of the call lacks the permission."""
         self._check(call, _VERBS.get(call.method) or ("get" if call.name else "list"))
 
     def check_creation(self, call: Call) -> None:

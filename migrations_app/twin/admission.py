@@ -1,4 +1,5 @@
-"""Admission webhooks: those that answer admit everything, those whose service is down refuse as configured."""
+"""Admission webhooks: one whose service runs admits every request; one whose service is down refuses by its
+failurePolicy."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

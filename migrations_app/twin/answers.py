@@ -1,4 +1,4 @@
-"""What the twin answers: an HTTP status with a document, and refusals with the Status document of a real server."""
+"""The responses of the twin: an HTTP status with a document, and refusals with the Status document of a real server."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ Tree = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`document` must not be changed: it may be the very object that is stored."""
+    """A response. `document` must not be changed: it may be the stored object itself."""
 
     status: int
     document: Tree
 
 
 class RequestRefused(Exception):
-    """A refusal of the twin; `answer` is what the caller gets."""
+    """A refusal of the twin; `answer` is the response to the caller."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What is served: the built-in kinds, and those that CustomResourceDefinitions bring with schema and conversion."""
+"""The kinds that are served: built-in ones, and those of CustomResourceDefinitions with their schema and conversion."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,13 +16,13 @@ Converter = Callable[[Tree, str], Tree]
 """Returns the object in another apiVersion, as a conversion webhook does. It must not change its argument."""
 _CLUSTER = "Cluster"
 CONVERTER = "twin/conversion"
-"""The service that converts for open definitions; it is never down."""
+"""The service that converts for sample definitions with open schemas; it is never down."""
 _EVERY_FIELD: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """One kind as it is served now. `serial` changes with the CustomResourceDefinition, which outdates views."""
+    """One served kind. `serial` changes with the CustomResourceDefinition, which makes cached views stale."""
 
     kind: ServedKind
     schemas: Mapping[str, Schema] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Definition:
     """The service or address that converts; empty if only the apiVersion changes."""
     serial: int = 0
     ending: bool = False
-    """Its CustomResourceDefinition is being deleted: nothing new is taken."""
+    """Whether its CustomResourceDefinition is being deleted: no new object is accepted."""
 
     def shape(self, version: str) -> Shape:
         return self.schemas.get(version) if self.kind.custom else CORE
@@ -42,7 +42,7 @@ class Definition:
 
 
 def of_crd(crd: Tree, serial: int) -> Definition:
-    """The definition that a CustomResourceDefinition makes."""
+    """Returns the definition of the kind in a CustomResourceDefinition."""
     spec = crd["spec"]
     versions = [version for version in spec["versions"] if version.get("served")]
     storage = next(version["name"] for version in spec["versions"] if version.get("storage"))
@@ -122,7 +122,7 @@ class Definitions:
         return self._named.get((group, kind))
 
     def define(self, crd: Tree) -> None:
-        """Serves what this CustomResourceDefinition says, from now on."""
+        """Serves the kind of this CustomResourceDefinition from now on."""
         self._serial += 1
         self.changes += 1
         definition = of_crd(crd, self._serial)
@@ -132,7 +132,7 @@ class Definitions:
         self._named.clear()
 
     def serve(self, kind: ServedKind) -> Definition:
-        """Serves a kind of which no CustomResourceDefinition is known."""
+        """Serves a kind without a known CustomResourceDefinition."""
         self.changes += 1
         self._named.clear()
         return self._kinds.setdefault(kind.place, Definition(kind=kind))
@@ -143,7 +143,7 @@ class Definitions:
         self._named.clear()
 
     def view(self, definition: Definition, stored: StoredObject, *, version: str) -> Tree:
-        """The stored object in that version. Raises RequestRefused if its conversion fails."""
+        """Returns the stored object in that version. Raises RequestRefused if its conversion fails."""
         document, api_version = stored.document, definition.kind.api_version(version)
         if stored.serial == definition.serial and document["apiVersion"] == api_version:
             return document
@@ -158,7 +158,7 @@ class Definitions:
         return new_view
 
     def converted(self, definition: Definition, document: Tree, *, version: str) -> Tree:
-        """The object in that version. Raises RequestRefused if the conversion fails."""
+        """Returns the object in that version. Raises RequestRefused if the conversion fails."""
         api_version = definition.kind.api_version(version)
         if document["apiVersion"] == api_version:
             return document
@@ -197,7 +197,7 @@ def _pruned(document: Tree, schema: Schema | None) -> Tree:
 
 
 def crd_faults(crd: Tree) -> Iterator[RefusalCause]:
-    """What is wrong with a CustomResourceDefinition, as far as the twin checks it."""
+    """Returns the faults of a CustomResourceDefinition, as far as the twin checks it."""
     spec = crd.get("spec") or {}
     names, versions = spec.get("names") or {}, spec.get("versions") or []
     for field_name, holder in (("group", spec), ("plural", names), ("kind", names)):
@@ -215,7 +215,7 @@ def crd_faults(crd: Tree) -> Iterator[RefusalCause]:
 
 
 def accepted(crd: Tree, old: Tree | None, *, now: str) -> Tree:
-    """The CustomResourceDefinition as the server stores it: names filled in, storage version noted, and its status."""
+    """Returns the CustomResourceDefinition as stored: with all names, the storage version and its status."""
     spec = dict(crd["spec"])
     names = {"singular": spec["names"]["kind"].lower(), "listKind": f"{spec['names']['kind']}List"} | spec["names"]
     spec |= {"names": names, "conversion": spec.get("conversion") or {"strategy": "None"}}

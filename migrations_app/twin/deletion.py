@@ -87,7 +87,7 @@ def _refuse_preconditions(call: Call, stored: StoredObject, *, options: Tree) ->
 
 
 def _after_deletion(work: Work, old: Tree, *, options: Tree) -> tuple[Tree, bool]:
-    """The object after the deletion, and whether it is removed at once."""
+    """Returns the object after the deletion, and whether it is removed at once."""
     metadata, now = dict(old["metadata"]), work.state.now()
     grace = _grace(work, old, options=options)
     if grace is None:
@@ -117,7 +117,7 @@ def _after_deletion(work: Work, old: Tree, *, options: Tree) -> tuple[Tree, bool
 
 
 def _deleted_document(work: Work, old: Tree, *, metadata: Tree, now: str) -> Tree:
-    """The object that an immediate deletion returns; a pod has the end of its grace period."""
+    """Returns the object in the response to an immediate deletion; a pod has the end of its grace period."""
     if work.call.kind.place != _POD:
         return old
     return old | {"metadata": metadata | {"deletionTimestamp": now, "deletionGracePeriodSeconds": 0}}
@@ -128,7 +128,8 @@ def _waits_for_cleanup(work: Work) -> bool:
 
 
 def _grace(work: Work, old: Tree, *, options: Tree) -> int | None:
-    """The seconds left to a pod, 0 for everything else; None if it is being deleted already and nothing changes."""
+    """Returns the seconds that a pod has left, 0 for other kinds; None if it is being deleted already without a
+    change."""
     if work.call.kind.place != _POD:
         return 0
     spec, metadata = old.get("spec") or {}, old["metadata"]
@@ -152,7 +153,7 @@ def _shortened(metadata: Tree, grace: int, *, now: str) -> Tree:
 
 
 def _finalizers(call: Call, metadata: Tree, *, options: Tree) -> list[str]:
-    """The finalizers with those that the propagation asks the garbage collector for."""
+    """Returns the finalizers, with those that the propagation policy adds for the garbage collector."""
     present = list(metadata.get("finalizers") or ())
     if call.kind.place in _WITHOUT_COLLECTION:
         return present

@@ -1,7 +1,8 @@
-"""The garbage collector: dependents go with their last owner, are orphaned, or hold up an owner that waits for them.
+"""Simulates the garbage collector: deletes dependents without an owner, orphans them, and completes foreground
+deletions.
 
 Source: kubernetes/kubernetes@v1.20.2:pkg/controller/garbagecollector/garbagecollector.go (attemptToDeleteItem). The
-real one works beside the server and takes its time; here it is done when the request is answered.
+real one runs beside the server with a delay; here it has finished when the request is answered.
 """
 
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ class GarbageCollector:
         self._refused: list[tuple[Place, Key, StoredObject]] = []
 
     def collect(self) -> None:
-        """Processes every queued object and those that this touches; a refused one is tried again next time."""
+        """Processes every queued object and those that this changes; a refused one is tried again the next time."""
         queue = [*self._refused, *self._state.touched]
         self._refused.clear()
         while queue:
@@ -81,7 +82,7 @@ class GarbageCollector:
             self._drop_finalizer(place, key, finalizer=FOREGROUND)
 
     def _blocking(self, uid: str) -> bool:
-        """Whether a dependent is left that its owner has to wait for."""
+        """Returns whether a dependent is left that its owner has to wait for."""
         stored_objects = (self._state.store.find(*where) for where in self._state.store.each_dependent(uid))
         return any(
             owner.get("uid") == uid and owner.get("blockOwnerDeletion")
@@ -91,7 +92,7 @@ class GarbageCollector:
         )
 
     def _settle(self, place: Place, key: Key) -> None:
-        """Deletes an object without a living owner; takes references to absent owners off one that has another."""
+        """Deletes an object without an existing owner; removes references to missing owners if it has another one."""
         stored_object = self._state.store.find(place, key)
         if stored_object is None or not _owners(stored_object) or _is_terminating(stored_object):
             return
@@ -113,10 +114,8 @@ class GarbageCollector:
         self._delete(place, key, policy=policy)
 
     def _owner_state(self, owner: Owner, key: Key) -> str:
-        """What is known of an owner: solid, waiting (for its dependents to go), absent, or unknown.
-
-        Unknown are kinds that are not served, and those of which the twin never held an object: they were not read.
-        """
+        """Returns the state of an owner: solid, waiting (for its dependents), absent, or unknown. Unknown are owners
+        of kinds that are not served, or of which the twin never held an object, so that they may not have been read."""
         group = str(owner.get("apiVersion", "")).rpartition("/")[0]
         definition = self._state.definitions.by_kind(group, str(owner.get("kind", "")))
         if definition is None or not self._state.store.collection(definition.kind.place).used:
@@ -128,7 +127,7 @@ class GarbageCollector:
         return "waiting" if _is_terminating(stored_object) and FOREGROUND in _finalizers(stored_object) else "solid"
 
     def _unblock(self, place: Place, key: Key) -> None:
-        """In a circle of owners none waits for another."""
+        """Ends the waiting of owners that own each other in a circle."""
         stored_object = self._state.store.find(place, key)
         if stored_object is None:
             return
@@ -172,7 +171,7 @@ class GarbageCollector:
 
 
 def settle_definitions(state: State) -> None:
-    """Serves what CustomResourceDefinitions say that were written; ends those that are deleted with their objects."""
+    """Serves the kinds of new CustomResourceDefinitions; removes deleted ones together with their objects."""
     seen = 0
     while seen < len(state.touched):
         place, key, _ = state.touched[seen]

@@ -1,4 +1,4 @@
-"""GET of one object and of lists: selectors, pages that all show the state of the first one."""
+"""Answers GET of one object and of lists: selectors, and pages that all show the state at the first page."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ from migrations_app.twin.state import Work
 
 Tree = dict[str, Any]
 MAX_BEGUN_LISTS = 16
-"""How many begun lists can be continued; older tokens have expired, as after a server's compaction."""
+"""How many begun lists can be continued; older tokens are expired, as after a compaction of a server."""
 
 
 class _ContinueToken(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class _ContinueToken(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class BegunLists:
-    """Lists of which further pages may be asked for. Objects are held by reference: pages stay as the first was."""
+    """Lists with further pages. Objects are held by reference, so all pages show the state at the first page."""
 
     _lists: dict[int, tuple[str, str, list[Tree]]] = field(default_factory=dict)
     _count: int = 0
@@ -37,7 +37,7 @@ class BegunLists:
         return self._count
 
     def resume(self, token: str, path: str) -> tuple[_ContinueToken, str, list[Tree]]:
-        """The token read, with the resource version and the items of its list. Raises RequestRefused."""
+        """Returns the token, the resource version and the items of its list. Raises RequestRefused."""
         try:
             position = msgspec.json.decode(base64.urlsafe_b64decode(token.encode()), type=_ContinueToken)
         except (msgspec.DecodeError, binascii.Error, ValueError):

@@ -16,11 +16,9 @@ _ALWAYS = ("default", "kube-system")
 
 
 def load(state: State, documents: Iterable[Mapping[str, Any]]) -> None:
-    """Stores the objects; of an object that is given twice the first stays.
-
-    A kind that no CustomResourceDefinition brings is served as its objects show it, without a schema. Namespaces that
-    objects name are made where they are missing. Documents without kind or name are left out.
-    """
+    """Stores the objects; of an object that occurs twice the first one counts. A kind without a
+    CustomResourceDefinition is served without a schema. Missing namespaces of objects are created. Documents without
+    kind or name are left out."""
     namespaces: set[str] = set()
     waiting: list[Tree] = []
     for document in documents:
@@ -96,7 +94,7 @@ def _kind_of_object(document: Tree, *, group: str, version: str) -> ServedKind:
 
 
 class SavedTwin(msgspec.Struct, frozen=True, kw_only=True):
-    """`revision` and `made` are the counters of resource versions and of uids."""
+    """The stored content of a twin. `revision` and `made` are the counters of resource versions and of uids."""
 
     revision: int
     made: int

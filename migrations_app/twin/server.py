@@ -1,4 +1,4 @@
-"""The entrance to the twin: one HTTP request in, one answer out."""
+"""The entry point of the twin: takes one HTTP request, returns one response."""
 
 from collections.abc import Collection, Iterable, Mapping
 from threading import RLock
@@ -22,10 +22,10 @@ NEWEST_MINOR = 33
 class Twin:
     """A Kubernetes API server in memory. Thread-safe; documents in and out are never changed in place.
 
-    `clock` tells the time, `minor` is the server's minor version, `seed` makes uids repeatable. Writes to the kinds
-    in `untracked` keep no managedFields: for pods and nodes, whose fields nobody applies. Without `collects` no
-    garbage is collected, as on an API server without a controller manager. With `open_definitions` the schemas of
-    CustomResourceDefinitions are kept and not applied, and `converters` answer without a service.
+    `clock` tells the time, `minor` is the server's minor version, `seed` makes uids repeatable. Kinds in `untracked`
+    get no managedFields: used for pods and nodes, whose fields nobody applies. Without `collects` no garbage is
+    collected, as without a controller manager. With `open_definitions` the schemas of CustomResourceDefinitions are
+    stored and not applied, and `converters` run without a service.
     """
 
     def __init__(
@@ -53,30 +53,30 @@ class Twin:
 
     @property
     def converters(self) -> dict[str, Converter]:
-        """Conversion webhooks that answer, by the name of their CustomResourceDefinition."""
+        """The working conversion webhooks, by the name of their CustomResourceDefinition."""
         return self._state.definitions.converters
 
     @property
     def down(self) -> set[str]:
-        """The services, as `namespace/name`, or addresses, at which no webhook answers."""
+        """The services, as `namespace/name`, or addresses whose webhooks do not answer."""
         return self._state.definitions.down
 
     def grant(self, user: str, rules: Iterable[Mapping[str, Any]]) -> None:
-        """Lets a user do what these rules of a ClusterRole say; `admin` may do everything, others nothing else."""
+        """Grants a user exactly the rules of a ClusterRole; `admin` may do everything."""
         self._access.grant(user, rules)
 
     def load(self, documents: Iterable[Mapping[str, Any]]) -> None:
-        """Adds the objects of a reading as they are: with their uids, and nothing checked."""
+        """Adds the objects of a scan unchanged, with their uids and without validation."""
         with self._lock:
             loading.load(self._state, documents)
 
     def saved(self) -> SavedTwin:
-        """Everything that is stored, to be restored by another twin. Documents must not be changed."""
+        """Returns everything that is stored, for `restore`. The documents must not be changed."""
         with self._lock:
             return loading.saved(self._state)
 
     def restore(self, saved: SavedTwin) -> None:
-        """Takes everything over that another twin had stored, with its resource versions. For an empty twin."""
+        """Restores what another twin saved, with its resource versions. Only for an empty twin."""
         with self._lock:
             loading.restore(self._state, saved)
 
@@ -86,11 +86,11 @@ class Twin:
         return self._state.store.revision
 
     def expire_lists(self) -> None:
-        """Lets every continue token expire, as a compaction does."""
+        """Makes every continue token expire, as a compaction does."""
         self._begun.expire()
 
     def watch(self) -> Watch:
-        """What changes from now on; at first, everything that is there."""
+        """Starts a watch: it has every existing object first, and changes from now on."""
         with self._lock:
             new_watch = Watch()
             for place in self._state.store.places():
@@ -100,15 +100,13 @@ class Twin:
             return new_watch
 
     def unwatch(self, watch: Watch) -> None:
-        """Ends a watch, whose changes are noted no more."""
+        """Ends a watch."""
         with self._lock:
             self._state.watches = [other for other in self._state.watches if other is not watch]
 
     def taken(self, watch: Watch, path: str) -> list[tuple[Tree, bool]] | None:
-        """(object, whether it is gone) for each one in the list at this path that changed since the last call.
-
-        None if the list is not served. Of several changes of one object the last is returned.
-        """
+        """Returns (object, whether it was deleted) for each object of the list at this path that changed since the
+        last call; None if the list is not served. Of several changes of one object only the last is returned."""
         with self._lock:
             call = self._list_at(path)
             if call is None:
@@ -117,9 +115,9 @@ class Twin:
             return [(self._state.view(call, change.stored), change.gone) for change in changes]
 
     def objects(self, path: str) -> list[Tree] | None:
-        """The objects of the list at this path, in order, as a GET of it returns them; None if it is not served.
+        """Returns the objects of the list at this path, in order, as GET returns them; None if it is not served.
 
-        Raises RequestRefused where an object cannot be converted.
+        Raises RequestRefused if an object cannot be converted.
         """
         with self._lock:
             call = self._list_at(path)
@@ -135,7 +133,7 @@ class Twin:
             ]
 
     def _list_at(self, path: str) -> Call | None:
-        """The list at this path; None if it is not served."""
+        """Returns the list at this path; None if it is not served."""
         if self._watched_at != self._state.definitions.changes:
             self._watched.clear()
             self._watched_at = self._state.definitions.changes
@@ -160,7 +158,7 @@ class Twin:
         content_type: str = JSON,
         user: str = ADMIN,
     ) -> Answer:
-        """The answer to one HTTP request; refusals are answers, too."""
+        """Returns the response to one HTTP request; a refusal is a response, too."""
         with self._lock:
             try:
                 return self._dispatch(method, path, query=query or {}, body=body, content_type=content_type, user=user)

@@ -1,4 +1,4 @@
-"""What the modules of the twin share: the objects, the definitions and the clock."""
+"""The state that the modules of the twin share: the objects, the definitions and the clock."""
 
 import uuid
 from collections.abc import Callable, Collection
@@ -56,11 +56,11 @@ class State:
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.seed}/{self.made}"))
 
     def suffix(self) -> str:
-        """The five characters that the server adds to generateName."""
+        """Returns the five characters that the server appends to generateName."""
         return self.next_uid().replace("-", "")[:5]
 
     def find(self, call: Call) -> StoredObject:
-        """The object that the call names. Raises RequestRefused."""
+        """Returns the object that the call names. Raises RequestRefused."""
         stored_object = self.store.find(call.kind.place, call.key)
         if stored_object is None:
             raise not_found(call.kind, call.name)
@@ -70,12 +70,12 @@ class State:
         return self.definitions.view(call.definition, stored, version=call.version)
 
     def writing(self, call: Call, *, operation: str = "Update") -> Writing:
-        """Who writes, as managedFields name it; servers before 1.22 do not tell the subresource."""
+        """Returns the writer for managedFields; servers before 1.22 leave out the subresource."""
         named_subresource = call.subresource if self.minor >= _FIRST_WITH_SUBRESOURCE else ""
         return Writing(call.manager, operation, call.api_version, named_subresource)
 
     def put(self, definition: Definition, document: Tree, *, version: str) -> StoredObject:
-        """Stores an object that is given in that version; returns it as stored. Raises RequestRefused."""
+        """Stores an object of that version and returns it as stored. Raises RequestRefused."""
         kind = definition.kind
         converted = self.definitions.converted(definition, document, version=kind.storage) if kind.custom else document
         metadata = converted["metadata"] | {"resourceVersion": self.store.next_revision()}
@@ -105,7 +105,7 @@ class State:
             watch.note(place, key, stored=stored)
 
     def put_as_it_is(self, definition: Definition, document: Tree) -> None:
-        """Stores an object in the version in which it is given, as older objects of a cluster are stored."""
+        """Stores an object in its own API version, as old objects of a cluster are stored."""
         metadata = document["metadata"] | {"resourceVersion": self.store.next_revision()}
         document_to_store = document | {"metadata": metadata}
         if definition.kind.place == _PODS:
@@ -125,7 +125,7 @@ class State:
                 watch.note(place, key, stored=dropped, gone=True)
 
     def check_namespace(self, call: Call, *, name: str) -> None:
-        """Raises RequestRefused where nothing of that name may be created: the namespace is absent or being deleted."""
+        """Raises RequestRefused if the namespace is missing or being deleted, so that nothing may be created in it."""
         if not call.namespace:
             return
         namespace = self.store.find(NAMESPACES, ("", call.namespace))
@@ -143,7 +143,7 @@ class State:
 
 
 def _same_to_owners(old: Tree, new: Tree) -> bool:
-    """Whether the garbage collector has nothing to look at: the object stays, with the owners that it had."""
+    """Returns whether the garbage collector has nothing to do: the object stays, with the same owners."""
     before, after = old["metadata"], new["metadata"]
     same = before.get("uid") == after.get("uid") and before.get("ownerReferences") == after.get("ownerReferences")
     return same and "deletionTimestamp" not in before and "deletionTimestamp" not in after

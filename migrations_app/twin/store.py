@@ -1,4 +1,4 @@
-"""The stored objects: found by key, listed in the order of their keys, and found by the uids of their owners."""
+"""Stores the objects: finds them by key or by the uid of an owner, and lists them sorted by key."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
@@ -17,10 +17,8 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class StoredObject:
-    """One object in the version in which it was written; a write puts another one in its place.
-
-    `serial` tells by which form of its definition it was written. `views` holds it in other versions, by version.
-    """
+    """One object in the version in which it was written; a write replaces it. `serial` is that of the definition
+    with which it was written. `views` caches it in other versions, by version."""
 
     document: Tree
     serial: int = 0
@@ -32,7 +30,7 @@ class StoredObject:
 
 
 class SharedParts:
-    """Equal parts of pods, held once: most pods of a workload differ in name, node and status only."""
+    """Stores equal parts of pods once: most pods of a workload differ only in name, node and status."""
 
     def __init__(self) -> None:
         self._by_content: dict[bytes, Any] = {}
@@ -40,7 +38,7 @@ class SharedParts:
         """The same parts by identity: a pod is written several times, and most of its parts are shared by then."""
 
     def shared(self, document: Tree) -> Tree:
-        """The document with the parts of its spec, its labels and its owners replaced by equal ones."""
+        """Returns the document with the parts of its spec, its labels and its owners replaced by equal stored ones."""
         metadata = {
             key: self._shared_part(value) if key in _SHARED else value for key, value in document["metadata"].items()
         }
@@ -57,7 +55,7 @@ class SharedParts:
 
 @dataclass(slots=True)
 class Collection:
-    """The objects of one kind. `used`: whether it ever held one."""
+    """The objects of one kind. `used`: whether it ever had an object."""
 
     used: bool = False
     objects: dict[Key, StoredObject] = field(default_factory=dict)
@@ -74,7 +72,7 @@ class Collection:
         return self.objects.pop(key)
 
     def between(self, namespace: str) -> Iterator[StoredObject]:
-        """The objects of a namespace, of all for an empty one, in order."""
+        """Returns the objects of a namespace, or of all if empty, sorted."""
         if not namespace:
             return (self.objects[key] for key in self.keys)
         first = bisect_left(self.keys, (namespace, ""))
@@ -106,15 +104,15 @@ class Store:
         return collection.objects.get(key) if collection else None
 
     def by_uid(self, uid: str) -> tuple[Place, Key] | None:
-        """Where the object with this uid is; None if there is none."""
+        """Returns the place of the object with this uid; None if there is none."""
         return self._places.get(uid)
 
     def dependents(self, uid: str) -> list[tuple[Place, Key]]:
-        """Where the objects are that name this uid as an owner."""
+        """Returns the places of the objects that have this uid as an owner."""
         return list(self._dependents.get(uid, ()))
 
     def each_dependent(self, uid: str) -> Iterator[tuple[Place, Key]]:
-        """The same as an iterator, for a reader that writes nothing meanwhile."""
+        """As `dependents`, as an iterator, for a caller that writes nothing meanwhile."""
         return iter(self._dependents.get(uid, ()))
 
     def next_revision(self) -> str:

@@ -58,13 +58,13 @@ _BUDGET_STATUS: Tree = {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHe
 
 
 def blank(document: Tree, call: Call) -> Tree:
-    """The empty object against which the fields of a new one count as added."""
+    """Returns the empty object with which a new one is compared to find its added fields."""
     head = {"apiVersion": document["apiVersion"], "kind": document["kind"], "metadata": {}}
     return head if call.kind.custom else head | {"spec": {}, "status": {}}
 
 
 def created(document: Tree, call: Call, *, minor: int, now: str) -> Tree:
-    """The new object as the server stores it."""
+    """Returns the new object as the server stores it."""
     place = call.kind.place
     if call.definition.has_status(call.version) and place != _NODE:
         document = {key: value for key, value in document.items() if key != "status"}
@@ -105,7 +105,7 @@ def _container(container: Tree) -> Tree:
 
 
 def _quality(containers: list[Tree]) -> str:
-    """The class of a pod by its containers' requests and limits for CPU and memory."""
+    """Returns the quality of service class of a pod, by its containers' requests and limits for CPU and memory."""
     resources = [
         (container["resources"].get("requests") or {}, container["resources"].get("limits") or {})
         for container in containers
@@ -136,7 +136,7 @@ def _namespace(namespace: Tree, minor: int) -> Tree:
 
 
 def kept(document: Tree, old: Tree, *, call: Call) -> Tree:
-    """The wanted document with the half that this endpoint leaves as it was: the status, or all but the status."""
+    """Returns the sent document with the part that this endpoint cannot change: the status, or all but the status."""
     if call.subresource == "status":
         metadata = document["metadata"]
         if call.kind.custom:
@@ -150,7 +150,7 @@ def kept(document: Tree, old: Tree, *, call: Call) -> Tree:
 
 
 def updated(document: Tree, old: Tree, *, call: Call, now: str) -> Tree:
-    """The changed object with its generation counted."""
+    """Returns the changed object with its generation increased if needed."""
     if call.kind.place == CRD.place and not [*crd_faults(document)]:
         document = accepted(document, old, now=now)
     if call.kind.counted and not call.subresource and _user_fields(document, call) != _user_fields(old, call):
@@ -160,13 +160,13 @@ def updated(document: Tree, old: Tree, *, call: Call, now: str) -> Tree:
 
 
 def _user_fields(document: Tree, call: Call) -> Tree:
-    """What people write into an object."""
+    """Returns the fields of an object that users write."""
     status = {"status"} if call.definition.has_status(call.version) else set()
     return {key: value for key, value in document.items() if key != "metadata" and key not in status}
 
 
 def faults_of(document: Tree, kind: ServedKind) -> Iterator[RefusalCause]:
-    """What is wrong with an object of a built-in kind, as far as the twin checks it."""
+    """Returns the faults of an object of a built-in kind, as far as the twin checks it."""
     if kind.place == CRD.place:
         yield from crd_faults(document)
     if kind.place == _BUDGET and {"minAvailable", "maxUnavailable"} <= (document.get("spec") or {}).keys():

@@ -1,4 +1,4 @@
-"""Unread changes of objects: the last one of each, so that they do not pile up."""
+"""Keeps the unread changes of objects: only the last change of each, so that they do not pile up."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from migrations_app.twin.store import Key, StoredObject
 
 
 class UnreadChange(NamedTuple):
-    """An object as it is now, or as it was when it went."""
+    """An object as it is now, or as it was before its deletion."""
 
     namespace: str
     stored: StoredObject
@@ -17,7 +17,7 @@ class UnreadChange(NamedTuple):
 
 @dataclass(slots=True)
 class Watch:
-    """The unread changes of one reader, by kind; an object that was replaced under its name counts as two."""
+    """The unread changes of one reader, by kind; an object that was deleted and created again counts as two."""
 
     _unread: dict[Place, dict[tuple[Key, str], UnreadChange]] = field(default_factory=dict)
 
@@ -27,7 +27,7 @@ class Watch:
         changes[key, stored.uid] = UnreadChange(key[0], stored, gone)
 
     def take(self, place: Place, namespace: str) -> list[UnreadChange]:
-        """The unread changes of that kind, oldest first, in that namespace; an empty one means all."""
+        """Returns the unread changes of that kind in that namespace, oldest first; an empty namespace means all."""
         if not namespace:
             return list(self._unread.pop(place, {}).values())
         changes = self._unread.get(place, {})

@@ -73,7 +73,7 @@ def _created(work: Work, document: Tree) -> Tree:
 
 
 def _new(work: Work, document: Tree) -> Tree:
-    """The object as it would be stored: admitted, with uid, time and owner of its fields."""
+    """Returns the object as it would be stored: admitted, with uid, creation time and the owner of its fields."""
     sent_metadata = document["metadata"]
     metadata = {key: value for key, value in sent_metadata.items() if value is not None and key not in _BY_SERVER}
     managed = metadata.pop("managedFields", None)
@@ -99,7 +99,7 @@ def _change(work: Work, *, operation: str = "Update") -> FieldWrite:
 
 
 def _in_version(work: Work, document: Tree, *, api_version: str) -> Tree:
-    """The document in a version in which another manager wrote; as it is where that version is not served."""
+    """Returns the document in the version that another manager wrote; unchanged if that version is not served."""
     version = api_version.rpartition("/")[2]
     if version not in work.call.kind.versions or not work.call.kind.custom:
         return document
@@ -186,7 +186,7 @@ def _with_body(call: Call, body: Tree) -> Call:
 
 
 def _changed(work: Work, stored: StoredObject, *, change: Callable[[Tree], Tree]) -> Tree:
-    """The object after an update. An update that changes nothing writes nothing."""
+    """Returns the object after an update. An update without a change is not stored."""
     old = work.state.view(work.call, stored)
     document = change(old)
     check_name(work.call, document["metadata"])
@@ -204,7 +204,7 @@ def _shares(work: Work, old: Tree, *, new: Tree, sent: Tree) -> ownership.Shares
 
 
 def _refuse_version(call: Call, document: Tree, *, old: Tree) -> None:
-    """Raises RequestRefused if the body rests on another version of the object."""
+    """Raises RequestRefused if the body was made from another version of the object."""
     version = document["metadata"].get("resourceVersion") or ""
     if version and not version.isdecimal():
         raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
@@ -213,7 +213,7 @@ def _refuse_version(call: Call, document: Tree, *, old: Tree) -> None:
 
 
 def _merged_with(work: Work, old: Tree, *, document: Tree) -> Tree:
-    """The wanted document with what the endpoint and the server keep from the old one."""
+    """Returns the sent document with the fields that the endpoint and the server keep from the stored one."""
     # Apply takes all of it away where every field in it was the applier's own.
     metadata = rules.kept(document.get("metadata", {}), old["metadata"])
     metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
@@ -241,7 +241,7 @@ def _settled(work: Work, old: Tree, *, stored: StoredObject, new: Tree, shares: 
 
 
 def _same(new: Tree, old: Tree) -> bool:
-    """Whether nothing but the times in managedFields differs."""
+    """Returns whether nothing but the times in managedFields differs."""
     return _timeless(new) == _timeless(old)
 
 
@@ -252,7 +252,7 @@ def _timeless(document: Tree) -> Tree:
 
 
 def _ends_deletion(new: Tree, old: Tree) -> bool:
-    """Whether the update took the last finalizer of an object that is being deleted."""
+    """Returns whether the update removed the last finalizer of an object that is being deleted."""
     before = old["metadata"]
     ends = before.get("deletionTimestamp") and before.get("deletionGracePeriodSeconds") == 0
     return bool(ends) and not new["metadata"].get("finalizers")

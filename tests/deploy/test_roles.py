@@ -12,7 +12,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import CRD_SETS
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.rbac import roles as published
-from migrations_app.readiness.rbac.roles import READ, Missing
+from migrations_app.readiness.rbac.roles import SCANNED_KINDS, MissingPermission
 from migrations_app.samples import fleet
 from migrations_app.samples.karpenter_objects import machine
 from migrations_app.use_cases.clusters import registration
@@ -45,7 +45,7 @@ def granted(role):
 
 
 def test_a_scan_lists_and_does_nothing_else():
-    lists = {("list", kind.group, kind.plural): () for kind in READ if kind is not kinds.SECRET}
+    lists = {("list", kind.group, kind.plural): () for kind in SCANNED_KINDS if kind is not kinds.SECRET}
     told = {
         ("get", "", "namespaces"): ("kube-system",),
         ("create", "authorization.k8s.io", "selfsubjectaccessreviews"): (),
@@ -69,7 +69,7 @@ def test_acting_is_what_the_actions_declare():  # A26, T18
     wanted = {(n.verb, n.group, f"{n.plural}/{n.subresource}".rstrip("/")) for n in declared | read}
     assert beside == wanted
     assert {plural for verb, _, plural in granted(ACT) if verb == "list"} == {
-        kind.plural for kind in published.PICTURE
+        kind.plural for kind in published.COUNTED_KINDS
     }  # fmt: skip
 
 
@@ -86,14 +86,14 @@ def test_nothing_wide_stands_in_a_role():  # T18, T25
 def test_objects_with_known_names_are_named():  # T18, T25
     for role in (SCAN, ACT):
         for (verb, group, plural), names in granted(role).items():
-            known = published.NARROWED.get((group, plural.partition("/")[0]))
+            known = published.KNOWN_NAMES.get((group, plural.partition("/")[0]))
             if known and verb not in ("create", "list"):
                 assert names == known, (verb, plural)
 
 
 def test_every_crd_that_a_chart_brings_is_named():
     brought = {crd.kind.crd_name for row in CRD_SETS for crd in row.crds}
-    assert brought <= set(published.NARROWED[kinds.CRD.group, CRDS])
+    assert brought <= set(published.KNOWN_NAMES[kinds.CRD.group, CRDS])
 
 
 def read_by(action, inventory):
@@ -154,7 +154,7 @@ def test_without_the_release_role_only_that_part_is_unknown(server):  # R15
         api.get("/version")
         collected = collect(api, cluster="shop")
     assert {line.name: line.why for line in collected.parts if not line.seen} == {"helm_releases": "forbidden"}
-    assert registration.try_cluster(Cluster.objects.get().pk).missing == (Missing("", "secrets"),)
+    assert registration.try_cluster(Cluster.objects.get().pk).missing == (MissingPermission("", "secrets"),)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -104,14 +104,14 @@ def unpaused(progress, event, *, place):
 
 def every_turn(progress):
     waits = next((place for place, step in enumerate(progress.steps) if step.state == "waiting"), None)
-    return progress if waits is None else states._with(progress, waits, then="ready")
+    return progress if waits is None else states._with_state(progress, waits, then="ready")
 
 
 AFTER, AFTER_STEP = states.after, states.after_step
 PLANTED = {
-    "one step at a time, in their order": lambda patch: patch.setattr(states, "_turned", every_turn),
+    "one step at a time, in their order": lambda patch: patch.setattr(states, "_with_next_ready", every_turn),
     "whoever holds a cluster has a step whose turn it is": lambda patch: patch.setattr(
-        states, "_turned", lambda one: one
+        states, "_with_next_ready", lambda one: one
     ),
     "an ended journey never changes": lambda patch: patch.setitem(
         JOURNEY_MOVES, "pause", (ENDED | {"running"}, "paused")

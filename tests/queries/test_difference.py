@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from migrations_app.readiness.report import PartLine
-from migrations_app.readiness.report_diff import NumberChange, Renamed, difference
+from migrations_app.readiness.report_diff import NumberChange, TextChange, difference
 from tests.builders_rows import a_finding, a_report, some_nodes
 
 
@@ -71,7 +71,7 @@ def test_facts_legacy_and_owners():
     nodes = (*some_nodes(1), *some_nodes(2, owner="karpenter_beta"))
     new = a_report(nodes=nodes, legacy={"Provisioner": 1, "Machine": None}, cluster=cluster)
     change = difference(old, new)
-    assert change.facts == (Renamed("stage", "alpha", "mixed"), Renamed("karpenter_version", "0.30.0", ""))
+    assert change.facts == (TextChange("stage", "alpha", "mixed"), TextChange("karpenter_version", "0.30.0", ""))
     assert change.legacy == (
         NumberChange("Provisioner", 2, 1),
         NumberChange("AWSNodeTemplate", 1, None),

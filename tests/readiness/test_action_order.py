@@ -5,7 +5,7 @@ import pytest
 
 from migrations_app.actions.registry import all_actions
 from migrations_app.readiness.action_offers import ROLL_BACK, Offer
-from migrations_app.readiness.action_order import LAST_RESORT, STEPS, in_order, possible_now
+from migrations_app.readiness.action_order import LAST_RESORT, STEPS, action_path, possible_now
 from tests.builders_rows import a_finding, a_report, some_nodes
 
 
@@ -32,7 +32,7 @@ def test_every_action_has_its_place():
 
 
 def test_only_the_first_step_that_is_possible_is_current():
-    path = in_order([an_offer("remove_legacy"), an_offer("upgrade_crds", enabled=False), an_offer("roll_nodes")])
+    path = action_path([an_offer("remove_legacy"), an_offer("upgrade_crds", enabled=False), an_offer("roll_nodes")])
     assert [(step.title, step.outside, step.current) for step in path.steps] == [
         ("CRDs", False, False), ("Controller", True, False), ("Nodes", False, True), ("Clean up", False, False),
     ]  # fmt: skip
@@ -40,14 +40,14 @@ def test_only_the_first_step_that_is_possible_is_current():
 
 def test_a_run_of_helm_stands_at_the_controller_where_it_is_possible_and_nowhere_else():
     for enabled in (True, False):
-        path = in_order([an_offer("upgrade_crds"), an_offer("upgrade_controller", enabled=enabled, checks=())])
+        path = action_path([an_offer("upgrade_crds"), an_offer("upgrade_controller", enabled=enabled, checks=())])
         told = {step.title: (step.outside, [one.action_id for one in step.offers]) for step in path.steps}
         assert told["Controller"] == (not enabled, ["upgrade_controller"] * enabled)
         assert [one.action_id for one in path.unneeded] == ["upgrade_controller"] * (not enabled)
 
 
 def test_what_destroys_is_the_last_resort_and_what_nothing_calls_for_is_apart():
-    path = in_order([an_offer("forced_deletion"), an_offer("rename_markers", checks=())])
+    path = action_path([an_offer("forced_deletion"), an_offer("rename_markers", checks=())])
     assert [offer.action_id for offer in path.last_resort] == ["forced_deletion"]
     assert [offer.action_id for offer in path.unneeded] == ["rename_markers"]
 

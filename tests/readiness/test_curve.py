@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from migrations_app.readiness.progress.curve import (
     DAYS,
-    FARTHEST,
+    LONGEST_PROJECTION_DAYS,
     NODES,
     OBJECTS,
     BurndownProjection,
@@ -111,7 +111,7 @@ def test_an_older_number_makes_the_date_a_lower_bound():
         ((9, 8, 7, 6, 5), "too_little"),
         ((5,) * 12, "not_falling"),
         (tuple(range(12)), "not_falling"),
-        ((FARTHEST * 4, *(FARTHEST * 4 - 1,) * 11), "not_falling"),
+        ((LONGEST_PROJECTION_DAYS * 4, *(LONGEST_PROJECTION_DAYS * 4 - 1,) * 11), "not_falling"),
     ],
 )
 def test_what_carries_no_date(counts, outcome):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.readiness.progress.curve import MEASURES, Lacking, Point, lacking
+from migrations_app.readiness.progress.curve import MEASURES, Lacking, Point, missing_for_projection
 from migrations_app.readiness.progress.falls import Fall, falls_between
-from migrations_app.readiness.progress.share import HALVES, done_of, done_of_way
+from migrations_app.readiness.progress.share import CONVERSIONS, percent_of_conversions, percent_of_measures
 
 TODAY = date(2026, 11, 21)
 
@@ -67,11 +67,14 @@ whole_days = st.fixed_dictionaries({measure.name: points for measure in MEASURES
 @given(before=whole_days, after=whole_days)
 def test_whatever_falls_has_a_cause_and_what_does_not_has_none(before, after):
     def shares(day):
-        return [done_of_way(day), *(done_of([day[name] for name in names]) for names in HALVES.values())]
+        return [
+            percent_of_conversions(day),
+            *(percent_of_measures([day[name] for name in names]) for names in CONVERSIONS.values()),
+        ]
 
     fell = any(new.percent < old.percent for old, new in zip(shares(before), shares(after), strict=True))
     assert bool(falls_between(before, after)) == fell
 
 
 def test_without_a_day_to_go_by_everything_is_lacking():
-    assert lacking([]) == Lacking(scans=4, days=7)
+    assert missing_for_projection([]) == Lacking(scans=4, days=7)

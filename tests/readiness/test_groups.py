@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from migrations_app.checks.base import Finding, Reason, Remedy
 from migrations_app.checks.remedies.aws import AWS_NOT_ASKED, NOT_LOOKED_AT
-from migrations_app.readiness.next_step import OpenQuestion, cause_of, group_findings, how_to_see
+from migrations_app.readiness.next_step import OpenQuestion, cause_of, group_findings, remedies_to_read
 from migrations_app.readiness.rbac.roles import PART_KINDS
 from tests.readiness.outputs.reports import finding, findings
 
@@ -94,13 +94,13 @@ def test_a_failure_keeps_its_own_remedies_and_the_unknown_gets_one_for_its_cause
 @pytest.mark.parametrize("part", sorted(PART_KINDS))
 @pytest.mark.parametrize("why", ["forbidden", "not_asked"])
 def test_how_to_see_a_part_parses_and_names_its_kinds(part: str, why: str) -> None:
-    (remedy,) = how_to_see(OpenQuestion("", part, why), cluster="prod")
+    (remedy,) = remedies_to_read(OpenQuestion("", part, why), cluster="prod")
     assert all(kind.plural in remedy.text for kind in PART_KINDS[part])
     subprocess.run(["bash", "-n"], input=remedy.text.encode(), check=True)
 
 
 def test_no_name_of_a_cluster_becomes_a_command() -> None:
-    (remedy,) = how_to_see(OpenQuestion("", "aws", "not_asked"), cluster="x; rm -rf /")
+    (remedy,) = remedies_to_read(OpenQuestion("", "aws", "not_asked"), cluster="x; rm -rf /")
     assert "rm -rf" not in remedy.text
     assert "karpdash cluster aws CLUSTER --eks" in remedy.text
 

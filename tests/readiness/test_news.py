@@ -80,7 +80,7 @@ def test_another_hop_with_the_same_verdict_is_news():
 def test_only_the_same_matter_of_the_same_cluster_is_joined(one, other):
     first, second = event(one, cluster="1"), event(other, cluster="2")
     assert merge_key(first) == "" or merge_key(first) != merge_key(second)
-    assert (merge_key(event(one, cluster="1")) == "") == (one not in notification_events._MATTERS)
+    assert (merge_key(event(one, cluster="1")) == "") == (one not in notification_events._MERGE_SUBJECTS)
 
 
 @given(st.text(), st.text())

@@ -17,7 +17,7 @@ from migrations_app.readiness.action_offers import (
     offers,
     reason_disabled,
 )
-from migrations_app.readiness.action_order import OF_CONTROLLER
+from migrations_app.readiness.action_order import CONTROLLER_ACTIONS
 from migrations_app.readiness.report import PartLine
 from tests.builders_rows import a_finding, a_report
 
@@ -113,7 +113,7 @@ def test_every_action_is_named_by_a_check():
     """Taking back alone belongs to no check: it is offered at the rollout that it takes back. Nor do upgrades of
     the controller: no check fails because the next release does not run yet. A hold belongs to a pause.
     """
-    assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK, "hold_disruption", *OF_CONTROLLER}
+    assert {action.id for action in all_actions()} - NAMED == {ROLL_BACK, "hold_disruption", *CONTROLLER_ACTIONS}
     assert len(NAMED) == 14
 
 

@@ -28,9 +28,9 @@ def granted(role: dict[str, Any]) -> set[tuple[str, str, str]]:
 
 
 def test_the_roles_list_all_kinds_and_only_read():
-    scan, releases = yaml.safe_load_all(roles.scan_roles(roles.everything()))
+    scan, releases = yaml.safe_load_all(roles.scan_roles(roles.all_scan_permissions()))
     lists = {(group, plural) for group, plural, verb in granted(scan) | granted(releases) if verb == "list"}
-    assert lists == {(kind.group, kind.plural) for kind in roles.READ}
+    assert lists == {(kind.group, kind.plural) for kind in roles.SCANNED_KINDS}
     assert {one for one in granted(scan) if one[2] != "list"} == {
         ("", "namespaces", "get"),
         ("", "nodes", "watch"),
@@ -51,5 +51,5 @@ def test_secrets_are_a_role_of_their_own_for_one_namespace():
     (role,) = yaml.safe_load_all(text)
     assert (role["metadata"]["name"], granted(role)) == ("karpdash-scan-releases", {("", "secrets", "list")})
     assert "RoleBinding in the namespace" in text
-    (whole, _) = yaml.safe_load_all(roles.scan_roles(roles.everything()))
+    (whole, _) = yaml.safe_load_all(roles.scan_roles(roles.all_scan_permissions()))
     assert "secrets" not in {plural for _, plural, _ in granted(whole)}

@@ -11,10 +11,10 @@ from migrations_app.readiness.progress.curve import MEASURES as ALL
 from migrations_app.readiness.progress.share import (
     DonePercent,
     ProjectedEnd,
-    done_of,
-    done_of_days,
-    done_of_way,
-    end_of,
+    percent_after_days,
+    percent_of_conversions,
+    percent_of_measures,
+    projected_end,
 )
 
 TODAY = date(2026, 11, 21)
@@ -27,31 +27,33 @@ def point(left, total, *, certainty="exact"):
 
 def way(objects, nodes, stored, claims):
     points = zip(ALL, (objects, nodes, stored, claims), strict=True)
-    return done_of_way({measure.name: point(*counts) for measure, counts in points})
+    return percent_of_conversions({measure.name: point(*counts) for measure, counts in points})
 
 
 def test_a_half_is_the_mean_of_its_measures_and_the_way_of_its_halves():
-    assert done_of([point(5, 10), point(1, 4)]) == DonePercent(percent=62, bound="exact")
+    assert percent_of_measures([point(5, 10), point(1, 4)]) == DonePercent(percent=62, bound="exact")
     assert way((5, 10), (1, 4), (3, 3), (4, 4)) == DonePercent(percent=31, bound="exact")
 
 
 def test_what_is_not_there_has_no_weight():
-    assert done_of([point(5, 10), point(0, 0)]).percent == 50
+    assert percent_of_measures([point(5, 10), point(0, 0)]).percent == 50
     assert way((0, 0), (0, 0), (0, 0), (0, 0)) == DonePercent(percent=100, bound="exact")
 
 
 def test_nothing_known_is_unknown():
-    assert done_of([point(None, None, certainty="unknown")]) == DonePercent(percent=None, bound="unknown")
-    assert done_of_way({}) == DonePercent(percent=None, bound="unknown")
+    assert percent_of_measures([point(None, None, certainty="unknown")]) == DonePercent(percent=None, bound="unknown")
+    assert percent_of_conversions({}) == DonePercent(percent=None, bound="unknown")
 
 
 def test_what_was_not_read_makes_an_upper_bound_and_never_a_hundred():
-    assert done_of([point(0, 4), point(None, None, certainty="unknown")]) == DonePercent(percent=99, bound="at_most")
-    assert done_of([point(0, 4, certainty="at_least")]) == DonePercent(percent=99, bound="at_most")
+    assert percent_of_measures([point(0, 4), point(None, None, certainty="unknown")]) == DonePercent(
+        percent=99, bound="at_most"
+    )
+    assert percent_of_measures([point(0, 4, certainty="at_least")]) == DonePercent(percent=99, bound="at_most")
 
 
 def test_one_of_a_thousand_is_not_done():
-    assert done_of([point(1, 100_000)]).percent == 99
+    assert percent_of_measures([point(1, 100_000)]).percent == 99
 
 
 counts = st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda pair: (min(pair), max(pair)))
@@ -106,13 +108,13 @@ def projections(*outcomes):
     ],
 )
 def test_the_way_ends_with_its_last_measure(outcomes, wanted):
-    assert end_of(projections(*outcomes)) == wanted
+    assert projected_end(projections(*outcomes)) == wanted
 
 
 def test_the_later_end_counts_and_a_lower_bound_stays_one():
     early = BurndownProjection(outcome="falling", ends_on=date(2027, 1, 1))
     late = BurndownProjection(outcome="falling", ends_on=date(2027, 3, 1), certainty="at_least")
-    assert end_of([early, late]) == ProjectedEnd(outcome="falling", on=date(2027, 3, 1), certainty="at_least")
+    assert projected_end([early, late]) == ProjectedEnd(outcome="falling", on=date(2027, 3, 1), certainty="at_least")
 
 
 numbers = st.one_of(st.none(), st.integers(0, 9))
@@ -129,4 +131,4 @@ def test_a_row_of_the_fleet_says_what_the_last_point_of_the_curve_does(found):
     registered = {"shop": TODAY - timedelta(days=90)}
     points = {one.name: curve(days, measure=one, registered=registered, today=TODAY) for one in ALL}
     last = {name: line[-1] for name, line in points.items() if line}
-    assert done_of_days(days) == done_of_way(last)
+    assert percent_after_days(days) == percent_of_conversions(last)

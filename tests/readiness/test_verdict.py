@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.report import Counts
-from migrations_app.readiness.verdict import hop_line, order, verdict
+from migrations_app.readiness.verdict import finding_sort_key, hop_line, verdict
 
 STATUSES = ["pass", "fail", "unknown", "not_applicable", "manual", "waived"]
 
@@ -65,4 +65,4 @@ def test_rows_are_sorted_as_people_work():
         finding("fail", "warning", "w"),
         finding("fail", check_id="f"),
     ]
-    assert [row.id for row in sorted(rows, key=order)] == ["f", "u", "w", "p"]
+    assert [row.id for row in sorted(rows, key=finding_sort_key)] == ["f", "u", "w", "p"]

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from migrations_app.errors import InvalidKubeconfig
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
-from migrations_app.readiness.rbac.roles import Missing, scan_roles
+from migrations_app.readiness.rbac.roles import MissingPermission, scan_roles
 from migrations_app.use_cases.clusters.registration import ConnectionTest
 from tests.builders_rows import a_cluster
 from tests.servers.pki import Authority
@@ -32,7 +32,7 @@ clusters:
 users: [{{name: scan, user: {{token: {SECRET}}}}}]
 """
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "uid": "u1"}}
-MISSING = (Missing("", "secrets"), Missing("policy", "poddisruptionbudgets"))
+MISSING = (MissingPermission("", "secrets"), MissingPermission("policy", "poddisruptionbudgets"))
 
 
 @pytest.fixture(autouse=True)

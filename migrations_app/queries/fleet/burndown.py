@@ -28,8 +28,8 @@ from migrations_app.readiness.progress.curve import (
     Day,
     Measure,
     Point,
+    points_until,
     projection,
-    walked,
 )
 
 MOST_GROUPS = 50
@@ -169,11 +169,11 @@ class _Read:
         past.curves = past.curves or tuple(self._walked_past(measure, registered) for measure in MEASURES)
         for state, points in past.curves:
             now = state.copy()
-            yield points + walked(now, self.recent, registered=registered, until=self.today, today=self.today)
+            yield points + points_until(now, self.recent, registered=registered, until=self.today, today=self.today)
 
     def _walked_past(self, measure: Measure, registered: Mapping[str, date]) -> "_PastCurve":
         state = CurveState(measure)
-        return state, walked(state, self.past, registered=registered, until=self.past_until, today=self.today)
+        return state, points_until(state, self.past, registered=registered, until=self.past_until, today=self.today)
 
 
 _PastCurve = tuple[CurveState, tuple[Point, ...]]

@@ -11,15 +11,15 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import LegacyDay
 from migrations_app.queries.fleet.burndown import BEFORE, Burndown, BurndownCurve
-from migrations_app.readiness.progress.curve import COLUMNS, DAYS, Day, Lacking, Point, lacking
+from migrations_app.readiness.progress.curve import COLUMNS, DAYS, Day, Lacking, Point, missing_for_projection
 from migrations_app.readiness.progress.falls import FallCause, falls_between
 from migrations_app.readiness.progress.share import (
-    HALVES,
+    CONVERSIONS,
     DonePercent,
     ProjectedEnd,
-    done_of_days,
-    done_of_way,
-    end_of,
+    percent_after_days,
+    percent_of_conversions,
+    projected_end,
 )
 
 WAY = "way"
@@ -59,7 +59,7 @@ def told_of(burndown: Burndown) -> BurndownTold:
         for (_, before), (day, points) in pairwise(days)
         for fall in falls_between(before, points)
     )
-    done = done_of_way(days[-1][1]) if days else DonePercent(percent=None, bound="unknown")
+    done = percent_of_conversions(days[-1][1]) if days else DonePercent(percent=None, bound="unknown")
     curves = {column.name: getattr(burndown, column.name) for column in fields(burndown)}
     return BurndownTold(**curves, way=WayTold(done=done, end=ends_of(burndown)[WAY]), falls=tuple(falls))
 
@@ -76,15 +76,15 @@ def points_by_day(burndown: Burndown) -> list[tuple[date, Mapping[str, Point]]]:
 def ends_of(burndown: Burndown) -> Mapping[str, ProjectedEnd]:
     """The projected end of each half and of the whole way."""
     curves = burndown.curves
-    halves = {half: _end([curves[name] for name in names]) for half, names in HALVES.items()}
+    halves = {half: _end([curves[name] for name in names]) for half, names in CONVERSIONS.items()}
     return {WAY: _end(list(curves.values()))} | halves
 
 
 def _end(curves: Sequence[BurndownCurve]) -> ProjectedEnd:
-    end = end_of([line.projection for line in curves])
+    end = projected_end([line.projection for line in curves])
     if end.outcome != "too_little":
         return end
-    lacks = [lacking(line.points) for line in curves if line.projection.outcome == "too_little"]
+    lacks = [missing_for_projection(line.points) for line in curves if line.projection.outcome == "too_little"]
     most = Lacking(scans=max(lack.scans for lack in lacks), days=max(lack.days for lack in lacks))
     return replace(end, lacks=most)
 
@@ -101,7 +101,7 @@ def done_by_cluster(clusters: Collection[uuid.UUID], *, today: date) -> Mapping[
     if partial:
         since = today - timedelta(days=DAYS + BEFORE)
         days |= _days(LegacyDay.objects.filter(cluster__in=partial, day__gte=since, day__lte=today))
-    return {key: done_of_days(cluster_days) for key, cluster_days in days.items()}
+    return {key: percent_after_days(cluster_days) for key, cluster_days in days.items()}
 
 
 def _days(rows: "QuerySet[LegacyDay]") -> dict[uuid.UUID, list[Day]]:

@@ -10,7 +10,7 @@ from django.db.models import Count, F, Prefetch, Q, QuerySet
 from msgspec import Meta
 
 from migrations_app.errors import NotFound
-from migrations_app.journeys.deliveries import StepDone, left_paused
+from migrations_app.journeys.deliveries import StepDone, paused_by_steps
 from migrations_app.journeys.evidence import StepEvidence
 from migrations_app.journeys.outline import Outline, PlanDifference
 from migrations_app.journeys.plan import JourneyPlan, JourneyStep
@@ -155,7 +155,7 @@ class JourneyDetail:
     @property
     def paused_deliveries(self) -> tuple[str, ...]:
         """What its steps have paused, or may have, and not resumed."""
-        return left_paused(StepDone(step.definition, step.work.state if step.work else "") for step in self.steps)
+        return paused_by_steps(StepDone(step.definition, step.work.state if step.work else "") for step in self.steps)
 
     @property
     def current(self) -> StepRow | None:

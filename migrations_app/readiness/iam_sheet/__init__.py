@@ -1,1 +1,1 @@
-"""The permission matrix of the IAM page: releases by actions, as values."""
+"""The permission matrix of the IAM page as values: one row for each action, one column for each release."""

@@ -1,4 +1,5 @@
-"""Inventory and path -> the sheet of permissions: what releases need, what roles allow, what closes the gap."""
+"""Builds the IAM sheet from inventory and path: what each release needs, what the roles allow, and the missing
+policies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from migrations_app.inventory.aws_facts.permissions import (
 )
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.parts import Unseen
-from migrations_app.readiness.iam_sheet.patch import patch, patch_with, sized
+from migrations_app.readiness.iam_sheet.patch import patch, patch_with, with_sizes
 from migrations_app.readiness.iam_sheet.roles import profiles_of, roles_of, simulation_of
 from migrations_app.readiness.iam_sheet.rows import OpenCellCounts, ReleaseColumn, RoleReport, rows_of, tally
 from migrations_app.readiness.iam_sheet.values import Answered, IamColumn, IamNames, IamPatch, IamSetting, IamSheet
@@ -28,7 +29,7 @@ __all__ = ["IamSheet", "iam_sheet"]
 
 @dataclass(frozen=True, kw_only=True)
 class _SheetFacts:
-    """What all columns are judged with. No `roles`: nobody could look, for the reason in `unseen`."""
+    """The facts that every column is judged with. `roles` is empty if no role was read, for the reason in `unseen`."""
 
     site: AwsSite
     assumed: frozenset[Feature]
@@ -45,13 +46,14 @@ class _SheetFacts:
 
 
 def iam_sheet(inventory: Inventory, *, steps: Sequence[tuple[str, str]], running: str) -> IamSheet:
-    """The sheet. `steps` are hop and release of the path; `running` is empty where the release is not known.
+    """Returns the sheet. `steps` are hop and release of the path; `running` is empty if the release is not known.
 
-    Where the permissions were not seen it still lists what each release needs, and the whole document for a new role.
+    If the permissions were not read, the sheet still lists what each release needs, and the whole policy for a new
+    role.
     """
     facts = _sheet_facts(inventory)
     releases = [*([("", running)] if running else []), *steps]
-    judged = [_judged(facts, release) for _, release in releases]
+    judged = [_release_column(facts, release) for _, release in releases]
     rows = rows_of(judged)
     return IamSheet(
         seen=facts.unseen is None,
@@ -76,7 +78,7 @@ def _sheet_facts(inventory: Inventory) -> _SheetFacts:
     role_permissions = permissions(inventory)
     legacy = _owned_by_provisioners(inventory)
     if isinstance(role_permissions, Permissions):
-        roles = tuple(map(_in_order, role_permissions.roles))
+        roles = tuple(map(_with_sorted_policies, role_permissions.roles))
         return _SheetFacts(
             site=role_permissions.site, assumed=role_permissions.assumed, roles=roles, legacy=legacy, unseen=None
         )
@@ -85,18 +87,18 @@ def _sheet_facts(inventory: Inventory) -> _SheetFacts:
 
 
 def _owned_by_provisioners(inventory: Inventory) -> bool:
-    """False only where both kinds were seen and there is none: then nothing can be launched or ended for them."""
+    """Returns False only if both kinds were read and are empty: then no capacity of Provisioners is left."""
     parts = (inventory.provisioners, inventory.machines)
     return any(isinstance(part, Unseen) or part.items or part.quarantined for part in parts)
 
 
-def _in_order(policies: RolePolicies) -> RolePolicies:
-    """The same role with its documents by name: AWS lists them in an order that may change from scan to scan."""
+def _with_sorted_policies(policies: RolePolicies) -> RolePolicies:
+    """Returns the role with its policies by name; the order of AWS may change from scan to scan."""
     ordered = tuple(sorted(policies.policies, key=lambda policy: (policy.name, repr(policy.statements))))
     return replace(policies, policies=ordered)
 
 
-def _judged(facts: _SheetFacts, release: str) -> ReleaseColumn:
+def _release_column(facts: _SheetFacts, release: str) -> ReleaseColumn:
     try:
         needs = facts.report((), release, boundary=None)
     except InvalidInput as unknown:
@@ -117,17 +119,17 @@ def _column(facts: _SheetFacts, column: ReleaseColumn, *, hop: str, release: str
     return IamColumn(
         release=release,
         hop=hop,
-        ok=_together(patches),
+        ok=_overall_answer(patches),
         refused=counts.refused,
         doubtful=counts.doubtful,
         conditional=counts.conditional,
-        whole=sized(needed.documents(), name="needed"),
+        whole=with_sizes(needed.documents(), name="needed"),
         patches=patches or (patch_with(needed, new_role, after_hop=False),),
     )
 
 
-def _together(patches: Sequence[IamPatch]) -> Answered:
-    """No as soon as one role says no; yes only where all do."""
+def _overall_answer(patches: Sequence[IamPatch]) -> Answered:
+    """Returns `no` if any role lacks a permission, `yes` if all roles have all of them."""
     answers = {iam_patch.ok for iam_patch in patches}
     return "no" if "no" in answers else "yes" if answers == {"yes"} else "unknown"
 

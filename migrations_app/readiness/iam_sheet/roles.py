@@ -1,4 +1,4 @@
-"""The roles that were looked at, with the documents on them and their sizes, and where AWS judges otherwise than we."""
+"""Lists the roles that were read, with their policies and sizes, and where AWS and karpdash judge differently."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -19,13 +19,13 @@ from migrations_app.readiness.iam_sheet.values import (
 
 
 def roles_of(part: Part[ControllerRole]) -> tuple[IamRole, ...]:
-    """Every role that something names, those that only lead to another one included."""
+    """Returns every role that was found, also those that only lead to another role."""
     counting = requesting_roles(part.items)
     return tuple(_role(role, counts=role in counting) for role in part.items)
 
 
 def simulation_of(part: Part[CrossCheck]) -> IamSimulation:
-    """How the answers of AWS compare with ours; all disagreements, the rest counted."""
+    """Returns how the answers of AWS and karpdash compare: all disagreements, and the number of the others."""
     if isinstance(part, Unseen):
         return IamSimulation(why=part.why, detail=part.detail)
     agreements = [cross_check.agreement for cross_check in part.items]
@@ -67,7 +67,7 @@ def _documents(documents: Iterable[PolicyDocument], *, boundary: bool = False) -
 
 
 def _indented(text: str) -> str:
-    """The same document, one element a line; as it is where it is no JSON."""
+    """Returns the JSON document indented; the text unchanged if it is not JSON."""
     try:
         return json.dumps(parse_json(text), indent=2)
     except ValueError:
@@ -75,8 +75,9 @@ def _indented(text: str) -> str:
 
 
 def _unread(role: ControllerRole) -> Iterator[IamUnread]:
+    """Yields the parts of the role that were not read, and the documents that could not be parsed."""
     parts: tuple[tuple[str, Part[object]], ...] = (("policies", role.policies), ("boundary", role.boundary))
-    # Documents that were handed in belong to no role that anybody could look up.
+    # Documents handed in as files belong to no role that could be read.
     own: tuple[tuple[str, Part[object]], ...] = () if role.found_by == "given" else (("role", role.role),)
     for name, part in (*own, *parts):
         if isinstance(part, Unseen):
@@ -99,7 +100,8 @@ def _disagreement(cross_check: CrossCheck) -> IamDisagreement:
 
 
 def profiles_of(part: Part[InstanceProfile]) -> tuple[IamProfile, ...]:
-    """The profiles that exist and hold one role: with more, or none, nobody can say which role nodes would get."""
+    """Returns the existing instance profiles with exactly one role; for the others the role of the nodes is not
+    known."""
     one_role = (profile for profile in part.items if profile.exists and len(profile.role_arns) == 1)
     return tuple(
         IamProfile(

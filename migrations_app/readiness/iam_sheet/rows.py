@@ -1,4 +1,4 @@
-"""The matrix: one row an action, one cell a release."""
+"""Computes the rows of the IAM matrix: one row for each action, one cell for each release."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from migrations_app.iam.requirements.gaps import Gap, GapReport
 from migrations_app.inventory.aws_facts.permissions import RolePolicies
 from migrations_app.readiness.iam_sheet.values import IamCell, IamRow
 
-# Of the answers of several roles the first of these names the cell.
+# A cell shows the first of these verdicts that one of several roles has.
 WORST_FIRST = (
     RequestVerdict.DENIED,
     RequestVerdict.MISSING,
@@ -18,28 +18,28 @@ WORST_FIRST = (
     RequestVerdict.UNKNOWN,
 )
 Key = tuple[bool, str]
-"""Whether it is for capacity that Provisioners still own, and the action."""
+"""Whether the row is for capacity that Provisioners still own, and the action."""
 Gaps = Mapping[Key, Gap]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoleReport:
-    """What a role lacks for one release. Without a role: what one lacks that has nothing."""
+    """What a role lacks for one release; without a role, what an empty role lacks."""
 
     role: RolePolicies | None
     report: GapReport
 
     @property
     def name(self) -> str:
-        """The role's ARN; for documents that were handed in, that; empty for no role."""
+        """The role's ARN; a fixed text for documents handed in as files; empty without a role."""
         return "" if self.role is None else self.role.role.arn or "documents handed in"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseColumn:
-    """A column of the matrix. `needs` is None where the needs of the release are not known; `why` then tells it.
+    """A column of the matrix. `needs` is None if the needs of the release are not known, for the reason in `why`.
 
-    Without roles in `lacks` nobody could look, and `why` tells that.
+    `lacks` is empty if no role was read, for the reason in `why`.
     """
 
     needs: GapReport | None
@@ -49,7 +49,7 @@ class ReleaseColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCellCounts:
-    """How many cells of a column stand open."""
+    """How many cells of a column are not allowed: refused, not certain, or needed only with a setting."""
 
     refused: int
     doubtful: int
@@ -57,10 +57,10 @@ class OpenCellCounts:
 
 
 def rows_of(columns: Sequence[ReleaseColumn]) -> tuple[IamRow, ...]:
-    """A row for each action that any column needs, those of capacity of Provisioners behind the others."""
+    """Returns a row for each action that any column needs; rows for capacity of Provisioners come last."""
     cells = [_cells(column) for column in columns]
     keys = sorted(set(chain.from_iterable(cells)))
-    other = [
+    default_cells = [
         IamCell(verdict="unknown", causes=(column.why,)) if column.needs is None else IamCell() for column in columns
     ]
     return tuple(
@@ -69,7 +69,7 @@ def rows_of(columns: Sequence[ReleaseColumn]) -> tuple[IamRow, ...]:
             legacy=legacy,
             cells=tuple(
                 cells_of_release.get((legacy, action), blank)
-                for cells_of_release, blank in zip(cells, other, strict=True)
+                for cells_of_release, blank in zip(cells, default_cells, strict=True)
             ),
         )
         for legacy, action in keys
@@ -77,16 +77,16 @@ def rows_of(columns: Sequence[ReleaseColumn]) -> tuple[IamRow, ...]:
 
 
 def tally(rows: Sequence[IamRow], column: int) -> OpenCellCounts:
-    """The open cells of the column at that place."""
+    """Returns the counts of the open cells in the column with that index."""
     cells = [row.cells[column] for row in rows]
     always = [cell.verdict for cell in cells if cell.required == "always" and cell.verdict != "allowed"]
     doubtful = always.count("unknown")
-    rarely = sum(cell.required == "conditional" and cell.verdict != "allowed" for cell in cells)
-    return OpenCellCounts(refused=len(always) - doubtful, doubtful=doubtful, conditional=rarely)
+    conditional = sum(cell.required == "conditional" and cell.verdict != "allowed" for cell in cells)
+    return OpenCellCounts(refused=len(always) - doubtful, doubtful=doubtful, conditional=conditional)
 
 
 def by_key(report: GapReport) -> dict[Key, Gap]:
-    """The gaps of a report by action, apart for capacity of Provisioners."""
+    """Returns the gaps of a report by row key."""
     current = {(False, gap.action): gap for gap in report.gaps}
     return current | {(True, gap.action): gap for gap in report.legacy_gaps}
 

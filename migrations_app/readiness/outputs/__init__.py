@@ -1,3 +1,4 @@
-"""A report as text: for a terminal, for a pipeline, for a ticket. Each module offers a pure `render`.
+"""Writes a report or runbook as text for a terminal, a pipeline or a ticket. Each module has a pure `render`.
 
-Choosing where the text goes, colours of a terminal included, belongs to the entry points."""
+Where the text is written, and whether a terminal shows colours, is decided by the callers.
+"""

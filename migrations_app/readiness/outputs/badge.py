@@ -1,4 +1,4 @@
-"""What a badge says of a cluster or a fleet, and in which colour. What is not known is grey, never green."""
+"""Computes text and colour of the badge of a cluster or a fleet. What is not known is grey, never green."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,13 +8,14 @@ from typing import Literal
 
 Colour = Literal["green", "yellow", "red", "blue", "grey"]
 FLEET_COLOURS: tuple[Colour, ...] = ("red", "grey", "yellow", "blue", "green")
-"""A fleet has the first of these colours that one of its clusters has."""
+"""The badge of a fleet has the first of these colours that one of its clusters has."""
 LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadgeFacts:
-    """What is known of one cluster. `verdict` is that of its next hop; `scanned_at` is None before the first scan."""
+    """The facts behind the badge of one cluster. `verdict` is of its next hop; `scanned_at` is None before the first
+    scan."""
 
     verdict: str
     next_hop: str
@@ -28,7 +29,7 @@ class BadgeFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Badge:
-    """The two halves of a badge, and its colour."""
+    """A badge: the text of its two halves, and its colour."""
 
     label: str
     message: str
@@ -36,15 +37,15 @@ class Badge:
 
 
 def cluster_badge(name: str, facts: BadgeFacts, *, now: datetime) -> Badge:
-    """The badge of one cluster, with the age of its scan."""
+    """Returns the badge of one cluster, with the age of its scan."""
     message, colour = _text_and_colour(facts)
     age = f" · scanned {age_of(facts.scanned_at, now=now)} ago" if facts.scanned_at else ""
     return Badge(label=_short(name), message=f"{message}{age}", colour=colour)
 
 
 def fleet_badge(clusters: Sequence[BadgeFacts], *, now: datetime) -> Badge:
-    """The badge of all clusters, with the age of the oldest scan; clusters without Karpenter do not count."""
-    counting = [cluster for cluster in clusters if not _has_none(cluster)]
+    """Returns the badge of all clusters, with the age of the oldest scan; clusters without Karpenter do not count."""
+    counting = [cluster for cluster in clusters if not _has_no_karpenter(cluster)]
     if not counting:
         return Badge(label="Karpenter fleet", message="no clusters", colour="grey")
     colours = Counter(_text_and_colour(badge_facts)[1] for badge_facts in counting)
@@ -59,7 +60,7 @@ def fleet_badge(clusters: Sequence[BadgeFacts], *, now: datetime) -> Badge:
 
 
 def age_of(moment: datetime, *, now: datetime) -> str:
-    """The whole minutes, hours or days since the moment; from two days on in days."""
+    """Returns the whole minutes, hours or days since the moment; days from two days on."""
     passed = max(now - moment, timedelta(0))
     if passed >= timedelta(days=2):
         return f"{passed.days} d"
@@ -67,8 +68,8 @@ def age_of(moment: datetime, *, now: datetime) -> str:
     return f"{minutes // 60} h" if minutes >= 60 else f"{minutes} min"
 
 
-def _unknown(facts: BadgeFacts) -> str:
-    """Why nothing can be said; empty if something can."""
+def _reason_unknown(facts: BadgeFacts) -> str:
+    """Returns why the state of the cluster is unknown; empty if it is known."""
     if facts.scanned_at is None:
         return "unknown: never scanned"
     if facts.unreachable:
@@ -76,28 +77,28 @@ def _unknown(facts: BadgeFacts) -> str:
     return "unknown: scan is too old" if facts.stale else ""
 
 
-def _has_none(facts: BadgeFacts) -> bool:
-    """Whether all was read and no Karpenter is there."""
-    return facts.no_karpenter and facts.complete and not _unknown(facts)
+def _has_no_karpenter(facts: BadgeFacts) -> bool:
+    """Returns whether everything was read and there is no Karpenter."""
+    return facts.no_karpenter and facts.complete and not _reason_unknown(facts)
 
 
 def _text_and_colour(facts: BadgeFacts) -> tuple[str, Colour]:
-    if unknown := _unknown(facts):
+    if unknown := _reason_unknown(facts):
         return unknown, "grey"
-    if _has_none(facts):
+    if _has_no_karpenter(facts):
         return "no Karpenter", "grey"
     hop = f" for {facts.next_hop}" if facts.next_hop else ""
     if facts.verdict == "blocked":
         return f"blocked{hop}: {facts.blockers} blocker{'' if facts.blockers == 1 else 's'}", "red"
     if not facts.complete:
         return "unknown: not all was read", "grey"
-    known: dict[str, tuple[str, Colour]] = {
+    texts: dict[str, tuple[str, Colour]] = {
         "ready": (f"ready{hop}", "green"),
         "ready_with_warnings": (f"ready{hop} with warnings", "yellow"),
         "in_progress": (f"in progress{hop}", "blue"),
         "done": ("upgraded", "green"),
     }
-    return known.get(facts.verdict, ("unknown: facts are missing", "grey"))
+    return texts.get(facts.verdict, ("unknown: facts are missing", "grey"))
 
 
 def _short(name: str) -> str:

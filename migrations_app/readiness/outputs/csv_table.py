@@ -1,4 +1,4 @@
-"""The findings as CSV (RFC 4180): a row for each cause, for spreadsheets."""
+"""Writes the findings as CSV (RFC 4180) for spreadsheets, one row for each piece of evidence."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ _STARTS_A_FORMULA = ("=", "+", "-", "@")
 
 
 def render(report: Report) -> str:
-    """One row for each piece of evidence, one without it for a finding that has none, under a row of names."""
+    """Returns a header and one row for each piece of evidence; a finding without evidence gets one row."""
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(COLUMNS)
@@ -33,6 +33,6 @@ def _row(cluster: str, finding: Finding, *, row: Evidence | None) -> tuple[str, 
 
 
 def _cell(text: str) -> str:
-    """Harmless: a spreadsheet takes a text that begins so for a formula, which the apostrophe prevents."""
+    """Returns the text with an apostrophe before it if a spreadsheet would read it as a formula."""
     printable = plain(text)
     return f"'{printable}" if printable.startswith(_STARTS_A_FORMULA) else printable

@@ -1,17 +1,18 @@
-"""The glossary as values, out of its page in docs: what a word of the pages means, and where to read it."""
+"""Reads the glossary from its page in docs: each word of the pages with its meaning."""
 
 import re
 from dataclasses import dataclass
 
 NEVER = "## What we never say"
-"""From there on the page is for authors."""
+"""The heading after which the page is for authors only."""
 _ROW = re.compile(r"^\| (?P<words>[^|]+?) \| (?P<meaning>[^|]+) \|$")
 _HEADS = ("word", "---")
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One line of the glossary; `key` is its place on the page, `words` as written there, such as "pause, resume"."""
+    """One line of the glossary; `key` is its anchor on the page, `words` the text of its first cell: "pause,
+    resume"."""
 
     key: str
     words: str
@@ -25,14 +26,14 @@ class GlossarySection:
 
 
 def glossary_of(page: str) -> tuple[GlossarySection, ...]:
-    """The sections of the page that have words, in its order."""
+    """Returns the sections of the page that have words, in their order."""
     parts = page.split(NEVER)[0].split("\n## ")[1:]
     sections = (GlossarySection(part.splitlines()[0].strip(), _terms(part)) for part in parts)
     return tuple(section for section in sections if section.terms)
 
 
 def term_key(word: str) -> str:
-    """The place of a word on the page: `point-of-no-return`."""
+    """Returns the anchor of a word on the page, such as `point-of-no-return`."""
     return re.sub(r"[^a-z0-9]+", "-", word.lower()).strip("-")
 
 

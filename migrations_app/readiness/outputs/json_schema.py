@@ -1,7 +1,4 @@
-"""The report as JSON, which is the contract with other tools; its JSON Schema is `schema.py`.
-
-The JSON Schema of a report, made from the types, so that it cannot say anything else than they do.
-"""
+"""Writes a report as JSON for other tools, and derives its JSON Schema from the types, so that both always agree."""
 
 import inspect
 import json
@@ -26,12 +23,12 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 
 def render(report: Report) -> str:
-    """Indented JSON in the fixed order of the fields, ending in a line break."""
+    """Returns indented JSON with the fields in a fixed order and a line break at the end."""
     return written(published(report))
 
 
 def written(value: object) -> str:
-    """Any value of ours as indented JSON whose invisible characters are escapes; half characters become U+FFFD."""
+    """Returns any value as indented JSON. Invisible characters are escaped; half surrogates become U+FFFD."""
     text = json.dumps(msgspec.to_builtins(value), indent=2, ensure_ascii=False)
     return escaped_json(_LONE.sub("\ufffd", text)) + "\n"
 
@@ -40,34 +37,34 @@ REFERENCES = "#/$defs/{name}"
 
 
 def definitions(template: str = REFERENCES) -> dict[str, Any]:
-    """The schema of each type of a report by name; `template` says how they refer to each other."""
+    """Returns the schema of each type of a report by name; `template` is the format of references between them."""
     schemas = _of(Report, template)
     schemas["Report"]["properties"]["schema"] = {"const": "karpdash/scan/v1"}
     return schemas
 
 
 def sheet_definitions(template: str = REFERENCES) -> dict[str, Any]:
-    """The same for the sheet of permissions."""
+    """As `definitions`, for the IAM sheet."""
     schemas = _of(IamSheet, template)
     schemas["IamSheet"]["properties"]["schema"] = {"const": SCHEMA}
     return schemas
 
 
 def plan_definitions(template: str = REFERENCES) -> dict[str, Any]:
-    """The same for the runbook."""
+    """As `definitions`, for the runbook."""
     schemas = _of(Runbook, template)
     schemas["Runbook"]["properties"]["schema"] = {"const": PLAN}
     return schemas
 
 
-ADDED = ("change", "values")
-"""Fields that version 2 of a plan has and version 1 does not."""
+ONLY_IN_VERSION_2 = ("change", "values")
+"""Fields that version 2 of the plan JSON has and version 1 does not."""
 
 
 def typed_plan_schema() -> dict[str, Any]:
-    """The published document, docs/schema/plan-v2.json."""
+    """Returns the published docs/schema/plan-v2.json."""
     internal_fields = {
-        name: tuple(field for field in fields if field not in ADDED) for name, fields in INTERNAL.items()
+        name: tuple(field for field in fields if field not in ONLY_IN_VERSION_2) for name, fields in INTERNAL.items()
     }
     hidden = (Reason.__name__, GivenChart.__name__, Carrier.__name__, GitSource.__name__)
     schemas = _of(Runbook, REFERENCES, internal=internal_fields, dropped=hidden)
@@ -82,7 +79,7 @@ def typed_plan_schema() -> dict[str, Any]:
 
 
 def scan_schema() -> dict[str, Any]:
-    """The published document, docs/schema/scan-v1.json."""
+    """Returns the published docs/schema/scan-v1.json."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "karpdash/scan/v1",
@@ -92,7 +89,7 @@ def scan_schema() -> dict[str, Any]:
     }
 
 
-_CHANGES = tuple(one.__name__ for one in (ChangeTarget, HelmValue, *get_args(Change)))
+_CHANGES = tuple(change_type.__name__ for change_type in (ChangeTarget, HelmValue, *get_args(Change)))
 
 
 def _of(
@@ -115,11 +112,11 @@ def _of(
     for inner in dropped:
         schemas.pop(inner, None)
     for name, schema in schemas.items():
-        if "description" in schema:  # Python 3.13 and newer take the indentation away themselves
+        if "description" in schema:  # Python 3.13 and newer remove the indentation themselves
             schema["description"] = inspect.cleandoc(schema["description"])
         for field in internal.get(name, ()):
             del schema["properties"][field]
-        if name not in _CHANGES:  # a change writes only what it has
+        if name not in _CHANGES:  # a change writes only the fields that it sets
             _tighten(schema)
     if "change" not in internal.get("Remedy", ()) and "Remedy" in schemas:
         schemas["Remedy"]["required"].remove("change")
@@ -127,7 +124,7 @@ def _of(
 
 
 def _tighten(schema: dict[str, Any]) -> None:
-    """We write every field, defaults included, and a reader may rely on that."""
+    """Makes every field required: every field is written, also defaults, and a reader may rely on that."""
     schema["required"] = sorted(schema.get("properties", {}))
     schema.pop("default", None)
     for field in schema.get("properties", {}).values():

@@ -1,18 +1,18 @@
-"""The report as JUnit XML: a suite for each hop, a case for each check; what could not be told is an error."""
+"""Writes the report as JUnit XML: a suite for each hop, a case for each check. An unknown check is an error."""
 
 from collections.abc import Callable
 from xml.sax.saxutils import escape, quoteattr
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.outputs.plain import plain
-from migrations_app.readiness.outputs.wording import left_out, object_line
+from migrations_app.readiness.outputs.wording import hidden_evidence_line, object_line
 from migrations_app.readiness.report import HopLine, Report
 
 EVIDENCE_SHOWN = 20
 
 
 def render(report: Report) -> str:
-    """One XML document. A failing `info` check is a passed case with a note: it never breaks a build."""
+    """Returns one XML document. A failing `info` check is a passed case with a note: it never breaks a build."""
     suites = [_suite(hop, report) for hop in report.hops]
     name = quoteattr(plain(report.cluster.name))
     total = [f for f in report.checks if f.hop in {hop.hop for hop in report.hops}]
@@ -38,7 +38,7 @@ def _numbers(findings: list[Finding]) -> str:
 
 
 def _skips(findings: list[Finding]) -> str:
-    """Only of a suite: the element around them has no such attribute in the schema."""
+    """Returns the attribute `skipped` of a suite; the schema does not allow it on the element around the suites."""
     return f' skipped="{sum(finding.status in ("not_applicable", "waived", "manual") for finding in findings)}"'
 
 
@@ -53,7 +53,7 @@ def _case(finding: Finding) -> str:
 
 
 def _failure(finding: Finding) -> str:
-    body = escape("\n".join(_body(finding)))
+    body = escape("\n".join(_failure_lines(finding)))
     if not _fails(finding):
         return f"<system-out>{escape(plain(finding.summary))}\n{body}</system-out>"
     return f"<failure type={quoteattr(finding.severity)} message={quoteattr(plain(finding.summary))}>{body}</failure>"
@@ -81,6 +81,6 @@ _INSIDE: dict[str, Callable[[Finding], str]] = {
 }
 
 
-def _body(finding: Finding) -> list[str]:
+def _failure_lines(finding: Finding) -> list[str]:
     rows = [object_line(row) for row in finding.evidence[:EVIDENCE_SHOWN]]
-    return [plain(finding.why), *rows, *filter(None, [left_out(finding, EVIDENCE_SHOWN)])]
+    return [plain(finding.why), *rows, *filter(None, [hidden_evidence_line(finding, EVIDENCE_SHOWN)])]

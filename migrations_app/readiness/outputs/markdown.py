@@ -1,4 +1,4 @@
-"""The report as Markdown for a ticket: a table of hops, then each open finding with evidence and remedies."""
+"""Writes the report as Markdown for a ticket: a table of hops, then each open finding with evidence and remedies."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,12 +10,12 @@ from migrations_app.readiness.outputs.wording import (
     OPEN,
     STAGES,
     VERDICTS,
-    counted,
-    karpenter,
-    left_out,
+    completeness,
+    counts_text,
+    hidden_evidence_line,
+    karpenter_line,
     nodes_line,
     object_line,
-    sized,
 )
 from migrations_app.readiness.report import Report
 
@@ -24,18 +24,18 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$!&@])")
 
 
 def render(report: Report) -> str:
-    """Markdown, ending in a line break; text of the cluster is escaped, so that it stays text."""
+    """Returns Markdown with a line break at the end; text from the cluster is escaped."""
     lines = [*_head(report), *_hops(report), *_findings(report), *_waived(report), *_parts(report)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def text(value: str) -> str:
-    """A text of the cluster on one line, with everything escaped that Markdown or HTML would read."""
+    """Returns a text from the cluster on one line, with everything escaped that Markdown or HTML would interpret."""
     return _SPECIAL.sub(r"\\\1", plain(value))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """A table; the cells are Markdown already."""
+    """Yields the lines of a table; the cells have to be Markdown already."""
     names = list(head)
     yield f"| {' | '.join(names)} |"
     yield f"|{' --- |' * len(names)}"
@@ -43,7 +43,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def fence(block: str, language: str = "") -> Iterator[str]:
-    """A fenced block whose fence is longer than any run of backticks in it."""
+    """Yields a code block whose fence is longer than any run of backticks in it."""
     body = plain_lines(block)
     longest = max((len(run) for run in re.findall("`+", body)), default=0)
     mark = "`" * max(3, longest + 1)
@@ -53,7 +53,7 @@ def fence(block: str, language: str = "") -> Iterator[str]:
 
 
 def remedies(fixes: tuple[Remedy, ...]) -> Iterator[str]:
-    """Each remedy under its name."""
+    """Yields each remedy under the name of its tool."""
     for remedy in fixes:
         yield ""
         yield f"Remedy by {remedy.how}{f' ({text(remedy.action)})' if remedy.action else ''}:"
@@ -64,11 +64,11 @@ def remedies(fixes: tuple[Remedy, ...]) -> Iterator[str]:
 def _head(report: Report) -> Iterator[str]:
     yield f"# Karpenter readiness of {text(report.cluster.name)}"
     yield ""
-    yield f"- Karpenter: {text(karpenter(report))}, objects: {STAGES[report.cluster.stage]}"
+    yield f"- Karpenter: {text(karpenter_line(report))}, objects: {STAGES[report.cluster.stage]}"
     yield f"- Kubernetes: {text(report.cluster.kubernetes_version or 'unknown')}"
     yield f"- Target: {text(report.target.release or 'none')}"
     yield f"- Nodes: {text(nodes_line(report))}"
-    yield f"- Scanned: {text(report.scanned_at)}, {sized(report)}"
+    yield f"- Scanned: {text(report.scanned_at)}, {completeness(report)}"
     if report.known_up_to:
         yield f"- Known: releases up to {text(str(report.known_up_to))}"
     yield from (f"- Note: {text(note)}" for note in (*report.cluster.disagreements, *report.target.notes))
@@ -76,12 +76,18 @@ def _head(report: Report) -> Iterator[str]:
 
 
 def _hops(report: Report) -> Iterator[str]:
-    lands = {step.hop: step.release for step in report.target.path}
+    releases = {step.hop: step.release for step in report.target.path}
     if report.hops:
         yield from table(
             ("Hop", "Target version", "Verdict", "Done", "Checks"),
             (
-                (hop.hop, lands.get(hop.hop, ""), VERDICTS[hop.verdict], f"{hop.done_percent} %", counted(hop.counts))
+                (
+                    hop.hop,
+                    releases.get(hop.hop, ""),
+                    VERDICTS[hop.verdict],
+                    f"{hop.done_percent} %",
+                    counts_text(hop.counts),
+                )
                 for hop in report.hops
             ),
         )
@@ -89,13 +95,13 @@ def _hops(report: Report) -> Iterator[str]:
 
 
 def _findings(report: Report) -> Iterator[str]:
-    lands = {step.hop: step.release for step in report.target.path}
+    releases = {step.hop: step.release for step in report.target.path}
     for hop in report.hops:
         findings = [f for f in report.checks if f.hop == hop.hop and f.status in OPEN]
-        if hop.hop in lands:
+        if hop.hop in releases:
             yield f"## Hop {hop.hop}"
             yield ""
-            following = next_step(hop.verdict, findings, release=lands[hop.hop], cluster=report.cluster.name)
+            following = next_step(hop.verdict, findings, release=releases[hop.hop], cluster=report.cluster.name)
             yield f"**{text(following.safe)}.** Next: {text(following.do)}"
             yield ""
         for group in group_findings(findings, cluster=report.cluster.name):
@@ -103,21 +109,22 @@ def _findings(report: Report) -> Iterator[str]:
 
 
 def group_section(group: FindingGroup) -> Iterator[str]:
-    """A finding with heading, why, evidence and remedies; or what several of them wait for, below one heading."""
+    """Yields the section of a group: one finding with why and evidence, or several with one cause, and their
+    remedies."""
     first = group.first
     if group.alone:
-        ask = first.status == "manual"
-        yield f"### {first.status}, {first.severity}: {text(first.title if ask else first.summary or first.title)}"
+        manual = first.status == "manual"
+        yield f"### {first.status}, {first.severity}: {text(first.title if manual else first.summary or first.title)}"
         yield ""
-        yield f"{f'{text(first.summary)}. ' if ask else ''}{text(first.why)} (`{first.id}`, {first.phase})"
+        yield f"{f'{text(first.summary)}. ' if manual else ''}{text(first.why)} (`{first.id}`, {first.phase})"
     else:
         yield f"### {first.status}, {first.severity}: {len(group.findings)} checks depend on one cause"
         yield ""
-        named = ", ".join(f"`{finding.id}`" for finding in group.findings)
-        yield f"{text(group.summary)} ({named})."
+        check_ids = ", ".join(f"`{finding.id}`" for finding in group.findings)
+        yield f"{text(group.summary)} ({check_ids})."
     yield ""
     yield from (f"- {text(object_line(row))}" for row in first.evidence[:EVIDENCE_SHOWN])
-    if more := left_out(first, EVIDENCE_SHOWN):
+    if more := hidden_evidence_line(first, EVIDENCE_SHOWN):
         yield f"- {more}"
     yield from remedies(group.remedies)
     yield ""
@@ -134,15 +141,15 @@ def _waived(report: Report) -> Iterator[str]:
 
 
 def _parts(report: Report) -> Iterator[str]:
-    short = [line for line in report.parts if not line.seen or line.quarantined]
-    if short:
+    incomplete = [line for line in report.parts if not line.seen or line.quarantined]
+    if incomplete:
         yield "## Not read whole"
         yield ""
-    for line in short:
+    for line in incomplete:
         state = line.why if not line.seen else f"{line.quarantined} set aside"
         yield f"- {line.name}: {text(state)}" + (f" ({text(line.detail)})" if line.detail else "")
-    others = [line for line in report.parts if line.read_as]
-    if others:
-        yield from ("", "## Read in another version") if short else ("## Read in another version",)
+    other_versions = [line for line in report.parts if line.read_as]
+    if other_versions:
+        yield from ("", "## Read in another version") if incomplete else ("## Read in another version",)
         yield ""
-    yield from (f"- {line.name}: {text(line.read_as)}" for line in others)
+    yield from (f"- {line.name}: {text(line.read_as)}" for line in other_versions)

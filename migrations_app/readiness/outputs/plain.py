@@ -1,26 +1,27 @@
-"""Text that came from a cluster or a file, made harmless for terminals, XML and tables."""
+"""Makes text from a cluster or file safe to print in terminals, XML and tables."""
 
 
 def plain(text: str) -> str:
-    """The text on one line: every control, bidi or other invisible character is shown as its escape."""
-    return text if text.isprintable() else "".join(map(_printable, text))
+    """Returns the text on one line; every control, bidi or other invisible character becomes its escape."""
+    return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def plain_lines(text: str) -> str:
-    """As `plain`, with the line breaks kept: for commands and manifests."""
+    """As `plain`, but keeps line breaks: for commands and manifests."""
     return "\n".join(plain(line.replace("\t", "    ")) for line in text.splitlines())
 
 
 def escaped_json(text: str) -> str:
-    """Indented JSON whose invisible characters are escapes: they occur inside strings only, so the value stays."""
-    return text if text.isprintable() else "".join(char if _harmless(char) else _unit_escapes(char) for char in text)
+    """Returns indented JSON with invisible characters escaped. They occur in strings only, so the value stays the
+    same."""
+    return text if text.isprintable() else "".join(char if _may_stay(char) else _unit_escapes(char) for char in text)
 
 
-def _printable(char: str) -> str:
+def _visible(char: str) -> str:
     return char if char.isprintable() else repr(char)[1:-1]
 
 
-def _harmless(char: str) -> bool:
+def _may_stay(char: str) -> bool:
     return char == "\n" or char.isprintable()
 
 

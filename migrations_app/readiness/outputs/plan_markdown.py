@@ -1,4 +1,4 @@
-"""A runbook as Markdown: to be put beside the work and ticked off."""
+"""Writes a runbook as Markdown with boxes to tick."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -18,24 +18,24 @@ from migrations_app.readiness.outputs.plan_view import (
 from migrations_app.readiness.outputs.wording import (
     STAGES,
     VERDICTS,
-    done_earlier,
-    landing,
+    done_earlier_lines,
     nothing_left,
     path_line,
-    settled,
+    settled_line,
     stage_title,
+    upgrade_lines,
 )
 from migrations_app.readiness.plan.runbook import Runbook
 
 
 def render(plan: Runbook) -> str:
-    """Markdown, ending in a line break; the long commands stand at the end, each under the name of its file."""
+    """Returns Markdown with a line break at the end; long commands are at the end, each under the name of its file."""
     view = plan_view(plan)
     return _joined((*_body(plan, view), *_files(view.files)))
 
 
 def render_files(plan: Runbook) -> tuple[PlanFile, ...]:
-    """The Markdown as `plan.md`, and beside it a file for each long command."""
+    """Returns the Markdown as `plan.md`, and one more file for each long command."""
     view = plan_view(plan)
     return (PlanFile("plan.md", _joined(_body(plan, view))), *view.files)
 
@@ -70,9 +70,9 @@ def _hop(view: HopView) -> Iterator[str]:
     yield ""
     yield f"**{text(hop.next.safe)}.** Next: {text(hop.next.do)}"
     yield ""
-    checks = f"; {settled(view.settled)}" if view.settled else ""
+    checks = f"; {settled_line(view.settled)}" if view.settled else ""
     yield f"- Now: {VERDICTS[hop.verdict]}, {hop.done_percent} % done{checks}"
-    yield from (f"- {text(line)}" for line in (*landing(lands), *done_earlier(hop)))
+    yield from (f"- {text(line)}" for line in (*upgrade_lines(lands), *done_earlier_lines(hop)))
     if view.forecast:
         yield f"- Forecast: {text(view.forecast)}"
     for values_view in view.values:
@@ -93,45 +93,47 @@ def _step(step: StepView) -> Iterator[str]:
         yield from _item(item)
     if step.commands or step.stage.part == "verify":
         yield f"- [ ] {text(step.stage.does)}"
-        yield from _ways(step.commands, step.actions)
+        yield from _command_lines(step.commands, step.actions)
     if step.back:
         yield f"- Rollback from here: {text(step.back)}."
-    for lost in step.no_return:
-        yield f"- **Point of no return.** {text(lost.what)}. {text(lost.back)}."
+    for point in step.no_return:
+        yield f"- **Point of no return.** {text(point.what)}. {text(point.back)}."
 
 
 def _item(item: ItemView) -> Iterator[str]:
     yield f"- [ ] {item.status}, {item.severity}: **{text(item.summary)}** (`{item.checks}`)"
     yield from (f"  - {text(line)}" for line in item.evidence)
-    yield from _ways(item.commands, item.actions)
+    yield from _command_lines(item.commands, item.actions)
 
 
-def _ways(commands: Sequence[CommandView], actions: Iterable[str]) -> Iterator[str]:
-    """The commands in their order, with the actions of karpdash behind the last one that fits on a line."""
-    ways = [_way(group) for group in command_groups(commands)]
+def _command_lines(commands: Sequence[CommandView], actions: Iterable[str]) -> Iterator[str]:
+    """Yields the commands in order; the actions of karpdash follow the last command that fits on one line."""
+    blocks = [_command_block(group) for group in command_groups(commands)]
     own = ", ".join(f"`{action}`" for action in actions)
     if own:
-        short = [place for place, lines in enumerate(ways) if len(lines) == 1]
-        if short:
-            ways[short[-1]] = (f"{ways[short[-1]][0]}; or by karpdash: {own}",)
+        one_line_places = [place for place, lines in enumerate(blocks) if len(lines) == 1]
+        if one_line_places:
+            blocks[one_line_places[-1]] = (f"{blocks[one_line_places[-1]][0]}; or by karpdash: {own}",)
         else:
-            ways.insert(0, (f"  - by karpdash: {own}",))
-    for lines in ways:
+            blocks.insert(0, (f"  - by karpdash: {own}",))
+    for lines in blocks:
         yield from lines
 
 
-def _way(group: Sequence[CommandView]) -> tuple[str, ...]:
-    """One line, or a block for a command with more."""
+def _command_block(group: Sequence[CommandView]) -> tuple[str, ...]:
+    """Returns one line, or a code block for a command of several lines."""
     first = group[0]
     if first.file:
         names = ", ".join(f"`{command_view.file}`" for command_view in group)
         return (f"  - by {first.how}: the file{'s' if len(group) > 1 else ''} {names}",)
-    plain = plain_lines(first.text)
-    return (f"  - by {first.how}: `{plain}`",) if fits_a_line(plain) else (f"  - by {first.how}:", *fence(first.text))
+    command = plain_lines(first.text)
+    return (
+        (f"  - by {first.how}: `{command}`",) if fits_a_line(command) else (f"  - by {first.how}:", *fence(first.text))
+    )
 
 
 def _commands(commands: Iterable[CommandView]) -> Iterator[str]:
-    yield from _ways(tuple(commands), ())
+    yield from _command_lines(tuple(commands), ())
 
 
 def _files(files: Iterable[PlanFile]) -> Iterator[str]:

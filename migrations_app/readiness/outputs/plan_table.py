@@ -1,4 +1,4 @@
-"""A runbook for a person at a terminal."""
+"""Writes a runbook as plain text for a terminal."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,12 +15,12 @@ from migrations_app.readiness.outputs.plan_view import (
 from migrations_app.readiness.outputs.wording import (
     STAGES,
     VERDICTS,
-    done_earlier,
-    landing,
+    done_earlier_lines,
     nothing_left,
     path_line,
-    settled,
+    settled_line,
     stage_title,
+    upgrade_lines,
 )
 from migrations_app.readiness.plan.runbook import Runbook
 
@@ -28,7 +28,7 @@ RULE = "-" * 20
 
 
 def render(plan: Runbook) -> str:
-    """Lines of text, ending in a line break; the long commands stand below, each under the name of its file."""
+    """Returns text with a line break at the end; long commands are at the end, each under the name of its file."""
     view = plan_view(plan)
     lines = [*_head(plan), *(line for hop in view.hops for line in _hop(hop)), *_files(view.files)]
     return "\n".join(lines) + "\n"
@@ -52,7 +52,7 @@ def _hop(view: HopView) -> Iterator[str]:
     verdict = VERDICTS[hop.verdict].upper()
     yield f"{view.at}. Hop {lands.hop} -> {plain(lands.release)}  {verdict}  {hop.done_percent} % done"
     yield f"   {plain(hop.next.safe)}. Next: {plain(hop.next.do)}"
-    yield from (f"   {plain(line)}" for line in (*landing(lands), *done_earlier(hop)))
+    yield from (f"   {plain(line)}" for line in (*upgrade_lines(lands), *done_earlier_lines(hop)))
     for question in view.questions:
         yield f"   Not known{f', as at hop {question.earlier}' if question.earlier else ''}: {plain(question.summary)}"
         yield f"     keeps open: {question.checks}"
@@ -64,7 +64,7 @@ def _hop(view: HopView) -> Iterator[str]:
     for step in view.steps:
         yield from _step(step)
     if view.settled:
-        yield f"   {settled(view.settled)}"
+        yield f"   {settled_line(view.settled)}"
 
 
 def _step(step: StepView) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _step(step: StepView) -> Iterator[str]:
     yield from _actions(step.actions)
     if step.back:
         yield f"       rollback from here: {plain(step.back)}"
-    yield from (f"   {RULE} point of no return: {plain(lost.what)}. {plain(lost.back)}" for lost in step.no_return)
+    yield from (f"   {RULE} point of no return: {plain(point.what)}. {plain(point.back)}" for point in step.no_return)
 
 
 def _item(item: ItemView) -> Iterator[str]:

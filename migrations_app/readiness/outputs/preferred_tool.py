@@ -1,4 +1,4 @@
-"""The fixes of a finding with those of one tool first. Every other stays, in its order."""
+"""Sorts the remedies of findings so that those of a preferred tool come first; the others keep their order."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -9,18 +9,18 @@ if TYPE_CHECKING:
     from migrations_app.readiness.report import Report
 
 TOOLS = ("kubectl", "helm", "terraform", "flux", "argocd", "aws-cli", "json", "cloudformation")
-"""What commands are given for; the last three are forms of an IAM policy."""
-_OF_IAM = TOOLS[-3:]
+"""Tools that commands are written for; the last three are formats of an IAM policy."""
+_IAM_FORMATS = TOOLS[-3:]
 
 
 def tools_of(remedies: "Sequence[Remedy]") -> tuple[str, ...]:
-    """The tool of each remedy; empty for an action of karpdash, and for a policy that is not given in all forms."""
-    forms = iter(_OF_IAM if sum(remedy.how == "iam" for remedy in remedies) == len(_OF_IAM) else ())
+    """Returns the tool of each remedy; empty for an action of karpdash and for a policy not written in all formats."""
+    forms = iter(_IAM_FORMATS if sum(remedy.how == "iam" for remedy in remedies) == len(_IAM_FORMATS) else ())
     return tuple(next(forms, "") if fix.how == "iam" else fix.how if fix.how in TOOLS else "" for fix in remedies)
 
 
 def by_tool(remedies: "Sequence[Remedy]", tool: str) -> "tuple[Remedy, ...]":
-    """The remedies, those of the tool first."""
+    """Returns the remedies, those of the tool first."""
     if not tool:
         return tuple(remedies)
     tools = tools_of(remedies)
@@ -29,23 +29,23 @@ def by_tool(remedies: "Sequence[Remedy]", tool: str) -> "tuple[Remedy, ...]":
 
 
 def report_by_tool(report: "Report", tool: str) -> "Report":
-    """The report with the remedies of each finding in that order; the same one without a tool."""
+    """Returns the report with the remedies of each finding in that order; unchanged without a tool."""
     import msgspec
 
-    return msgspec.structs.replace(report, checks=_findings(report.checks, tool)) if tool else report
+    return msgspec.structs.replace(report, checks=_with_sorted_remedies(report.checks, tool)) if tool else report
 
 
 def plan_by_tool(plan: "Runbook", tool: str) -> "Runbook":
-    """As `report_by_tool`, of a runbook."""
+    """As `report_by_tool`, for a runbook."""
     import msgspec
 
     if not tool:
         return plan
-    hops = (msgspec.structs.replace(hop, steps=_findings(hop.steps, tool)) for hop in plan.hops)
+    hops = (msgspec.structs.replace(hop, steps=_with_sorted_remedies(hop.steps, tool)) for hop in plan.hops)
     return msgspec.structs.replace(plan, hops=tuple(hops))
 
 
-def _findings(findings: "Iterable[Finding]", tool: str) -> "tuple[Finding, ...]":
+def _with_sorted_remedies(findings: "Iterable[Finding]", tool: str) -> "tuple[Finding, ...]":
     import msgspec
 
     return tuple(

@@ -1,6 +1,6 @@
-"""The report as SARIF 2.1.0, as code scanning services take it: a result for each cause of a failure, and its rule.
+"""Writes the report as SARIF 2.1.0 for code scanning services: a result for each cause of a failure, and its rule.
 
-A waived failure is a suppressed result. What could not be told is a notification: never a result, and never left out.
+A waived failure is a suppressed result. An unknown check is a notification, never a result, and never left out.
 Fingerprints are made of check, hop and object, so that the same cause keeps its history from scan to scan.
 """
 
@@ -21,21 +21,22 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 LEVELS = {"blocker": "error", "warning": "warning", "info": "note"}
 FAILED = ("fail", "waived")
 MOST_RESULTS = 25_000
-"""Code scanning refuses a file with more."""
+"""Code scanning services refuse a file with more results."""
 OPEN = {"unknown": "could not be told", "manual": "waits for a person"}
 Tree = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """Where an object is written: a path with forward slashes, relative to the working folder, and a line from 1."""
+    """A line of a source file: a path with forward slashes, relative to the working folder, and a line number from
+    1."""
 
     file: str
     line: int = 1
 
 
 Places = Callable[[Evidence | None], SourceLine | None]
-"""Where the object of a piece of evidence is written; for None, where the cluster was read from."""
+"""Returns where the object of a piece of evidence is written; for None, the source of the whole cluster."""
 
 
 def _nowhere(_row: Evidence | None) -> SourceLine | None:
@@ -43,7 +44,8 @@ def _nowhere(_row: Evidence | None) -> SourceLine | None:
 
 
 def render(report: Report, *, version: str = "", places: Places = _nowhere) -> str:
-    """One SARIF log as JSON. An object that `places` does not know is placed at the path of its name in the cluster."""
+    """Returns one SARIF log as JSON. An object that `places` does not find gets a path made of its name in the
+    cluster."""
     rules = _rules(report)
     order = {rule["id"]: at for at, rule in enumerate(rules)}
     driver = {"name": "karpdash", "informationUri": HOME_PAGE, "rules": rules}
@@ -67,7 +69,7 @@ def render(report: Report, *, version: str = "", places: Places = _nowhere) -> s
 
 
 def _rules(report: Report) -> list[Tree]:
-    """One rule for each check that failed or is open, with the severity of its strictest hop as the default level."""
+    """Returns one rule for each check that failed or is open; its level is that of the strictest hop."""
     findings: dict[str, Finding] = {}
     for finding in report.checks:
         if finding.status not in (*FAILED, *OPEN):
@@ -95,23 +97,23 @@ def _rule(finding: Finding) -> Tree:
 
 
 def _invocation(report: Report, *, left_out: int) -> Tree:
-    short = [line for line in report.parts if not line.seen or line.quarantined]
-    notes = [{"level": "warning", "message": {"text": plain(_short(line))}} for line in short]
+    incomplete = [line for line in report.parts if not line.seen or line.quarantined]
+    notifications = [{"level": "warning", "message": {"text": plain(_incomplete_part(line))}} for line in incomplete]
     if left_out:
         message = f"{left_out} results of the lowest severity are left out: code scanning takes {MOST_RESULTS}"
-        notes.append({"level": "warning", "message": {"text": message}})
-    notes += [_open(finding) for finding in report.checks if finding.status in OPEN]
-    return {"executionSuccessful": report.complete, "toolExecutionNotifications": notes} | _ended(report)
+        notifications.append({"level": "warning", "message": {"text": message}})
+    notifications += [_open_notification(finding) for finding in report.checks if finding.status in OPEN]
+    return {"executionSuccessful": report.complete, "toolExecutionNotifications": notifications} | _end_time(report)
 
 
-def _short(line: PartLine) -> str:
+def _incomplete_part(line: PartLine) -> str:
     if not line.seen:
         return f"{line.name} could not be read: {line.why}"
     return f"{line.name}: {line.quarantined} of {line.count} objects set aside ({line.detail})"
 
 
-def _open(finding: Finding) -> Tree:
-    """A check without an answer, as a notification about its rule."""
+def _open_notification(finding: Finding) -> Tree:
+    """Returns a notification for a check that is unknown or waits for a person."""
     message = f"{finding.hop} {finding.id} {OPEN[finding.status]}: {finding.summary}"
     return {
         "level": LEVELS[finding.severity],
@@ -121,7 +123,7 @@ def _open(finding: Finding) -> Tree:
     }
 
 
-def _ended(report: Report) -> Tree:
+def _end_time(report: Report) -> Tree:
     return {"endTimeUtc": report.scanned_at} if report.scanned_at.endswith("Z") else {}
 
 
@@ -140,14 +142,15 @@ def _result(finding: Finding, row: Evidence | None, *, report: Report, places: P
 
 
 def _physical(row: Evidence | None, report: Report, *, places: Places) -> Tree:
-    """Code scanning services refuse a result without a file; for what no file holds it is named as in the cluster."""
-    where = places(row) or SourceLine("/".join(_steps(row, report)))
+    """Returns the location; services refuse a result without a file, so an object without one gets a path of its
+    name."""
+    where = places(row) or SourceLine("/".join(_path_steps(row, report)))
     location = {"artifactLocation": {"uri": quote(plain(where.file))}, "region": {"startLine": where.line}}
     return {"physicalLocation": location}
 
 
-def _steps(row: Evidence | None, report: Report) -> Iterator[str]:
-    """Cluster, namespace, kind and name, those that are known; no step leads up or to the root."""
+def _path_steps(row: Evidence | None, report: Report) -> Iterator[str]:
+    """Yields cluster, namespace, kind and name, as far as known; no step is `..` or starts at the root."""
     names = (report.cluster.name, row.namespace, row.kind, row.name) if row else (report.cluster.name,)
     steps = [plain(step).replace("/", "_").strip(".") for step in names]
     yield from [step for step in steps if step] or ["cluster"]
@@ -168,7 +171,7 @@ def _fingerprint(finding: Finding, row: Evidence | None, *, report: Report) -> s
 
 
 def _suppressed(finding: Finding) -> Tree:
-    """A waiver of karpdash is kept outside the code, with its words as the justification."""
+    """Returns the suppression of a waived failure, with the text of the waiver as its justification."""
     if finding.status != "waived":
         return {}
     return {"suppressions": [{"kind": "external", "status": "accepted", "justification": plain(finding.summary)}]}

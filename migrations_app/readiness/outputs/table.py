@@ -1,4 +1,5 @@
-"""The report for a person at a terminal: verdicts first, what is open below, what passed only counted."""
+"""Writes the report as plain text for a terminal: verdicts first, then open findings; passed checks are only
+counted."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,14 +10,14 @@ from migrations_app.readiness.outputs.wording import (
     OPEN,
     STAGES,
     VERDICTS,
-    counted,
-    ids,
-    karpenter,
-    left_out,
+    check_ids,
+    completeness,
+    counts_text,
+    hidden_evidence_line,
+    karpenter_line,
     nodes_line,
     object_line,
     path_line,
-    sized,
 )
 from migrations_app.readiness.report import Counts, HopLine, PartLine, Report
 
@@ -42,7 +43,7 @@ Paint = Callable[[str, str], str]
 
 
 def render(report: Report, *, colour: bool = False) -> str:
-    """Lines of text, ending in a line break. With `colour`, ANSI colours go beside the words, never instead."""
+    """Returns text with a line break at the end. `colour` adds ANSI colours; no word is replaced by a colour."""
     paint = _ansi if colour else _bare
     lines = [*_head(report, paint), *_hops(report, paint), *_parts(report), *_anomalies(report)]
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -60,10 +61,10 @@ def _ansi(name: str, text: str) -> str:
 def _head(report: Report, paint: Paint) -> Iterator[str]:
     facts = report.cluster
     yield f"Cluster     {paint('head', plain(facts.name))}"
-    yield f"Karpenter   {karpenter(report)}, objects: {STAGES[facts.stage]}"
+    yield f"Karpenter   {karpenter_line(report)}, objects: {STAGES[facts.stage]}"
     yield f"Kubernetes  {plain(facts.kubernetes_version or 'unknown')}"
     yield f"Nodes       {nodes_line(report)}"
-    yield f"Scanned     {plain(report.scanned_at)}, {sized(report)}"
+    yield f"Scanned     {plain(report.scanned_at)}, {completeness(report)}"
     if report.known_up_to:
         yield f"Known       releases up to {report.known_up_to}"
     if report.target.release:
@@ -78,7 +79,7 @@ def _hops(report: Report, paint: Paint) -> Iterator[str]:
         yield ""
         yield _hop_line(hop, report, paint=paint)
         findings = [check for check in report.checks if check.hop == hop.hop]
-        yield from _next(hop, findings, report=report)
+        yield from _next_step_line(hop, findings, report=report)
         groups = group_findings(
             (finding for finding in findings if finding.status in (*OPEN, "waived")), cluster=report.cluster.name
         )
@@ -92,7 +93,7 @@ def _hop_line(hop: HopLine, report: Report, *, paint: Paint) -> str:
     release = _release(hop, report)
     lands = f" -> {release}" if release else ""
     verdict = paint(hop.verdict, VERDICTS[hop.verdict].upper())
-    counted_text = f"  ({counted(hop.counts)})" if lands or hop.counts != Counts() else ""
+    counted_text = f"  ({counts_text(hop.counts)})" if lands or hop.counts != Counts() else ""
     return f"Hop {hop.hop}{lands}  {verdict}  {hop.done_percent} % done{counted_text}"
 
 
@@ -100,8 +101,8 @@ def _release(hop: HopLine, report: Report) -> str:
     return next((step.release for step in report.target.path if step.hop == hop.hop), "")
 
 
-def _next(hop: HopLine, findings: list[Finding], *, report: Report) -> Iterator[str]:
-    """Nothing is said of a hop that has landed: nothing was asked about it."""
+def _next_step_line(hop: HopLine, findings: list[Finding], *, report: Report) -> Iterator[str]:
+    """Yields the next step of a hop ahead; the current hop has none."""
     release = _release(hop, report)
     if release:
         following = next_step(hop.verdict, findings, release=release, cluster=report.cluster.name)
@@ -109,18 +110,18 @@ def _next(hop: HopLine, findings: list[Finding], *, report: Report) -> Iterator[
 
 
 def _group(group: FindingGroup, paint: Paint, *, questions: set[OpenQuestion]) -> Iterator[str]:
-    """One line a cause. How to see what is not known is told once, at the first hop that asks for it."""
+    """Yields the lines of one cause. The remedy of an unknown cause is printed once, at the first hop that has it."""
     first = group.first
     mark = paint(first.status, f"{_MARKS[first.status]} {first.status:<7}")
     if group.alone:
         yield f"  {mark} {first.severity:<7} {first.phase:<10} {first.id}: {plain(first.summary)}"
     else:
         yield f"  {mark} {first.severity:<7} {len(group.findings):>3} checks {plain(group.summary)}"
-        yield f"      {ids(group)}"
+        yield f"      {check_ids(group)}"
     if first.status == "waived":
         return
     yield from (f"      - {object_line(row)}" for row in first.evidence[:EVIDENCE_SHOWN])
-    if more := left_out(first, EVIDENCE_SHOWN):
+    if more := hidden_evidence_line(first, EVIDENCE_SHOWN):
         yield f"      - {more}"
     if first.status != "unknown" or group.cause not in questions:
         yield from _remedy(group)
@@ -128,15 +129,15 @@ def _group(group: FindingGroup, paint: Paint, *, questions: set[OpenQuestion]) -
 
 
 def _infos(groups: list[FindingGroup]) -> Iterator[str]:
-    """What is only good to know, a line each."""
+    """Yields one line for each group of findings with severity info."""
     if groups:
         yield f"  Info: {len(groups)}"
     for group in groups:
-        yield f"    {_MARKS[group.status]} {ids(group)}: {plain(group.summary)}"
+        yield f"    {_MARKS[group.status]} {check_ids(group)}: {plain(group.summary)}"
 
 
 def _remedy(group: FindingGroup) -> Iterator[str]:
-    """The first remedy only: the others are in the JSON and in the runbook."""
+    """Yields the first remedy only; the others are in the JSON and in the runbook."""
     for remedy in group.remedies[:1]:
         lines = plain_lines(remedy.text).splitlines()
         yield f"      fix ({remedy.how}): {lines[0] if lines else ''}"
@@ -146,16 +147,16 @@ def _remedy(group: FindingGroup) -> Iterator[str]:
 
 
 def _parts(report: Report) -> Iterator[str]:
-    short = [line for line in report.parts if not line.seen or line.quarantined]
-    if short:
+    incomplete = [line for line in report.parts if not line.seen or line.quarantined]
+    if incomplete:
         yield ""
         yield "Not read whole"
-    yield from (f"  {_part(line)}" for line in short)
-    others = [line for line in report.parts if line.read_as]
-    if others:
+    yield from (f"  {_part(line)}" for line in incomplete)
+    other_versions = [line for line in report.parts if line.read_as]
+    if other_versions:
         yield ""
         yield "Read in another version"
-    yield from (plain(f"  {line.name}: {line.read_as}") for line in others)
+    yield from (plain(f"  {line.name}: {line.read_as}") for line in other_versions)
 
 
 def _part(line: PartLine) -> str:

@@ -1,4 +1,4 @@
-"""Words and lines that several outputs share, so that they say the same."""
+"""Words and lines that several outputs share."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -22,7 +22,7 @@ def stage_title(stage: Stage) -> str:
 
 
 def nothing_left(plan: Runbook) -> str:
-    """What is said of a plan without hops: that the target runs, and what a later release still asks for."""
+    """Returns the text for a runbook without hops: the target runs, or what a later release still requires."""
     if plan.target is None:
         return "no path is known"
     if plan.cluster.stage not in ("alpha", "mixed"):
@@ -30,8 +30,8 @@ def nothing_left(plan: Runbook) -> str:
     return f"nothing left to do to run {plan.target}; its v1alpha5 objects have to be replaced before a later release"
 
 
-def landing(step: PathStep) -> Iterator[str]:
-    """What is to be known about a landing, a line each."""
+def upgrade_lines(step: PathStep) -> Iterator[str]:
+    """Yields the facts about the upgrade to that release, one line each."""
     if step.why:
         yield f"Why here: {step.why}"
     fits = {True: "supported", False: "not supported: upgrade Kubernetes first", None: "support not known"}
@@ -43,33 +43,33 @@ def landing(step: PathStep) -> Iterator[str]:
 
 
 def forecast_number(line: ForecastLine) -> str:
-    """`11`, `at least 11` or `not known`."""
+    """Returns `11`, `at least 11` or `not known`."""
     if line.count is None:
         return "not known"
     return f"at least {line.count:,}" if line.certainty == "at_least" else f"{line.count:,}"
 
 
-def ids(group: FindingGroup, shown: int = 8) -> str:
-    """The checks of a group by their ids; a long list ends in a number."""
+def check_ids(group: FindingGroup, shown: int = 8) -> str:
+    """Returns the ids of the checks in a group; a long list ends with a number."""
     return shortened([finding.id for finding in group.findings], shown)
 
 
 def shortened(names: Sequence[str], shown: int = 8) -> str:
-    """The names; a long list ends in a number."""
+    """Returns the names joined; a long list ends with a number."""
     more = len(names) - shown
     return f"{', '.join(names[:shown])} and {more} more" if more > 0 else ", ".join(names)
 
 
-def settled(count: int) -> str:
-    """`12 checks are settled`; empty where none is."""
+def settled_line(count: int) -> str:
+    """Returns `12 checks are settled`; empty for none."""
     if not count:
         return ""
     return "1 check is settled" if count == 1 else f"{count} checks are settled"
 
 
-def done_earlier(hop: RunbookHop) -> Iterator[str]:
-    """`Done by hop 0.32: legacy_machines_gone`, a line for each earlier hop that clears something of this one, and one
-    for what only a scan after it can show."""
+def done_earlier_lines(hop: RunbookHop) -> Iterator[str]:
+    """Yields `Done by hop 0.32: legacy_machines_gone`: a line for each earlier hop whose work settles checks of this
+    hop, and a line for checks that only a scan after that hop can answer."""
     by_hop: dict[tuple[str, bool], list[str]] = {}
     for earlier_check in hop.done_earlier:
         by_hop.setdefault((earlier_check.hop, earlier_check.seen_again), []).append(earlier_check.check)
@@ -97,12 +97,12 @@ STAGES = {
     "unknown": "unknown",
 }
 OPEN = ("fail", "unknown", "manual")
-"""Statuses that still want something from somebody."""
+"""Statuses of findings that still need work or an answer."""
 
 
-def counted(counts: Counts) -> str:
-    """`8 pass, 3 fail`: what is there, in words."""
-    named = (
+def counts_text(counts: Counts) -> str:
+    """Returns `8 pass, 3 fail`: the counts that are not zero."""
+    statuses = (
         (counts.fail, "fail"),
         (counts.unknown, "unknown"),
         (counts.manual, "manual"),
@@ -110,11 +110,11 @@ def counted(counts: Counts) -> str:
         (counts.passed, "pass"),
         (counts.not_applicable, "not applicable"),
     )
-    return ", ".join(f"{number} {word}" for number, word in named if number) or "no checks"
+    return ", ".join(f"{number} {word}" for number, word in statuses if number) or "no checks"
 
 
 def object_line(row: Evidence) -> str:
-    """`Pod shop/cart-1 metadata.annotations: seen x, wanted y (500 objects)`."""
+    """Returns `Pod shop/cart-1 metadata.annotations: seen x, wanted y (500 objects)`."""
     name = f"{row.namespace}/{row.name}" if row.namespace else row.name
     values = [f"{word} {text}" for word, text in (("seen", row.seen), ("wanted", row.wanted)) if text]
     line = " ".join(part for part in (row.kind, name, row.path) if part)
@@ -122,8 +122,8 @@ def object_line(row: Evidence) -> str:
     return plain(line + (f" ({row.count} objects)" if row.count > 1 else ""))
 
 
-def left_out(finding: Finding, most: int) -> str:
-    """How much evidence is not shown, as a line; empty when all of it is."""
+def hidden_evidence_line(finding: Finding, most: int) -> str:
+    """Returns a line with the number of objects beyond the first `most` rows of evidence; empty if all are shown."""
     if not finding.evidence_total:
         return ""
     total = sum(row.count for row in finding.evidence[:most])
@@ -133,8 +133,8 @@ def left_out(finding: Finding, most: int) -> str:
     return f"and {missing} more" if finding.evidence_exact else f"and at least {missing} more"
 
 
-def karpenter(report: Report) -> str:
-    """`0.32.10 (told by image tag)`, a range of minors, or `release unknown`."""
+def karpenter_line(report: Report) -> str:
+    """Returns `0.32.10 (told by image tag)`, a range of minors, or `release unknown`."""
     facts = report.cluster
     if facts.stage == "no_karpenter":
         return "not installed"
@@ -147,12 +147,12 @@ def karpenter(report: Report) -> str:
 
 
 def path_line(steps: Iterable[PathStep]) -> str:
-    """`0.32 (0.32.10), 0.33+ (0.37.8)`: each hop and where it lands."""
+    """Returns `0.32 (0.32.10), 0.33+ (0.37.8)`: each hop and its target version."""
     return ", ".join(f"{step.hop} ({step.release})" for step in steps)
 
 
 def nodes_line(report: Report) -> str:
-    """`112: 100 karpenter_beta, 12 managed_node_group`, `at least 112: ...`, or that nobody knows."""
+    """Returns `112: 100 karpenter_beta, 12 managed_node_group`, `at least 112: ...`, or that the number is unknown."""
     if report.nodes_certainty == "unknown":
         return "unknown, they could not be read"
     bound = "at least " if report.nodes_certainty == "at_least" else ""
@@ -160,12 +160,12 @@ def nodes_line(report: Report) -> str:
 
 
 def owners_line(report: Report) -> str:
-    """`100 karpenter_beta, 12 managed_node_group`: whose the nodes are, most first."""
+    """Returns `100 karpenter_beta, 12 managed_node_group`: the owners of nodes, most nodes first."""
     rows = sorted(report.nodes.by_owner.items(), key=lambda row: (-row[1], row[0]))
     return ", ".join(f"{count} {owner}" for owner, count in rows if count) or "none"
 
 
-def sized(report: Report) -> str:
-    """`complete`, or `partial: 3 of 25 parts could not be read whole`."""
-    short = [line for line in report.parts if not line.seen or line.quarantined]
-    return "complete" if report.complete else f"partial: {len(short)} of {len(report.parts)} parts not read whole"
+def completeness(report: Report) -> str:
+    """Returns `complete`, or `partial: 3 of 25 parts not read whole`."""
+    incomplete = [line for line in report.parts if not line.seen or line.quarantined]
+    return "complete" if report.complete else f"partial: {len(incomplete)} of {len(report.parts)} parts not read whole"

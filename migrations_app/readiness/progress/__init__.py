@@ -1,1 +1,1 @@
-"""Progress of the two conversions: what a scan left to do, the curve of it over days, and the share that is done."""
+"""Computes the progress of the two conversions: what a scan found left, its curve over days, and the percent done."""

@@ -1,7 +1,7 @@
-"""What is left to do over time, and when it will be gone: counted from what was seen, never guessed.
+"""Computes the burndown: what is left of a measure on each day, and when the line through the last weeks reaches zero.
 
-A day without a scan, and a kind that a scan could not read, keep the last number that was read, and the point says so.
-What was never read is not taken for zero: the sum without it is a lower bound.
+A day without a scan, and a kind that a scan could not read, keep the last number that was read; the point says so. A
+kind that was never read is not counted as zero: the sum without it is a lower bound.
 """
 
 from bisect import bisect_right
@@ -16,15 +16,15 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 DAYS = 90
-"""How far back the curve goes."""
-LOOKED_AT = 28
-"""Days that a projection is drawn from."""
-SHORTEST = 7
-"""Days between the first and the last point of a projection, at least."""
-FEWEST = 4
-"""Points of a projection, at least."""
-FARTHEST = 1826
-"""Five years: what would end later is as good as not falling."""
+"""Days that the curve covers."""
+PROJECTION_DAYS = 28
+"""Days that a projection uses."""
+SHORTEST_SPAN_DAYS = 7
+"""Least number of days between the first and the last point of a projection."""
+FEWEST_POINTS = 4
+"""Least number of points of a projection."""
+LONGEST_PROJECTION_DAYS = 1826
+"""Five years in days: a projection that ends later counts as not falling."""
 
 
 Certainty = Literal["exact", "at_least", "unknown"]
@@ -33,7 +33,7 @@ Outcome = Literal["gone", "falling", "not_falling", "too_little", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One thing that is counted down: the columns that add up to what is left, and the column of what there is."""
+    """One thing that is counted: the columns whose sum is what is left, and the column of the total."""
 
     name: str
     kinds: tuple[str, ...]
@@ -50,7 +50,7 @@ COLUMNS: tuple[str, ...] = tuple(name for measure in MEASURES for name in (*meas
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What the last scan of a cluster on a day read, by column; None where it could not read that."""
+    """The counts of a cluster's last scan of a day, by column; None for a column that the scan could not read."""
 
     cluster: str
     day: date
@@ -59,9 +59,9 @@ class Day:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """`count` is None where nothing is known. `clusters` counts those that it is made of, `carried` those of them whose
-    number is of an earlier day, `unseen` those with a kind that was never read. `done` of `total` is of those clusters
-    alone of which both numbers were read; None where there is none."""
+    """The curve on one day. `count` is what is left; None if nothing is known. `clusters` is the number of clusters;
+    of them `carried` have numbers from an earlier day and `unseen` have a kind that was never read. `done` of
+    `total` counts only clusters with both numbers; None if there is none."""
 
     day: date
     count: int | None
@@ -75,7 +75,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurndownProjection:
-    """`ends_on` is set for `falling` only; it is a lower bound, "not before", where `certainty` is at_least."""
+    """`ends_on` is set for `falling` only; it means "not before" if `certainty` is at_least."""
 
     outcome: Outcome
     ends_on: date | None = None
@@ -85,24 +85,25 @@ class BurndownProjection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lacking:
-    """What a projection needs yet: days with a scan that read everything, and days from today to the last of them."""
+    """What a projection still needs: days with a complete scan, and how many days later the last of them has to be."""
 
     scans: int = 0
     days: int = 0
 
 
 def curve(days: Iterable[Day], *, measure: Measure, registered: Mapping[str, date], today: date) -> tuple[Point, ...]:
-    """A point for each of the last DAYS days, the last one for today. `registered` names every cluster that counts and
-    since when; days of other clusters are left out. Days before the first scan of any of them have no point."""
-    return walked(CurveState(measure), days, registered=registered, until=today, today=today)
+    """Returns a point for each of the last DAYS days, the last one for today. `registered` has the date of
+    registration of every cluster that counts; days of other clusters are ignored. There is no point before the first
+    scan of any cluster."""
+    return points_until(CurveState(measure), days, registered=registered, until=today, today=today)
 
 
-def walked(
+def points_until(
     state: "CurveState", days: Iterable[Day], *, registered: Mapping[str, date], until: date, today: date
 ) -> tuple[Point, ...]:
-    """The points of the days up to `until` that `state` has not been through yet, as `curve` gives them for `today`.
+    """Returns the points of the days up to `until` that are not yet in `state`, as `curve` returns them for `today`.
 
-    `state` is changed: a later call goes on from there, with the days after `until` alone.
+    Changes `state`: a later call continues with the days after `until`.
     """
     rows = sorted(
         (day_row for day_row in days if day_row.cluster in registered and day_row.day <= until), key=attrgetter("day")
@@ -114,11 +115,11 @@ def walked(
     for day in sorted(day_row for day_row in by_day if day_row < start):
         state.take(by_day[day])
     for day in _days(state.at or start, until):
-        fresh = by_day.get(day, ())
-        state.take(fresh)
+        new_rows = by_day.get(day, ())
+        state.take(new_rows)
         if state.known or state.seen:
             there = bisect_right(since, day)
-            points.append(state.point(day, read=_whole(fresh, state.measure.kinds), there=there))
+            points.append(state.point(day, read=_fully_read_count(new_rows, state.measure.kinds), there=there))
     state.at = until + timedelta(days=1)
     return tuple(points)
 
@@ -128,7 +129,7 @@ def _days(first: date, last: date) -> Iterator[date]:
 
 
 class CurveState:
-    """The last number of each column of each cluster, and their sums, kept up as days go by."""
+    """The last number of each column of each cluster, and their sums, updated day by day."""
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
@@ -138,16 +139,17 @@ class CurveState:
         self.seen: set[str] = set()
         self.sum = self.whole = self.done = self.total = 0
         self.at: date | None = None
-        """The first day that was not walked yet; None before the first one."""
+        """The next day to add; None before the first one."""
 
     def copy(self) -> "CurveState":
-        """A state that changes on its own."""
+        """Returns an independent copy."""
         other = copy(self)
         other.known, other.totals = dict(self.known), dict(self.totals)
         other.shares, other.seen = dict(self.shares), set(self.seen)
         return other
 
     def take(self, rows: Iterable[Day]) -> None:
+        """Adds the scans of one day."""
         for row in rows:
             self.seen.add(row.cluster)
             for kind in self.measure.kinds:
@@ -159,27 +161,28 @@ class CurveState:
             if total is not None:
                 self.totals[row.cluster] = total
             self._share(row.cluster)
-        self.whole = self._whole()
+        self.whole = self._fully_read_count()
 
     def _share(self, cluster: str) -> None:
-        left = [self.known.get((cluster, kind)) for kind in self.measure.kinds]
+        left_counts = [self.known.get((cluster, kind)) for kind in self.measure.kinds]
         total = self.totals.get(cluster)
-        if total is None or None in left:
+        if total is None or None in left_counts:
             return
-        before, all_before = self.shares.get(cluster, (0, 0))
-        done = max(0, total - sum(count or 0 for count in left))
+        done_before, total_before = self.shares.get(cluster, (0, 0))
+        done = max(0, total - sum(count or 0 for count in left_counts))
         self.shares[cluster] = done, total
-        self.done += done - before
-        self.total += total - all_before
+        self.done += done - done_before
+        self.total += total - total_before
 
-    def _whole(self) -> int:
-        """Clusters of which every kind was read once."""
+    def _fully_read_count(self) -> int:
+        """Returns the number of clusters of which every kind was read at least once."""
         kinds = self.measure.kinds
         if len(self.known) == len(self.seen) * len(kinds):
             return len(self.seen)
         return sum(all((cluster, kind) in self.known for kind in kinds) for cluster in self.seen)
 
     def point(self, day: date, *, read: int, there: int) -> Point:
+        """Returns the point of a day; `read` clusters were fully read that day, `there` were registered."""
         clusters = max(there, len(self.seen))
         unseen = clusters - self.whole
         certainty: Certainty = "unknown" if not self.known else "at_least" if unseen else "exact"
@@ -192,16 +195,15 @@ class CurveState:
         )  # fmt: skip
 
 
-def _whole(rows: Iterable[Day], kinds: Sequence[str]) -> int:
-    """Clusters that a scan of the day read every kind of."""
+def _fully_read_count(rows: Iterable[Day], kinds: Sequence[str]) -> int:
+    """Returns the number of clusters whose scan of the day read every kind."""
     return sum(all(row.counts.get(kind) is not None for kind in kinds) for row in rows)
 
 
 def projection(points: Sequence[Point]) -> BurndownProjection:
-    """When the curve reaches zero if it goes on as in the last weeks.
+    """Returns when the curve reaches zero if it goes on as in the last weeks.
 
-    Only days count on which as many clusters stood behind the number as today: a cluster more is no step back, and
-    one less no progress.
+    Only days with as many clusters as today count: one more cluster is no setback, and one less is no progress.
     """
     if not points or points[-1].count is None:
         return BurndownProjection(outcome="unknown", certainty="unknown")
@@ -209,39 +211,42 @@ def projection(points: Sequence[Point]) -> BurndownProjection:
     certainty: Certainty = "exact" if last.certainty == "exact" and not last.carried else "at_least"
     if not last.count and last.certainty == "exact":
         return BurndownProjection(outcome="gone", certainty=certainty)
-    alike = [point for point in points if _comparable(point, last)]
-    if lacking(points) != Lacking():
+    comparable = [point for point in points if _comparable(point, last)]
+    if missing_for_projection(points) != Lacking():
         return BurndownProjection(outcome="too_little", certainty=certainty)
-    rate = _slope(alike)
-    left = (last.count or 0) / -rate if rate < 0 else None
-    if left is None or left > FARTHEST or not last.count:
-        return BurndownProjection(outcome="not_falling", per_week=_rounded(rate), certainty=certainty)
-    ends_on = last.day + timedelta(days=max(1, round(left)))
-    return BurndownProjection(outcome="falling", ends_on=ends_on, per_week=_rounded(rate), certainty=certainty)
+    rate = _slope_per_day(comparable)
+    days_left = (last.count or 0) / -rate if rate < 0 else None
+    if days_left is None or days_left > LONGEST_PROJECTION_DAYS or not last.count:
+        return BurndownProjection(outcome="not_falling", per_week=_per_week(rate), certainty=certainty)
+    ends_on = last.day + timedelta(days=max(1, round(days_left)))
+    return BurndownProjection(outcome="falling", ends_on=ends_on, per_week=_per_week(rate), certainty=certainty)
 
 
-def lacking(points: Sequence[Point]) -> Lacking:
-    """What the points lack for a projection, `points` being those of `projection`."""
-    alike = [point.day for point in points if _comparable(point, points[-1])]
-    if not alike:
-        return Lacking(scans=FEWEST, days=SHORTEST)
-    return Lacking(scans=max(0, FEWEST - len(alike)), days=max(0, SHORTEST - (alike[-1] - alike[0]).days))
+def missing_for_projection(points: Sequence[Point]) -> Lacking:
+    """Returns what the points lack for a projection."""
+    comparable_days = [point.day for point in points if _comparable(point, points[-1])]
+    if not comparable_days:
+        return Lacking(scans=FEWEST_POINTS, days=SHORTEST_SPAN_DAYS)
+    return Lacking(
+        scans=max(0, FEWEST_POINTS - len(comparable_days)),
+        days=max(0, SHORTEST_SPAN_DAYS - (comparable_days[-1] - comparable_days[0]).days),
+    )
 
 
 def _comparable(point: Point, last: Point) -> bool:
-    near = (last.day - point.day).days <= LOOKED_AT
-    # A day that repeats older numbers throughout says nothing of its own.
+    is_recent = (last.day - point.day).days <= PROJECTION_DAYS
+    # A day on which every number is carried from an earlier day adds no information.
     is_current = point.carried < point.clusters or point is last
     return (
-        near
+        is_recent
         and is_current
         and point.count is not None
         and (point.clusters, point.unseen) == (last.clusters, last.unseen)
     )
 
 
-def _slope(points: Sequence[Point]) -> float:
-    """Objects a day, by least squares."""
+def _slope_per_day(points: Sequence[Point]) -> float:
+    """Returns the change in objects per day, by least squares."""
     days = [(point.day - points[0].day).days for point in points]
     counts = [point.count or 0 for point in points]
     middle, mean = sum(days) / len(days), sum(counts) / len(counts)
@@ -249,5 +254,5 @@ def _slope(points: Sequence[Point]) -> float:
     return sum((day - middle) * (count - mean) for day, count in zip(days, counts, strict=True)) / spread
 
 
-def _rounded(rate: float) -> float:
+def _per_week(rate: float) -> float:
     return round(rate * 7, 1) + 0.0

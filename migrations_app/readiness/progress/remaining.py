@@ -1,4 +1,4 @@
-"""What a scan found still to do of both conversions, and how much there is of it altogether, by column of a day."""
+"""Counts what a scan found left of both conversions and the totals, as columns of a day."""
 
 from collections.abc import Mapping
 
@@ -16,14 +16,14 @@ LEGACY_KINDS: Mapping[str, str] = {
     "Machine": "machines",
     "Node": "nodes",
 }
-"""Kinds as reports name them, and the columns of their counts."""
+"""By kind as in reports, the column of its count."""
 OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
 
 Remaining = Mapping[str, int | None]
 
 
 def legacy_columns(report: Report) -> Remaining:
-    """The legacy counts of a report by column; None where a kind could not be read. A report without any has none."""
+    """Returns the legacy counts of a report by column; None for a kind that was not read, 0 without Karpenter."""
     return {
         column: report.legacy.get(kind) if report.legacy else 0  # without Karpenter nothing is left
         for kind, column in LEGACY_KINDS.items()
@@ -31,16 +31,16 @@ def legacy_columns(report: Report) -> Remaining:
 
 
 def remaining(inventory: Inventory, report: Report) -> Remaining:
-    """Stored versions and claims that are left, and the total of each measure; None where it could not be told.
+    """Returns the stored versions and claims that are left and the total of each measure; None for what was not read.
 
-    A claim counts as left until its CRD stores v1 alone or Karpenter has marked it as rewritten; so does a Machine.
+    A claim counts as left until its CRD stores v1 alone or Karpenter marked it as rewritten; a Machine counts as left.
     """
     stage = report.cluster.stage
     if stage == "no_karpenter":
         return dict.fromkeys(_COLUMNS, 0)
-    stored = None if stage == "unknown" else _stored_left(inventory)
+    stored = None if stage == "unknown" else _crds_left(inventory)
     machines, claims = _count(inventory.part("machines")), _count(inventory.part("nodeclaims"))
-    rewritten = _rewritten(inventory)
+    rewritten = _rewritten_claims(inventory)
     objects = (*(_count(inventory.part(name)) for name in CURRENT_PARTS), *map(report.legacy.get, _OBJECT_KINDS))
     nodes = None if report.legacy.get("Node") is None else sum(report.nodes.by_owner.get(owner, 0) for owner in OWNERS)
     return {
@@ -65,16 +65,16 @@ def _sum(*counts: int | None) -> int | None:
     return None if None in counts else sum(count or 0 for count in counts)
 
 
-def _stored_left(inventory: Inventory) -> int | None:
-    """CRDs that do not store v1 alone yet, among them those that are not installed yet."""
+def _crds_left(inventory: Inventory) -> int | None:
+    """Returns the number of CRDs that do not store v1 alone yet, including those that are not installed."""
     if not is_whole(inventory.crds):
         return None
     crds = {crd.name: crd for crd in inventory.crds.items}
     return sum(name not in crds or list(crds[name].stored) != [NEWEST] for name in STORED_CRDS)
 
 
-def _rewritten(inventory: Inventory) -> int | None:
-    """NodeClaims that are stored as v1."""
+def _rewritten_claims(inventory: Inventory) -> int | None:
+    """Returns the number of NodeClaims that are stored as v1; None if that is not known."""
     part = inventory.nodeclaims
     if not isinstance(part, Seen) or not is_whole(inventory.crds):
         return None

@@ -1,8 +1,8 @@
-"""How much of the way is done: the share of each measure, of each half, and of both, with the day when it ends.
+"""Computes the percent done of each measure, of each conversion and of both, and the day on which they end.
 
-A measure counts what is there now: what is done of all there is. So a share rises only by work and falls only by new
-legacy objects, never by checks that pass, and scaling alike does not move it. A half is the mean of its measures, the
-whole way the mean of the halves; measures without anything to count have no weight.
+A measure compares what is done with what exists now. So its percent rises only by work and falls only by new legacy
+objects, never by passing checks; scaling all objects alike does not change it. A conversion is the mean of its
+measures, the total the mean of both conversions; a measure with nothing to count has no weight.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,20 +24,20 @@ from migrations_app.readiness.progress.curve import (
     Point,
 )
 
-HALVES: Mapping[str, tuple[str, ...]] = {
+CONVERSIONS: Mapping[str, tuple[str, ...]] = {
     "to_v1beta1": (OBJECTS.name, NODES.name),
     "to_v1": (STORED_VERSIONS.name, CLAIMS.name),
 }
-"""The halves of the way from v1alpha5 to v1, and the measures of each."""
-ENDS: tuple[Outcome, ...] = ("unknown", "not_falling", "too_little", "falling", "gone")
-"""Outcomes, the one that decides over others first."""
+"""The two conversions from v1alpha5 to v1, and the measures of each."""
+OUTCOMES_BY_PRECEDENCE: tuple[Outcome, ...] = ("unknown", "not_falling", "too_little", "falling", "gone")
+"""Outcomes of projections by precedence: the first one present decides."""
 
 Bound = Literal["exact", "at_most", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DonePercent:
-    """`percent` is None where nothing is known. It is an upper bound where something was never read."""
+    """`percent` is None if nothing is known. It is an upper bound if something was never read."""
 
     percent: int | None
     bound: Bound
@@ -45,7 +45,7 @@ class DonePercent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectedEnd:
-    """`on` is set for the outcome `falling`; where `certainty` is at_least it means: not before. `lacks` is for
+    """`on` is set for the outcome `falling`; it means "not before" if `certainty` is at_least. `lacks` is set for
     `too_little`."""
 
     outcome: Outcome
@@ -54,8 +54,8 @@ class ProjectedEnd:
     lacks: Lacking = field(default_factory=Lacking)
 
 
-def done_of(points: Sequence[Point]) -> DonePercent:
-    """The share of some measures on one day; 100 only if all of it was read and nothing is left."""
+def percent_of_measures(points: Sequence[Point]) -> DonePercent:
+    """Returns the percent of some measures on one day; 100 only if everything was read and nothing is left."""
     known = [point for point in points if point.total is not None]
     if not known:
         return DonePercent(percent=None, bound="unknown")
@@ -68,9 +68,9 @@ def done_of(points: Sequence[Point]) -> DonePercent:
     return DonePercent(percent=percent, bound="exact" if whole else "at_most")
 
 
-def done_of_way(points: Mapping[str, Point]) -> DonePercent:
-    """The share of the whole way on one day: the mean of the halves of which something is known."""
-    halves = [done_of([points[name] for name in names if name in points]) for names in HALVES.values()]
+def percent_of_conversions(points: Mapping[str, Point]) -> DonePercent:
+    """Returns the percent of both conversions on one day: the mean of those of which something is known."""
+    halves = [percent_of_measures([points[name] for name in names if name in points]) for names in CONVERSIONS.values()]
     known = [half.percent for half in halves if half.percent is not None]
     if not known:
         return DonePercent(percent=None, bound="unknown")
@@ -78,8 +78,8 @@ def done_of_way(points: Mapping[str, Point]) -> DonePercent:
     return DonePercent(percent=sum(known) // len(known), bound="exact" if whole else "at_most")
 
 
-def done_of_days(days: Sequence[Day]) -> DonePercent:
-    """The share of the whole way of one cluster after these days, oldest first; unknown without any."""
+def percent_after_days(days: Sequence[Day]) -> DonePercent:
+    """Returns the percent of both conversions of one cluster after these days, oldest first; unknown without any."""
     if not days:
         return DonePercent(percent=None, bound="unknown")
     points: dict[str, Point] = {}
@@ -88,15 +88,15 @@ def done_of_days(days: Sequence[Day]) -> DonePercent:
         for day in days:
             state.take((day,))
         points[measure.name] = state.point(days[-1].day, read=1, there=1)
-    return done_of_way(points)
+    return percent_of_conversions(points)
 
 
-def end_of(projections: Sequence[BurndownProjection]) -> ProjectedEnd:
-    """When the last of some measures is gone. One that does not fall, or of which too little is known, gives no day."""
+def projected_end(projections: Sequence[BurndownProjection]) -> ProjectedEnd:
+    """Returns when the last of some measures ends; no day if one does not fall or too little is known of it."""
     outcomes: list[Outcome] = [projection.outcome for projection in projections] or ["unknown"]
-    decides = min(outcomes, key=ENDS.index)
+    outcome = min(outcomes, key=OUTCOMES_BY_PRECEDENCE.index)
     certainty = "exact" if all(projection.certainty == "exact" for projection in projections) else "at_least"
     ends = [projection.ends_on for projection in projections if projection.ends_on]
-    if decides != "falling":
-        return ProjectedEnd(outcome=decides, certainty=certainty)
+    if outcome != "falling":
+        return ProjectedEnd(outcome=outcome, certainty=certainty)
     return ProjectedEnd(outcome="falling", on=max(ends), certainty=certainty)

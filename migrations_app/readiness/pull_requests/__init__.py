@@ -1,4 +1,4 @@
-"""What a pull request of a fix holds: which objects of a file change, the new text, branch, title and body.
+"""Computes what a pull request of a fix holds: the changed objects of files, the new text, branch, title and body.
 
-Values and texts alone: nothing here knows a server, a token or a row.
+Pure: nothing here knows a Git host, a token or a row.
 """

@@ -1,7 +1,7 @@
-"""From the manifests of a repository to what a pull request would hold that converts them to their next generation.
+"""Computes the pull request that converts the manifests of a repository to their next generation.
 
-Objects that keep kind and name are changed where they stand. What an alpha object becomes is written behind it, in the
-same file: the old object stays until its nodes are replaced.
+Objects that keep kind and name are changed where they stand. The successor of an alpha object is written behind it in
+the same file: the alpha object stays until its nodes are replaced.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from migrations_app.readiness.pull_requests.proposal import (
 )
 
 CONVERSION: Final = "conversion"
-"""Stands for the id of a check where a request converts manifests; its hop is the generation."""
+"""Takes the place of the check id in a request that converts manifests; its hop is the generation."""
 TARGETS: Final[Mapping[str, Target]] = {"v1beta1": "v1beta1", "v1": "v1"}
 ObjectKey = tuple[str, str]
 """Kind and name."""
@@ -34,22 +34,22 @@ ObjectKey = tuple[str, str]
 
 @dataclass(slots=True)
 class _FileChange:
-    """What becomes of one file: documents by number, and those that are written behind the others."""
+    """The changes of one file: replaced documents by number, and documents added at its end."""
 
     replaced: dict[int, Body] = field(default_factory=dict)
     added: list[Body] = field(default_factory=list)
 
 
 def may_hold_objects(path: str, text: str) -> bool:
-    """Whether the text of a file may hold an object of Karpenter."""
+    """Returns whether the file may hold an object of Karpenter."""
     return path.endswith((".yaml", ".yml")) and "karpenter" in text
 
 
 def propose_conversion(texts: Mapping[str, str], to: Target, *, subject: RequestSubject) -> Proposal:
-    """What a request would hold that converts the objects of these files, by path.
+    """Returns the pull request that converts the objects of these files, by path.
 
-    Raises InvalidInput: `not_in_files` where no object of Karpenter is in them, `not_converted` where none of them can
-    be converted, `in_several_files`, `secret_in_file`, `edit_refused`, `nothing_to_change`.
+    Raises InvalidInput: `not_in_files` if the files hold no object of Karpenter, `not_converted` if none of them can be
+    converted, `in_several_files`, `secret_in_file`, `edit_refused`, `nothing_to_change`.
     """
     readings = {path: objects for path, text in texts.items() if (objects := objects_of(text)) is not None}
     places = [
@@ -59,47 +59,47 @@ def propose_conversion(texts: Mapping[str, str], to: Target, *, subject: Request
         if isinstance(document, dict)
     ]
     items = convert([readings[path][number] for path, number in places], Options(to=to)).items
-    ours = [(place, item) for place, item in zip(places, items, strict=True) if item.generation != "other"]
-    if not ours:
+    karpenter_items = [(place, item) for place, item in zip(places, items, strict=True) if item.generation != "other"]
+    if not karpenter_items:
         raise InvalidInput("no file that was read holds an object of Karpenter", code="not_in_files", where="path")
-    _refuse_repeated(item for _, item in ours)
-    files = _files(texts, _changes(ours))
+    _refuse_repeated(item for _, item in karpenter_items)
+    files = _files(texts, _changes(karpenter_items))
     if not files:
-        raise _nothing([item for _, item in ours])
-    items = tuple(item for _, item in ours)
+        raise _reason_for_nothing([item for _, item in karpenter_items])
+    items = tuple(item for _, item in karpenter_items)
     return Proposal(
         branch=branch_name(subject),
         title=title_of(subject),
         body=_body(subject, items, files=files),
         files=files,
-        beside=tuple(_open(items)),
+        beside=tuple(_open_questions(items)),
     )
 
 
-def _changes(ours: Sequence[tuple[tuple[str, int], Item]]) -> Mapping[str, _FileChange]:
-    """What becomes of each file. An object that another document is or becomes is not added a second time."""
-    taken = {_key(item.source) for _, item in ours}
+def _changes(karpenter_items: Sequence[tuple[tuple[str, int], Item]]) -> Mapping[str, _FileChange]:
+    """Returns the changes of each file. An object that another document already is, or becomes, is not added again."""
+    known_keys = {_key(item.source) for _, item in karpenter_items}
     by_path: dict[str, _FileChange] = {}
-    for (path, number), item in ours:
+    for (path, number), item in karpenter_items:
         change = by_path.setdefault(path, _FileChange())
         for body in [] if item.view_only else item.objects:
             if _key(body) == _key(item.source):
                 change.replaced[number] = body
-            elif _key(body) not in taken:
-                taken.add(_key(body))
+            elif _key(body) not in known_keys:
+                known_keys.add(_key(body))
                 change.added.append(body)
     return by_path
 
 
 def _files(texts: Mapping[str, str], changes: Mapping[str, _FileChange]) -> tuple[FileEdit, ...]:
-    """The files that differ. Raises InvalidInput."""
+    """Returns the files that differ. Raises InvalidInput."""
     written = (
-        FileEdit(path, texts[path], _written(texts[path], change, path=path)) for path, change in changes.items()
+        FileEdit(path, texts[path], _new_text(texts[path], change, path=path)) for path, change in changes.items()
     )
     return tuple(file_edit for file_edit in written if file_edit.old != file_edit.new)
 
 
-def _written(text: str, change: _FileChange, *, path: str) -> str:
+def _new_text(text: str, change: _FileChange, *, path: str) -> str:
     before = edited_file(text, change.replaced, path=path)
     if not change.added:
         return before
@@ -123,15 +123,15 @@ def _refuse_repeated(items: Iterator[Item]) -> None:
         seen.add(key)
 
 
-def _nothing(items: Sequence[Item]) -> InvalidInput:
+def _reason_for_nothing(items: Sequence[Item]) -> InvalidInput:
     refused = next((loss for item in items for loss in item.losses if loss.severity == "error"), None)
     if refused is not None:
         return InvalidInput(f"{refused.object}: {refused.what}", code="not_converted", where="path")
     return InvalidInput("the files hold what the conversion would write", code="nothing_to_change", where="path")
 
 
-def _open(items: Sequence[Item]) -> Iterator[str]:
-    """What is not converted, and what a person decides before the request is merged."""
+def _open_questions(items: Sequence[Item]) -> Iterator[str]:
+    """Yields what is not converted, and what a person decides before the request is merged."""
     headings = {"error": "not converted", "action": "decide before it is merged"}
     for item in items:
         for loss in item.losses:
@@ -145,7 +145,7 @@ def _body(subject: RequestSubject, items: Sequence[Item], *, files: Sequence[Fil
         f"to:      {subject.hop}",
         *(f"object:  {item.kind} {item.name}" for item in items if item.objects),
         *(f"file:    {file.path}" for file in files),
-        *_open(items),
+        *_open_questions(items),
         *(f"warning: {loss.object}: {loss.what}" for item in items for loss in item.losses if loss.severity == "warn"),
     ]
     return body_of("karpdash converted these manifests as `karpdash convert` does.", facts)

@@ -1,4 +1,4 @@
-"""Changes of Helm values as a repository holds them: in a HelmRelease of Flux or an Application of Argo CD."""
+"""Changes Helm values in the file of a HelmRelease of Flux or an Application of Argo CD."""
 
 import copy
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _AFTER_UPGRADE: Final = "merge it after the upgrade of this hop"
 
 
 def delivers(document: Body, edit: HelmChange) -> bool:
-    """Whether the document is the HelmRelease or the Application of that chart and Helm release."""
+    """Returns whether the document is the HelmRelease or Application of that chart and Helm release."""
     kind, spec = document.get("kind"), document.get("spec")
     group = str(document.get("apiVersion")).rpartition("/")[0]
     if kind not in _GROUPS or group != _GROUPS[kind] or not isinstance(spec, dict):
@@ -39,9 +39,9 @@ def delivers(document: Body, edit: HelmChange) -> bool:
 
 
 def with_values(document: Body, edit: HelmChange) -> Body:
-    """The delivery after the change of its values, and of the version of its chart where that has to be a later one.
+    """Returns the delivery with its values changed, and with the chart version raised if the change needs a later one.
 
-    Raises InvalidInput `edit_refused` where it is not known what the change would do.
+    Raises InvalidInput `edit_refused` if the effect of the change is not known.
     """
     after = copy.deepcopy(document)
     spec, kind = after["spec"], str(after["kind"])
@@ -55,20 +55,20 @@ def with_values(document: Body, edit: HelmChange) -> Body:
     return after
 
 
-def timing(edit: HelmChange) -> tuple[str, ...]:
-    """When a person merges the change, where that matters."""
+def merge_notes(edit: HelmChange) -> tuple[str, ...]:
+    """Returns when to merge the change, before or after the upgrade; empty if it does not matter."""
     return {"landing": (_WITH_UPGRADE,), "after": (_AFTER_UPGRADE,)}.get(edit.when, ())
 
 
-def reasons(edit: HelmChange) -> Iterable[str]:
-    """Each value with what it becomes and why."""
+def value_notes(edit: HelmChange) -> Iterable[str]:
+    """Yields each value with its new content and the reason."""
     for helm_value in edit.values:
         to = helm_value.text or "taken out"
         yield f"{helm_value.key}: {to}" + (f" ({helm_value.why})" if helm_value.why else "")
 
 
 def _flux_name(document: Body, spec: Body) -> str:
-    """The name of the Helm release, as Flux makes it."""
+    """Returns the name that Flux gives the Helm release."""
     name, namespace = str(document["metadata"].get("name")), spec.get("targetNamespace")
     return str(spec.get("releaseName") or (f"{namespace}-{name}" if namespace else name))
 
@@ -87,7 +87,7 @@ def _set_version(spec: Body, place: ChartPlace | None, *, edit: HelmChange) -> N
 
 
 def _set_in_source(source: Body, *, edit: HelmChange) -> None:
-    """The values in the source of an Application: as an object, or as a text of YAML whose comments stay."""
+    """Sets the values in the source of an Application: as an object, or in YAML text whose comments stay."""
     helm = source.setdefault("helm", {})
     if not isinstance(helm, dict):
         raise _refused("its helm is no map", edit)
@@ -105,24 +105,24 @@ def _edited_text(text: str, edit: HelmChange) -> str:
     try:
         documents = edits.values(text)
         if not documents:
-            return text.rstrip("\n") + "\n" + writer.text_of(_laid({}, edit))
+            return text.rstrip("\n") + "\n" + writer.text_of(_values_after({}, edit))
         if len(documents) > 1 or not isinstance(documents[0], dict):
             raise _refused("its values are no map", edit)
-        return edits.edited(text, {0: _laid(documents[0], edit)})
+        return edits.edited(text, {0: _values_after(documents[0], edit)})
     except InvalidManifest as wrong:
         raise _refused(f"its values: {wrong.message}", edit) from None
 
 
 def _set_tree(holder: Body, field: str, *, edit: HelmChange) -> None:
-    old = holder.get(field)
-    if old is not None and not isinstance(old, dict):
+    before = holder.get(field)
+    if before is not None and not isinstance(before, dict):
         raise _refused(f"its {field} are no map", edit)
-    after = _laid(old or {}, edit)
+    after = _values_after(before or {}, edit)
     if after or field in holder:
         holder[field] = after
 
 
-def _laid(tree: Body, edit: HelmChange) -> Body:
+def _values_after(tree: Body, edit: HelmChange) -> Body:
     return laid(tree, [(helm_value.key, helm_value.text) for helm_value in edit.values], prune=True)
 
 

@@ -1,4 +1,4 @@
-"""The part of a change that is a change of objects as a repository holds them, and what of it is not."""
+"""Finds the edits of objects in a change that can be made in a repository's files, and names the rest of the change."""
 
 from typing import Any, TypeAlias
 
@@ -15,13 +15,13 @@ from migrations_app.checks.changes import (
 )
 from migrations_app.errors import InvalidInput
 from migrations_app.readiness.plan.effects.trees import PatchRefused, merged, operated
-from migrations_app.readiness.pull_requests.helm_edits import delivers, timing, with_values
+from migrations_app.readiness.pull_requests.helm_edits import delivers, merge_notes, with_values
 
 ObjectEdit: TypeAlias = ObjectPatch | ObjectLabels | ObjectAnnotations | HelmChange
 
 
 def change_of(finding: Finding) -> Change | None:
-    """The first change among the remedies that edits objects; None where none does."""
+    """Returns the first change among the remedies that edits objects; None if there is none."""
     changes = (
         remedy.change
         for remedy in finding.remedies
@@ -31,28 +31,26 @@ def change_of(finding: Finding) -> Change | None:
 
 
 def is_delivered_by_git(finding: Finding) -> bool:
-    """Whether Flux or Argo CD keeps what the fix changes: a remedy is written for them."""
+    """Returns whether Flux or Argo CD keeps the object of the fix: it then has a remedy for them."""
     return any(remedy.how in ("flux", "argocd") for remedy in finding.remedies)
 
 
 def object_edits(change: Change) -> tuple[ObjectEdit, ...]:
-    """The edits of objects in the change, in order. A patch of a status is none: no repository holds one.
+    """Returns the edits of objects in the change, in order. A patch of a status is not one: no repository holds it.
 
-    Values of a chart are one where nothing in them is left to a person.
+    A change of Helm values is one if it leaves nothing to a person.
     """
-    return tuple(leave for leave in leaves(change) if _is_edit(leave))  # type: ignore[misc]  # `_is_edit` tells the types
+    return tuple(leaf for leaf in leaves(change) if _is_edit(leaf))  # type: ignore[misc]  # `_is_edit` tells the types
 
 
-def beside(change: Change) -> tuple[str, ...]:
-    """What else belongs to the change and is in no file: each in a few words."""
-    rest = [
-        _change_text(leave) for leave in leaves(change) if not _is_edit(leave) and not isinstance(leave, Observation)
-    ]
+def work_outside_files(change: Change) -> tuple[str, ...]:
+    """Returns what else belongs to the change but is in no file, each in a few words."""
+    rest = [_change_text(leaf) for leaf in leaves(change) if not _is_edit(leaf) and not isinstance(leaf, Observation)]
     when = [
         note
         for object_edit in object_edits(change)
         if isinstance(object_edit, HelmChange)
-        for note in timing(object_edit)
+        for note in merge_notes(object_edit)
     ]
     return tuple(dict.fromkeys((*rest, *when)))
 
@@ -71,7 +69,8 @@ def _change_text(change: Change) -> str:
 
 
 def is_object(document: Any, edit: ObjectEdit) -> bool:  # noqa: ANN401 - a document of YAML
-    """Whether the document is the object of the edit; one without a namespace gets it from the tool that applies it."""
+    """Returns whether the document is the object of the edit; one without a namespace gets it from the tool that
+    applies it."""
     if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
         return False
     if isinstance(edit, HelmChange):
@@ -88,15 +87,15 @@ def is_object(document: Any, edit: ObjectEdit) -> bool:  # noqa: ANN401 - a docu
 
 
 def with_edit(document: Body, edit: ObjectEdit) -> Body:
-    """The object after the edit. Raises InvalidInput `edit_refused` where the file says something else than the
-    cluster, so that a JSON patch does not fit."""
+    """Returns the object after the edit. Raises InvalidInput `edit_refused` if the file differs from the cluster, so
+    that a JSON patch does not fit."""
     if isinstance(edit, ObjectPatch):
         return _patched(document, edit)
     if isinstance(edit, HelmChange):
         return with_values(document, edit)
     name = "labels" if isinstance(edit, ObjectLabels) else "annotations"
-    marks: Body = {**edit.given, **dict.fromkeys(edit.removed)}
-    after = merged(document, {"metadata": {name: marks}})
+    entries: Body = {**edit.given, **dict.fromkeys(edit.removed)}
+    after = merged(document, {"metadata": {name: entries}})
     if not after["metadata"].get(name) and name not in document["metadata"]:
         del after["metadata"][name]
     return after

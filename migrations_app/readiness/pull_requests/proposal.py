@@ -1,4 +1,4 @@
-"""From a change and the files of a repository to what a pull request would hold: decided here, sent elsewhere."""
+"""Computes the pull request for a change and the files of a repository; another module sends it."""
 
 import hashlib
 import re
@@ -11,13 +11,13 @@ import msgspec
 from migrations_app.checks.changes import Body, Change, HelmChange
 from migrations_app.errors import InvalidInput, InvalidManifest
 from migrations_app.manifests import edits
-from migrations_app.readiness.pull_requests.helm_edits import reasons
+from migrations_app.readiness.pull_requests.helm_edits import value_notes
 from migrations_app.readiness.pull_requests.object_edits import (
     ObjectEdit,
-    beside,
     is_object,
     object_edits,
     with_edit,
+    work_outside_files,
 )
 from migrations_app.readiness.pull_requests.value_sources import (
     GitOrigin,
@@ -43,7 +43,7 @@ class FileEdit(msgspec.Struct, frozen=True):
 
     @property
     def diff(self) -> str:
-        """Its difference, as git shows it."""
+        """Its diff, as git shows it."""
         return diff_of(self)
 
 
@@ -58,7 +58,7 @@ class RequestSubject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """What a pull request would hold. `missing` names the objects that are in no file that was read."""
+    """The content of a pull request. `missing` are objects that none of the files holds."""
 
     branch: str
     title: str
@@ -69,7 +69,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def diff(self) -> str:
-        """The difference of all files, as git shows it."""
+        """The diff of all files, as git shows it."""
         return "".join(map(diff_of, self.files))
 
     @property
@@ -79,7 +79,7 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def diff_of(file_edit: FileEdit) -> str:
-    """The difference of one file."""
+    """Returns the diff of one file."""
     lines = unified_diff(
         file_edit.old.splitlines(keepends=True),
         file_edit.new.splitlines(keepends=True),
@@ -93,16 +93,16 @@ def diff_of(file_edit: FileEdit) -> str:
 def propose(
     change: Change, texts: Mapping[str, str], *, subject: RequestSubject, origin: GitOrigin = UNKNOWN_ORIGIN
 ) -> Proposal:
-    """What a request would hold that makes the change in these files, by path.
+    """Returns the pull request that makes the change in these files, by path.
 
-    Raises InvalidInput: `not_in_files` where none of them holds an object of the change, `in_several_files`,
-    `secret_in_file`, `edit_refused`, `nothing_to_change` where they already say it.
+    Raises InvalidInput: `not_in_files` if none of them holds an object of the change, `in_several_files`,
+    `secret_in_file`, `edit_refused`, `nothing_to_change` if the files already have the change.
     """
     object_changes = object_edits(change)
     readings = _readings(texts)
     places = {edit: _places(readings, edit) for edit in object_changes}
-    missing = tuple(dict.fromkeys(_named(edit) for edit, edit_places in places.items() if not edit_places))
-    if len(missing) == len(dict.fromkeys(map(_named, object_changes))):
+    missing = tuple(dict.fromkeys(_object_name(edit) for edit, edit_places in places.items() if not edit_places))
+    if len(missing) == len(dict.fromkeys(map(_object_name, object_changes))):
         raise InvalidInput(f"no file that was read holds {', '.join(missing)}", code="not_in_files", where="path")
     bodies = _bodies(readings, places, origin=origin)
     files = tuple(
@@ -119,17 +119,17 @@ def propose(
         body=_body(subject, change, files=changed, missing=missing),
         files=changed,
         missing=missing,
-        beside=beside(change),
+        beside=work_outside_files(change),
     )
 
 
 def title_of(subject: RequestSubject) -> str:
-    """The title of the request, on one line."""
+    """Returns the title of the request, on one line."""
     return f"{subject.title} ({subject.cluster})".replace("\n", " ")[:LONGEST_TITLE]
 
 
 def branch_name(subject: RequestSubject) -> str:
-    """The branch of a change: the same for the same change, so that asking again finds it."""
+    """Returns the branch of a change: always the same for the same change, so that a second request finds it."""
     identity = f"{subject.key}\0{subject.check}\0{subject.hop}"
     cluster = _NOT_IN_BRANCHES.sub("-", subject.cluster.lower()).strip("-")[:40].strip("-") or "cluster"
     check = _NOT_IN_BRANCHES.sub("-", subject.check.lower()).strip("-")
@@ -137,14 +137,14 @@ def branch_name(subject: RequestSubject) -> str:
 
 
 def may_hold(path: str, text: str, *, change: Change) -> bool:
-    """Whether the file may be part of the change: it is YAML and names an object of it, or may give values."""
+    """Returns whether the file may be part of the change: it is YAML and names an object of it, or may hold values."""
     object_changes = object_edits(change)
     named = any(isinstance(edit, HelmChange) or edit.target.name in text for edit in object_changes)
     return path.endswith((".yaml", ".yml")) and named
 
 
-def files_besides(change: Change, texts: Mapping[str, str], *, origin: GitOrigin) -> tuple[str, ...]:
-    """Paths of further files that the change needs: those that deliveries in these files take values from."""
+def further_files(change: Change, texts: Mapping[str, str], *, origin: GitOrigin) -> tuple[str, ...]:
+    """Returns the paths of further files that the change needs: sources of values of deliveries in these files."""
     readings = _readings(texts)
     charts = [edit for edit in object_edits(change) if isinstance(edit, HelmChange)]
     paths = [
@@ -163,7 +163,7 @@ def _readings(texts: Mapping[str, str]) -> Readings:
 
 
 def objects_of(text: str) -> list[Any] | None:
-    """The documents of a file; None for a file that is no plain YAML, such as a template."""
+    """Returns the documents of a file; None for a file that is no plain YAML, such as a template."""
     try:
         return edits.values(text)
     except InvalidManifest:
@@ -171,7 +171,7 @@ def objects_of(text: str) -> list[Any] | None:
 
 
 def _places(readings: Mapping[str, Sequence[Any]], edit: ObjectEdit) -> list[tuple[str, int]]:
-    """File and number of the document that holds the object of the edit. Raises InvalidInput for more than one."""
+    """Returns file and number of the document with the object of the edit. Raises InvalidInput for more than one."""
     places = [
         (path, number)
         for path, documents in readings.items()
@@ -181,7 +181,9 @@ def _places(readings: Mapping[str, Sequence[Any]], edit: ObjectEdit) -> list[tup
     if len(places) > 1:
         where = ", ".join(dict.fromkeys(path for path, _ in places))
         raise InvalidInput(
-            f"{_named(edit)} stands more than once, in {where}: name the file", code="in_several_files", where="path"
+            f"{_object_name(edit)} stands more than once, in {where}: name the file",
+            code="in_several_files",
+            where="path",
         )
     return places
 
@@ -189,7 +191,7 @@ def _places(readings: Mapping[str, Sequence[Any]], edit: ObjectEdit) -> list[tup
 def _bodies(
     readings: Readings, places: Mapping[ObjectEdit, list[tuple[str, int]]], *, origin: GitOrigin
 ) -> dict[str, dict[int, Any]]:
-    """The changed documents of each file, by number."""
+    """Returns the changed documents of each file, by number."""
     new_bodies: dict[str, dict[int, Any]] = {}
 
     def current(path: str, number: int) -> Any:  # noqa: ANN401 - a document of YAML
@@ -197,19 +199,21 @@ def _bodies(
 
     for edit, edit_places in places.items():
         for path, number in edit_places:
-            own: ObjectEdit = edit
+            remaining_edit: ObjectEdit = edit
             if isinstance(edit, HelmChange):
-                own, elsewhere = split_values(readings[path][number], edit, readings=readings, origin=origin)
-                for at, values in elsewhere.items():
-                    old = current(at.path, at.number)
-                    new_bodies[at.path][at.number] = with_source_values(old, at, values=values, edit=edit)
-            old = current(path, number)
-            new_bodies[path][number] = with_edit(old, own)
+                remaining_edit, elsewhere = split_values(readings[path][number], edit, readings=readings, origin=origin)
+                for source_place, values in elsewhere.items():
+                    before = current(source_place.path, source_place.number)
+                    new_bodies[source_place.path][source_place.number] = with_source_values(
+                        before, source_place, values=values, edit=edit
+                    )
+            before = current(path, number)
+            new_bodies[path][number] = with_edit(before, remaining_edit)
     return new_bodies
 
 
 def edited_file(text: str, new_bodies: Mapping[int, Body], *, path: str) -> str:
-    """The text of the file whose documents of these numbers have these values.
+    """Returns the text of the file with the documents of these numbers replaced.
 
     Raises InvalidInput: `secret_in_file`, `edit_refused`.
     """
@@ -223,7 +227,7 @@ def edited_file(text: str, new_bodies: Mapping[int, Body], *, path: str) -> str:
         raise InvalidInput(refused.message, code="edit_refused", where=path) from None
 
 
-def _named(edit: ObjectEdit) -> str:
+def _object_name(edit: ObjectEdit) -> str:
     return f"{edit.target.kind} {edit.target.name}"
 
 
@@ -232,18 +236,18 @@ def _body(subject: RequestSubject, change: Change, *, files: Sequence[FileEdit],
     facts = [
         f"cluster: {subject.cluster}",
         f"check:   {subject.check}" + (f" (upgrade {subject.hop})" if subject.hop else ""),
-        *(f"changes: {name}" for name in dict.fromkeys(map(_named, object_edits(change)))),
-        *(f"value:   {reason}" for chart in charts for reason in reasons(chart)),
+        *(f"changes: {name}" for name in dict.fromkeys(map(_object_name, object_edits(change)))),
+        *(f"value:   {reason}" for chart in charts for reason in value_notes(chart)),
         *(f"file:    {file.path}" for file in files),
         *(f"not in these files: {name}" for name in missing),
-        *(f"to be done beside it: {hint}" for hint in beside(change)),
+        *(f"to be done beside it: {hint}" for hint in work_outside_files(change)),
         *(f"note: {note}" for note in change.notes),
     ]
     return body_of("karpdash found that this check fails, and proposes the fix below.", facts)
 
 
 def body_of(head: str, facts: Sequence[str]) -> str:
-    """Markdown. Everything that a cluster or a file says stands in a block of code: nothing in it is a link or a
+    """Returns Markdown. All text of a cluster or file is in a code block, so that nothing in it becomes a link or a
     mention."""
     return (
         f"{head}\n\n{_block(facts)}\n\n"

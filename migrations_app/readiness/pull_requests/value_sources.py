@@ -1,9 +1,9 @@
-"""Values of a chart that a delivery takes from elsewhere: ConfigMaps of `valuesFrom` (Flux), and files of `valueFiles`
+"""Changes chart values where a delivery takes them from: ConfigMaps of `valuesFrom` (Flux), or files of `valueFiles`
 (Argo CD) that another source of the Application names.
 
-Later sources are laid over earlier ones, and the delivery's own values over all. A value is changed where it is given,
-if that is a file of the repository. What cannot be looked at is named: a value that is set then stands in the delivery,
-above it, and a value that has to go is left to a person.
+Later sources override earlier ones, and the delivery's own values override all. A value is changed in its source if
+that is a file of the repository. If a source cannot be read, a value to set is written into the delivery, which
+overrides the source, and a value to remove is left to a person.
 """
 
 import copy
@@ -32,14 +32,14 @@ _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomizat
 
 
 class GitOrigin(NamedTuple):
-    """The repository and the branch that the files were read from."""
+    """The repository and branch that the files were read from."""
 
     address: str
     branch: str
 
 
 class ValuePlace(NamedTuple):
-    """A text of values: a whole document, or the text below `at` in one."""
+    """Where values are written: a whole document, or the text below the path `at` in one."""
 
     path: str
     number: int = 0
@@ -47,7 +47,7 @@ class ValuePlace(NamedTuple):
 
 
 class ValueSource(NamedTuple):
-    """One source. `place` is None where no file that was read holds it, and `why` says so."""
+    """One source. `place` is None if no file that was read holds it, for the reason in `why`."""
 
     said: str
     place: ValuePlace | None = None
@@ -55,7 +55,7 @@ class ValueSource(NamedTuple):
 
 
 class SplitValues(NamedTuple):
-    """What of a change stays in the delivery, and what goes to the places of its sources."""
+    """A change in two parts: values of the delivery itself, and values of its sources by place."""
 
     own: HelmChange
     elsewhere: Mapping[ValuePlace, tuple[HelmValue, ...]]
@@ -64,49 +64,54 @@ class SplitValues(NamedTuple):
 def value_sources(
     document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin
 ) -> tuple[ValueSource, ...]:
-    """The sources of the delivery, those that are laid over the others last."""
+    """Returns the sources of the delivery; later ones override earlier ones."""
     spec = document["spec"]
     if document["kind"] == HELM_RELEASE:
         named = spec.get("valuesFrom")
         return (
-            tuple(_of_flux(reference, document, readings=readings) for reference in named)
+            tuple(_flux_source(reference, document, readings=readings) for reference in named)
             if isinstance(named, list)
             else ()
         )
     place = chart_place(APPLICATION, spec, chart=edit.chart)
     files = below(spec, (*place.at, "helm", "valueFiles")) if place else None
-    return tuple(_of_argo(str(file), spec, origin=origin) for file in files or ())
+    return tuple(_argo_source(str(file), spec, origin=origin) for file in files or ())
 
 
 def files_to_read(document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> Iterator[str]:
-    """Paths of files that sources name and that were not read yet."""
+    """Yields the paths of files that sources name and that were not read yet."""
     for value_source in value_sources(document, edit, readings=readings, origin=origin):
         if value_source.place is not None and value_source.place.path not in readings:
             yield value_source.place.path
 
 
 def split_values(document: Body, edit: HelmChange, *, readings: Readings, origin: GitOrigin) -> SplitValues:
-    """Each value where it is given. Raises InvalidInput `edit_refused` where that is not known and matters."""
+    """Returns each value with the place where it is set. Raises InvalidInput `edit_refused` if that is needed and
+    not known."""
     sources = value_sources(document, edit, readings=readings, origin=origin)
     if not sources:
         return SplitValues(edit, {})
     inline = _inline(document, edit)
-    known = [(source, _tree(source, readings, edit=edit)) for source in sources]
-    own: list[HelmValue] = []
+    source_trees = [(source, _tree(source, readings, edit=edit)) for source in sources]
+    own_values: list[HelmValue] = []
     elsewhere: dict[ValuePlace, tuple[HelmValue, ...]] = {}
     for value in edit.values:
-        places = _removals(value, known, edit=edit) if not value.text else _setting(value, known, inline=inline)
+        places = (
+            _places_to_remove(value, source_trees, edit=edit)
+            if not value.text
+            else _place_to_set(value, source_trees, inline=inline)
+        )
         for place in places:
             elsewhere[place] = (*elsewhere.get(place, ()), value)
         if (value.text and not places) or (not value.text and value_of(inline, value.key) is not None):
-            own.append(value)
+            own_values.append(value)
     for place in elsewhere:
         _refuse_shared(place, document, readings=readings, edit=edit)
-    return SplitValues(msgspec.structs.replace(edit, values=tuple(own)), elsewhere)
+    return SplitValues(msgspec.structs.replace(edit, values=tuple(own_values)), elsewhere)
 
 
 def with_source_values(document: Any, place: ValuePlace, *, values: Sequence[HelmValue], edit: HelmChange) -> Any:  # noqa: ANN401 - a document of YAML
-    """The document after the change of the values in it, comments of a text included."""
+    """Returns the document after the change of its values; comments in a text stay."""
     pairs = [(helm_value.key, helm_value.text) for helm_value in values]
     if not place.at:
         return laid(document, pairs, prune=True)
@@ -121,40 +126,40 @@ def with_source_values(document: Any, place: ValuePlace, *, values: Sequence[Hel
 
 
 def refused(why: str, edit: HelmChange) -> InvalidInput:
-    """The reason why a person has to do it."""
+    """Returns the error that says why a person has to make the change."""
     return InvalidInput(f"{why}; change it by hand", code="edit_refused", where=f"release {edit.release}")
 
 
-Known = Sequence[tuple[ValueSource, Mapping[str, Any] | None]]
+SourceTrees = Sequence[tuple[ValueSource, Mapping[str, Any] | None]]
 
 
-def _setting(value: HelmValue, known: Known, *, inline: Mapping[str, Any]) -> list[ValuePlace]:
-    """The source that gives the value now, or that all values come from; empty for the delivery itself."""
+def _place_to_set(value: HelmValue, source_trees: SourceTrees, *, inline: Mapping[str, Any]) -> list[ValuePlace]:
+    """Returns the source that sets the value now, or the last source; empty for the delivery itself."""
     if value_of(inline, value.key) is not None:
         return []
-    for source, tree in reversed(known):
+    for source, tree in reversed(source_trees):
         if tree is None or source.place is None:
             return []
         if value_of(tree, value.key) is not None:
             return [source.place]
-    last = known[-1][0].place
+    last = source_trees[-1][0].place
     return [] if inline or last is None else [last]
 
 
-def _removals(value: HelmValue, known: Known, *, edit: HelmChange) -> list[ValuePlace]:
-    """Every source that gives the value. Raises InvalidInput where one cannot be looked at."""
-    for source, tree in known:
+def _places_to_remove(value: HelmValue, source_trees: SourceTrees, *, edit: HelmChange) -> list[ValuePlace]:
+    """Returns every source that sets the value. Raises InvalidInput if one cannot be read."""
+    for source, tree in source_trees:
         if tree is None:
             raise refused(f"{value.key} has to go, and {source.said} may give it: {source.why}", edit)
     return [
         value_source.place
-        for value_source, tree in known
+        for value_source, tree in source_trees
         if value_source.place and tree and value_of(tree, value.key) is not None
     ]
 
 
 def _inline(document: Body, edit: HelmChange) -> Mapping[str, Any]:
-    """The values that the delivery gives itself."""
+    """Returns the values in the delivery itself."""
     spec = document["spec"]
     if document["kind"] == HELM_RELEASE:
         values = spec.get("values")
@@ -188,7 +193,7 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - any YAML
     return parsed[0] if len(parsed) == 1 else {} if not parsed else None
 
 
-def _of_flux(ref: Any, document: Body, *, readings: Readings) -> ValueSource:  # noqa: ANN401 - as the file has it
+def _flux_source(ref: Any, document: Body, *, readings: Readings) -> ValueSource:  # noqa: ANN401 - as the file has it
     kind, name = str(below(ref, ("kind",))), str(below(ref, ("name",)))
     key = str(below(ref, ("valuesKey",)) or VALUES_KEY)
     label = f"{kind} {name}, key {key}"
@@ -209,14 +214,14 @@ def _of_flux(ref: Any, document: Body, *, readings: Readings) -> ValueSource:  #
 def _config_maps(name: str, key: str, *, namespace: object, readings: Readings) -> Iterator[ValuePlace]:
     for path, documents in readings.items():
         for number, config_map in enumerate(documents):
-            same = below(config_map, ("kind",)) == "ConfigMap" and below(config_map, ("metadata", "name")) == name
-            here = same and below(config_map, ("metadata", "namespace")) in (None, namespace)
-            if here and isinstance(below(config_map, ("data", key)), str):
+            has_name = below(config_map, ("kind",)) == "ConfigMap" and below(config_map, ("metadata", "name")) == name
+            matches = has_name and below(config_map, ("metadata", "namespace")) in (None, namespace)
+            if matches and isinstance(below(config_map, ("data", key)), str):
                 yield ValuePlace(path, number, ("data", key))
 
 
 def _generated(name: str, key: str, *, readings: Readings) -> Iterator[ValuePlace]:
-    """The files that a Kustomization makes the ConfigMap of."""
+    """Yields the files from which a Kustomization generates the ConfigMap."""
     for path, documents in readings.items():
         if PurePosixPath(path).name not in _KUSTOMIZATIONS:
             continue
@@ -224,10 +229,10 @@ def _generated(name: str, key: str, *, readings: Readings) -> Iterator[ValuePlac
             for file in (below(generator, ("files",)) or ()) if below(generator, ("name",)) == name else ():
                 file_key, _, source = str(file).rpartition("=")
                 if (file_key or PurePosixPath(source).name) == key:
-                    yield from _inside(PurePosixPath(path).parent, source)
+                    yield from _place_in_repository(PurePosixPath(path).parent, source)
 
 
-def _inside(folder: PurePosixPath, file: str) -> Iterator[ValuePlace]:
+def _place_in_repository(folder: PurePosixPath, file: str) -> Iterator[ValuePlace]:
     steps: list[str] = []
     for step in (*folder.parts, *PurePosixPath(file).parts):
         if step == "..":
@@ -239,7 +244,7 @@ def _inside(folder: PurePosixPath, file: str) -> Iterator[ValuePlace]:
     yield ValuePlace("/".join(steps))
 
 
-def _of_argo(file: str, spec: Body, *, origin: GitOrigin) -> ValueSource:
+def _argo_source(file: str, spec: Body, *, origin: GitOrigin) -> ValueSource:
     label = f"the values file {file}"
     if not file.startswith("$"):
         return ValueSource(label, why="it comes with the chart or from an address")
@@ -249,25 +254,25 @@ def _of_argo(file: str, spec: Body, *, origin: GitOrigin) -> ValueSource:
         return ValueSource(label, why="it is in another repository")
     if source.get("targetRevision") not in (None, "", "HEAD", origin.branch):
         return ValueSource(label, why=f"it is read at {source['targetRevision']}, not at {origin.branch}")
-    place = next(_inside(PurePosixPath(), path), None)
+    place = next(_place_in_repository(PurePosixPath(), path), None)
     return ValueSource(label, place, why="" if place else "it leaves the repository")
 
 
 def _refuse_shared(place: ValuePlace, document: Body, *, readings: Readings, edit: HelmChange) -> None:
-    """Raises InvalidInput where another delivery that was read names the same source."""
+    """Raises InvalidInput if another delivery that was read uses the same source."""
     name = below(readings[place.path][place.number], ("metadata", "name")) if place.at else place.path
     for documents in readings.values():
         for other in documents:
             if (
                 below(other, ("kind",)) in (HELM_RELEASE, APPLICATION)
                 and other != document
-                and _names(other, str(name))
+                and _uses_source(other, str(name))
             ):
                 who = f"{other['kind']} {below(other, ('metadata', 'name'))}"
                 raise refused(f"{place.path} gives values to {who}, too", edit)
 
 
-def _names(other: Body, name: str) -> bool:
+def _uses_source(other: Body, name: str) -> bool:
     spec = other.get("spec")
     named = [below(reference, ("name",)) for reference in below(spec, ("valuesFrom",)) or ()]
     for source in (below(spec, ("source",)), *(below(spec, ("sources",)) or ())):

@@ -1,1 +1,1 @@
-"""The ClusterRoles that a scan and the actions need, and the pages about them."""
+"""The ClusterRoles that scans and actions need, and the published files and pages about them."""

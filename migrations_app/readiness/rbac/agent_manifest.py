@@ -1,4 +1,5 @@
-"""The manifest that installs an agent in a cluster: account, rights and one pod. The token's Secret is not in it."""
+"""Writes the manifest that installs an agent in a cluster: service account, roles and one pod, without the token's
+Secret."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -126,9 +127,8 @@ _API_PORTS = (443, 6443)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInstallation:
-    """What the manifest is for. `actions` are those that the agent may carry out; without any it reads only. In the
-    namespace `helm_in` it may carry runs of helm, too.
-    """
+    """The options of the manifest. `actions` are those that the agent may carry out; without any it only reads. In
+    the namespace `helm_in` it may also carry out runs of helm."""
 
     server: str
     image: str = "IMAGE"
@@ -141,7 +141,8 @@ class AgentInstallation:
 
 
 def agent_manifest(installation: AgentInstallation) -> str:
-    """The manifest as YAML. The texts of the installation have to be plain words, which stay as they are in YAML."""
+    """Returns the manifest as YAML. The texts of the installation have to be plain words that need no quotes in
+    YAML."""
     fields = {"name": NAME, "namespace": installation.namespace, "secret": TOKEN_SECRET, "server": installation.server}
     acting = bool(installation.actions)
     roles = [_role("ClusterRole", f"{NAME}-scan", rules=body(scan_rules()), agent=installation)]
@@ -178,7 +179,7 @@ def agent_manifest(installation: AgentInstallation) -> str:
 
 
 def install_commands(agent: AgentInstallation) -> str:
-    """What is typed to install the chart, for a token in the file FILE."""
+    """Returns the commands that install the chart with the token in the file FILE."""
     place, chart = f"--namespace {agent.namespace}", '"$(karpdash files agent-chart)"'
     return (
         f"kubectl create namespace {agent.namespace}\n"
@@ -188,7 +189,7 @@ def install_commands(agent: AgentInstallation) -> str:
 
 
 def _ports(installation: AgentInstallation) -> tuple[int, ...]:
-    """Every port that the agent dials but that of DNS, each once."""
+    """Returns the ports of all connections that the agent opens except DNS, each once."""
     ports = list(_API_PORTS)
     for url in filter(None, (installation.server, installation.proxy)):
         parts = urlsplit(url)

@@ -1,7 +1,6 @@
-"""The roles for upgrades of the controller by helm: apart from the others, and left out unless somebody wants that.
+"""The roles for upgrades of the controller by helm. They are separate from the others and optional.
 
-helm writes the objects of Karpenter's charts. What it really sends is limited further by each plan: the relay lets
-nothing else through.
+helm writes the objects of Karpenter's charts. Each plan limits its requests further: the relay refuses all others.
 """
 
 from migrations_app.karpenter import kinds
@@ -22,7 +21,7 @@ _NAMES = (
     "karpenter", "karpenter-core", "karpenter-admin", "karpenter-post-install-hook", "karpenter-crd",
     "karpenter-crd-post-install-hook",
 )  # fmt: skip
-"""What the charts call their ClusterRoles and bindings where no value says otherwise."""
+"""Names of the charts' ClusterRoles and bindings unless a value overrides them."""
 _WEBHOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 _HOOKS = (
     "defaulting.webhook.karpenter.k8s.aws", "defaulting.webhook.karpenter.sh", "validation.webhook.config.karpenter.sh",
@@ -31,7 +30,7 @@ _HOOKS = (
 
 
 def cluster_rules() -> tuple[RbacRule, ...]:
-    """Objects of the charts without a namespace, by name wherever RBAC can narrow to names."""
+    """Returns the rules for the charts' objects without a namespace, limited to names where RBAC allows that."""
     others = tuple(verb for verb in _WRITE if verb != "create")
     return (
         RbacRule("admissionregistration.k8s.io", _WEBHOOKS, ("create",)),
@@ -45,7 +44,7 @@ def cluster_rules() -> tuple[RbacRule, ...]:
 
 
 def release_rules() -> tuple[RbacRule, ...]:
-    """Everything of the charts in the namespace of the release, and helm's records there."""
+    """Returns the rules for the charts' objects and helm's records in the namespace of the release."""
     return (
         RbacRule("", ("configmaps", "serviceaccounts", "services"), _WRITE),
         RbacRule("", ("pods",), ("list",)),
@@ -61,7 +60,7 @@ def release_rules() -> tuple[RbacRule, ...]:
 
 
 def controller_file() -> str:
-    """deploy/rbac/upgrade-controller.yaml."""
+    """Returns the text of deploy/rbac/upgrade-controller.yaml."""
     parts = ((CLUSTER, cluster_rules(), COMMENT), (RELEASE, release_rules(), RELEASE_COMMENT))
     return "---\n".join(manifest(name, rules, comment=comment) for name, rules, comment in parts)
 

@@ -1,6 +1,7 @@
-"""The roles for objects of Flux and Argo CD: apart from karpdash-act, since such an object deploys what it names.
+"""The roles for objects of Flux and Argo CD. They are separate from karpdash-act because such an object deploys its
+source.
 
-They are bound by RoleBindings in the namespaces of those objects alone; a name cannot be known beforehand.
+They are bound by RoleBindings in the namespaces of those objects only; the names of the objects are not known.
 """
 
 from collections.abc import Iterable
@@ -23,7 +24,7 @@ CONTROLLER_COMMENT = (
 
 
 def delivery_rules(actions: Iterable[Action]) -> tuple[RbacRule, ...]:
-    """What the actions of that role declare, and reading the same objects."""
+    """Returns the rules that the actions of this role declare, with `get` for the same objects."""
     declared = {need for action in actions if action.role == DELIVERIES for need in action.may}
     return merged_rules(
         declared | {RbacNeed(verb="get", group=rbac_need.group, plural=rbac_need.plural) for rbac_need in declared}
@@ -31,11 +32,11 @@ def delivery_rules(actions: Iterable[Action]) -> tuple[RbacRule, ...]:
 
 
 def leader_rules() -> tuple[RbacRule, ...]:
-    """The Lease of the controller's leader."""
+    """Returns the rule for the Lease of the controller's leader."""
     return (RbacRule("coordination.k8s.io", ("leases",), ("get",)),)
 
 
 def deliveries_file(actions: Iterable[Action]) -> str:
-    """deploy/rbac/deliveries.yaml."""
+    """Returns the text of deploy/rbac/deliveries.yaml."""
     parts = ((DELIVERIES, delivery_rules(actions), COMMENT), (CONTROLLER, leader_rules(), CONTROLLER_COMMENT))
     return "---\n".join(manifest(name, rules, comment=comment) for name, rules, comment in parts)

@@ -1,4 +1,4 @@
-"""The files below deploy/rbac and the table of permissions in the docs: generated from the same rules."""
+"""Generates the files in deploy/rbac and the page of permissions in the docs from the rules."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -34,24 +34,24 @@ Leave it out, and karpdash only reads: every action is refused at its preview wi
 
 
 def scan_file() -> str:
-    """deploy/rbac/scan.yaml."""
+    """Returns the text of deploy/rbac/scan.yaml."""
     second = manifest(RELEASES, release_rules(), comment=RELEASES_COMMENT)
     return f"{manifest(SCAN, direct_rules(), comment=SCAN_COMMENT)}---\n{second}"
 
 
 def act_file(actions: Iterable[Action]) -> str:
-    """deploy/rbac/act.yaml."""
+    """Returns the text of deploy/rbac/act.yaml."""
     return manifest(ACT, act_rules(actions), comment=ACT_COMMENT)
 
 
 def chart_files(actions: Iterable[Action]) -> dict[str, str]:
-    """The rules of the three roles by file name, for the chart, which names its roles after its release."""
+    """Returns the rules of the three roles by file name, for the chart, which names the roles after its release."""
     rules = {"scan": direct_rules(), "scan-releases": release_rules(), "act": act_rules(actions)}
     return {f"{name}-rules.yaml": body(rbac_rules) for name, rbac_rules in rules.items()}
 
 
 def permissions_page(actions: Sequence[Action]) -> str:
-    """docs/permissions.md."""
+    """Returns the text of docs/permissions.md."""
     parts = [HEAD, "| API group | resources | verbs | only |\n| --- | --- | --- | --- |", *map(_row, direct_rules())]
     parts += [SECRETS, *map(_row, release_rules())]
     parts += [ACTING, *(_row(rule) for rule in act_rules(actions) if rule not in (IDENTITY, REVIEWS))]

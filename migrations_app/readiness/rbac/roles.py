@@ -1,7 +1,5 @@
-"""What a scan must be allowed to read in a cluster, and the ClusterRole that grants it. Read only, nothing else.
-
-The published ClusterRoles: what a scan may read, and the least that actions may do, made from the declarations.
-"""
+"""The rules that a scan and the actions need in a cluster, computed from their declarations, and the ClusterRoles as
+YAML."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.karpenter.release_facts import ADMISSION_WEBHOOKS
 
-READ: tuple[Kind, ...] = (
+SCANNED_KINDS: tuple[Kind, ...] = (
     kinds.CRD,
     kinds.PROVISIONER,
     kinds.AWS_NODE_TEMPLATE,
@@ -51,7 +49,8 @@ READ: tuple[Kind, ...] = (
     kinds.GATEKEEPER_CONSTRAINT,
     *kinds.FLUX_SOURCES,
 )
-"""Secrets: only Helm's release records (label owner=helm) in Karpenter's namespaces are asked for; RBAC is coarser."""
+"""The kinds that a scan lists. Of Secrets only Helm's release records (label owner=helm) in Karpenter's namespaces
+are read; RBAC cannot be that precise."""
 
 PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "crds": (kinds.CRD,),
@@ -90,12 +89,12 @@ PART_KINDS: dict[str, tuple[Kind, ...]] = {
     "policies": (*kinds.POLICY_KINDS, kinds.GATEKEEPER_CONSTRAINT),
     "sources": kinds.FLUX_SOURCES,
 }
-"""Which kinds a part is read from; `version` and `discovery` are open to every signed-in client."""
+"""By data source, the kinds that it is read from. Every signed-in client may read `version` and `discovery`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """A kind that may not be listed, or with another `verb` an object that may not be read."""
+class MissingPermission:
+    """A permission that the account lacks: to list a kind, or with another `verb` to read one object."""
 
     group: str
     plural: str
@@ -104,20 +103,20 @@ class Missing:
 
     @property
     def words(self) -> str:
-        """Such as `list pods` or `get namespaces kube-system`."""
+        """Text such as `list pods` or `get namespaces kube-system`."""
         full = f"{self.plural}.{self.group}" if self.group else self.plural
         return f"{self.verb} {full} {self.name}".rstrip()
 
 
-def kinds_of(parts: Iterable[str]) -> tuple[Missing, ...]:
-    """The kinds behind parts that could not be read, each once."""
-    missings = (Missing(kind.group, kind.plural) for name in parts for kind in PART_KINDS.get(name, ()))
+def kinds_of(parts: Iterable[str]) -> tuple[MissingPermission, ...]:
+    """Returns the permissions to list the kinds of these data sources, each once."""
+    missings = (MissingPermission(kind.group, kind.plural) for name in parts for kind in PART_KINDS.get(name, ()))
     return tuple(dict.fromkeys(missings))
 
 
-def everything() -> tuple[Missing, ...]:
-    """All that a scan reads, for the ClusterRole of a new cluster."""
-    return tuple(Missing(kind.group, kind.plural) for kind in READ)
+def all_scan_permissions() -> tuple[MissingPermission, ...]:
+    """Returns the permissions for all that a scan reads, for the ClusterRole of a new cluster."""
+    return tuple(MissingPermission(kind.group, kind.plural) for kind in SCANNED_KINDS)
 
 
 SCAN = "karpdash-scan"
@@ -127,22 +126,22 @@ SCAN_BOUND = "What a scan reads; it replaces a role of this name by the whole on
 RELEASES_BOUND = """Helm's release records are Secrets. Bind this one with a RoleBinding in the namespace of
 Karpenter's release, never with a ClusterRoleBinding: it would open every Secret of the cluster."""
 
-NARROWED: dict[tuple[str, str], tuple[str, ...]] = {
+KNOWN_NAMES: dict[tuple[str, str], tuple[str, ...]] = {
     (kinds.CRD.group, kinds.CRD.plural): tuple(kind.crd_name for kind in kinds.KARPENTER_KINDS),
     **{
         (row.group, row.plural): tuple(admission.name for admission in ADMISSION_WEBHOOKS if admission.kind == row.kind)
         for row in (kinds.MUTATING_WEBHOOKS, kinds.VALIDATING_WEBHOOKS)
     },
 }
-"""Objects whose names are known beforehand: a rule about them names them. RBAC cannot do that for `create`."""
+"""By group and plural, the known names of objects; rules for them are limited to these names, except for `create`."""
 
-PICTURE = (kinds.NODE, kinds.POD, kinds.DISRUPTION_BUDGET, kinds.PROVISIONER, kinds.MACHINE, kinds.NODE_CLAIM)
-"""What is counted while a rollout runs."""
+COUNTED_KINDS = (kinds.NODE, kinds.POD, kinds.DISRUPTION_BUDGET, kinds.PROVISIONER, kinds.MACHINE, kinds.NODE_CLAIM)
+"""Kinds that are counted while a rollout runs."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RbacRule:
-    """One rule of RBAC; without `names` it holds for every object of the resources."""
+    """One rule of RBAC; without `names` it covers every object of the resources."""
 
     group: str
     resources: tuple[str, ...]
@@ -159,46 +158,47 @@ class RbacRule:
 
 
 IDENTITY = RbacRule("", ("namespaces",), ("get",), ("kube-system",))
-"""The uid of kube-system tells one cluster from another (A05)."""
+"""The uid of the namespace kube-system identifies a cluster (A05)."""
 REVIEWS = RbacRule("authorization.k8s.io", ("selfsubjectaccessreviews",), ("create",))
-"""Asking the server what one may do; most clusters let everybody."""
+"""Lets the account ask the API server for its own permissions; most clusters allow that to everyone."""
 
 
-UNCHANGED = RbacRule("", tuple(sorted(kind.plural for kind in (kinds.NODE, kinds.POD))), ("watch",))
-"""Proves that a long list has not changed; without it the list is read whole each time. Not through an agent."""
+WATCH_RULE = RbacRule("", tuple(sorted(kind.plural for kind in (kinds.NODE, kinds.POD))), ("watch",))
+"""The watch proves that a long list has not changed; without it the list is read again each time. Not used by
+agents."""
 
 
 def scan_rules() -> tuple[RbacRule, ...]:
-    """Lists, and nothing else; Secrets are apart, for one namespace."""
-    return (IDENTITY, REVIEWS, *_lists(kind for kind in READ if kind is not kinds.SECRET))
+    """Returns the rules to list all kinds but Secrets, which have a role for one namespace."""
+    return (IDENTITY, REVIEWS, *_lists(kind for kind in SCANNED_KINDS if kind is not kinds.SECRET))
 
 
 def direct_rules() -> tuple[RbacRule, ...]:
-    """The same for a cluster that is reached directly, and what tells whether two long lists have changed."""
-    return (*scan_rules(), UNCHANGED)
+    """As `scan_rules`, with the watch for a cluster that karpdash reaches without an agent."""
+    return (*scan_rules(), WATCH_RULE)
 
 
 def release_rules() -> tuple[RbacRule, ...]:
-    """Helm's release records are Secrets: to be bound by a RoleBinding in the namespaces of Karpenter's releases."""
+    """Returns the rule to list Secrets, Helm's release records; bind it in the namespaces of Karpenter's releases
+    only."""
     return _lists((kinds.SECRET,))
 
 
 def act_rules(actions: Iterable[Action]) -> tuple[RbacRule, ...]:
-    """What the requests of those actions ask for, reading their objects again, and the picture of a run. Actions with
-    a role of their own are left out.
-    """
+    """Returns the rules that the actions declare, with `get` for their objects and lists for the counts of a
+    rollout. Actions with a role of their own are left out."""
     declared = {need for action in actions if not action.role for need in action.may}
     read = {RbacNeed(verb="get", group=need.group, plural=need.plural) for need in declared}
-    return (IDENTITY, REVIEWS, *_lists(PICTURE), *merged_rules(declared | read))
+    return (IDENTITY, REVIEWS, *_lists(COUNTED_KINDS), *merged_rules(declared | read))
 
 
-def scan_roles(missing: Iterable[Missing]) -> str:
-    """The published roles that grant what is missing, as YAML; empty when nothing is.
+def scan_roles(missing: Iterable[MissingPermission]) -> str:
+    """Returns the published roles that grant the missing permissions, as YAML; empty if none is missing.
 
-    Each is whole: a role of the same name with less in it would take rights away. Secrets are never part of the
-    ClusterRole that is bound for the whole cluster.
+    Each role is complete: applying a smaller role of the same name would remove permissions. Secrets are never part of
+    the ClusterRole that is bound for the whole cluster.
     """
-    secret = Missing(kinds.SECRET.group, kinds.SECRET.plural)
+    secret = MissingPermission(kinds.SECRET.group, kinds.SECRET.plural)
     missing_roles = set(missing)
     texts = [manifest(SCAN, direct_rules(), comment=SCAN_BOUND)] if missing_roles - {secret} else []
     texts += [manifest(RELEASES, release_rules(), comment=RELEASES_BOUND)] if secret in missing_roles else []
@@ -213,30 +213,30 @@ def _lists(rows: Iterable[Kind]) -> tuple[RbacRule, ...]:
 
 
 def merged_rules(needs: Iterable[RbacNeed]) -> tuple[RbacRule, ...]:
-    """Resources of a group with the same verbs share a rule; two rules where `create` cannot be narrowed to names."""
+    """Returns rules in which resources of a group with the same verbs and names share one rule."""
     verbs: dict[tuple[str, str, tuple[str, ...]], set[str]] = {}
     for need in needs:
-        names = () if need.verb == "create" else NARROWED.get((need.group, need.plural), ())
+        names = () if need.verb == "create" else KNOWN_NAMES.get((need.group, need.plural), ())
         resource = f"{need.plural}/{need.subresource}" if need.subresource else need.plural
         verbs.setdefault((need.group, resource, names), set()).add(need.verb)
-    alike: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    resources_by_rule: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for (group, resource, names), verbs_of_resource in verbs.items():
-        alike.setdefault((group, tuple(sorted(verbs_of_resource)), names), []).append(resource)
+        resources_by_rule.setdefault((group, tuple(sorted(verbs_of_resource)), names), []).append(resource)
     return tuple(
         sorted(
             RbacRule(group, tuple(sorted(verbs_of_resource)), resources, names)
-            for (group, resources, names), verbs_of_resource in alike.items()
+            for (group, resources, names), verbs_of_resource in resources_by_rule.items()
         )
     )
 
 
 def manifest(name: str, rules: Iterable[RbacRule], *, comment: str) -> str:
-    """A ClusterRole as YAML behind a comment."""
+    """Returns a ClusterRole as YAML with a comment before it."""
     lines = "".join(f"# {line}\n" for line in comment.splitlines())
     head = f"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\n"
     return f"{lines}{head}rules:\n{body(rules)}"
 
 
 def body(rules: Iterable[RbacRule]) -> str:
-    """The rules alone, as YAML: for whoever names the role otherwise."""
+    """Returns the rules alone, as YAML, for a role with another name."""
     return "".join(rule.yaml for rule in rules)

@@ -1,1 +1,1 @@
-"""Sample clusters that can be acted on: how each begins, and what upgrading its controller changes in it."""
+"""Sample clusters that people can act on: their first objects, and what an upgrade of the controller changes."""

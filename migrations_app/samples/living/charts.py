@@ -1,4 +1,4 @@
-"""The chart of a release as far as samples need it: its CRDs, drawn from the tables, so that nothing is fetched."""
+"""The chart of a release as far as samples need it: its CRDs, made from the tables, so that nothing is downloaded."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ CHART = "Chart.yaml"
 
 
 def chart(version: str) -> dict[str, bytes]:
-    """Chart.yaml and the CRDs, as JSON by name."""
+    """Returns Chart.yaml and the CRDs, as JSON by file name."""
     files = {CHART: msgspec.json.encode({"name": "karpenter", "version": version})}
     for definition in definitions(version):
         bare = {"name": definition["metadata"]["name"]}

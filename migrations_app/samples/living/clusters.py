@@ -1,4 +1,4 @@
-"""The sample clusters that can be acted on, as they begin."""
+"""The sample clusters that people can act on, at their begin."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ from migrations_app.samples.living import objects
 from migrations_app.samples.living.objects import LivingCluster, complete, controller_objects, definitions
 
 GRANTED = ("0.30", "0.32", "0.33", "0.37", "1.0", "1.1")
-"""The releases whose permissions the role of every sample controller has: the path is about the cluster."""
+"""The releases whose IAM permissions every sample controller's role has: permissions are no part of the path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LivingSample:
-    """`name` is that of its row, `build` makes its first objects, `begins` the release that it runs first."""
+    """`name` is the name of its row, `build` makes its first objects, `begins` is the first running release."""
 
     name: str
     title: str

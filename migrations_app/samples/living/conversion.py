@@ -19,7 +19,7 @@ CONVERTED = (kinds.NODE_POOL.crd_name, kinds.NODE_CLAIM.crd_name, kinds.EC2_NODE
 
 
 def converted(document: Mapping[str, Any], api_version: str) -> Tree:
-    """The object in that apiVersion; a new one."""
+    """Returns a new object in that apiVersion."""
     to_v1 = api_version.endswith("/v1")
     spec: Tree = dict(document.get("spec") or {})
     if document["kind"] == "NodePool":

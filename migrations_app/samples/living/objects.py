@@ -1,4 +1,5 @@
-"""The objects of a sample cluster that lives on a twin: complete, with the controllers of its pods, born lately."""
+"""Makes the objects of a sample cluster on a twin: complete, with the controllers of its pods, created some days
+ago."""
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,14 +21,14 @@ from migrations_app.samples.karpenter_objects import Launched
 from migrations_app.samples.kubernetes_objects import Doc, namespaces_of
 
 BORN = timedelta(days=14)
-"""How old the objects of a new sample cluster are."""
+"""The age of the objects of a new sample cluster."""
 APPS = "apps/v1"
 FIRST_REVISION = 3
 """Of the Helm release of a new sample cluster."""
 NAMESPACE = "kube-system"
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _LAUNCH_SECONDS = 52
-"""From a claim to its Ready node, as the claims of the samples tell."""
+"""From a claim to its Ready node, as in the claims of the samples."""
 _NAMED_BY_POD = ("ReplicaSet",)
 
 
@@ -63,7 +64,8 @@ def install_of(cluster: LivingCluster, version: str, *, revision: int) -> Instal
 
 
 def controller_objects(cluster: LivingCluster, version: str, *, revision: int) -> list[Doc]:
-    """What `helm upgrade` leaves of the controller: Deployment, pods, Service, account, permissions, and its record."""
+    """Returns the controller's objects after `helm upgrade`: Deployment, pods, Service, account, permissions, Helm
+    record."""
     install = install_of(cluster, version, revision=revision)
     return [*controller(install, list(cluster.system_nodes)), helm_record(install)]
 
@@ -98,7 +100,7 @@ def _keeping(schema: Any) -> Any:  # noqa: ANN401 - plain JSON
 
 
 def complete(site: ClusterBuilder, *, now: datetime) -> list[Doc]:
-    """The objects of the site, those that its pods name as owners, and its namespaces; all born some days ago."""
+    """Returns the cluster's objects, the owners that its pods name, and its namespaces; all created some days ago."""
     documents = [*site.docs, *_replica_sets(site.docs), *namespaces_of(site.docs)]
     born = now - BORN
     return [with_own_uids(with_managed_fields(_born(document, born))) for document in documents]
@@ -123,7 +125,7 @@ def uid_of(*words: str) -> str:
 
 
 def _replica_sets(docs: Iterable[Doc]) -> Iterator[Doc]:
-    """The ReplicaSets that the pods of Deployments name, with the uids that the pods tell."""
+    """Returns the ReplicaSets that own the pods of Deployments, with the uids in the pods' owner references."""
     parents = {
         (doc["metadata"]["namespace"], doc["metadata"]["name"]): doc for doc in docs if doc["kind"] == "Deployment"
     }

@@ -1,4 +1,5 @@
-"""The ninety days before a sample cluster was made: what it was like then, and what was done. All of it is made up."""
+"""The invented history of a sample cluster: what it was like in the ninety days before it was created, and its
+rollouts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

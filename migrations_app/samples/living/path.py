@@ -1,4 +1,4 @@
-"""The path of a sample cluster to v1: its steps in order, and the first that is not done. Decided from facts alone."""
+"""The path of a sample cluster to v1: its steps in order, and the first one that is not done. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ BETA, BRIDGE, CURRENT = "0.32.10", "0.37.8", "1.0.14"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFacts:
-    """What a sample cluster shows. `served` and `stored` are the API versions of NodePools: none before 0.32."""
+    """The facts of a sample cluster. `served` and `stored` are the API versions of NodePools: none before 0.32."""
 
     release: str
     served: tuple[str, ...] = ()
@@ -71,12 +71,12 @@ STATES: Mapping[str, tuple[str, Who]] = {
     "paused": ("It is paused: read why, then resume or abort it.", "operator"),
     "needs_attention": ("It needs a decision of yours.", "operator"),
 }
-"""What is to be done about a rollout in a state, and by whom."""
+"""By state of a rollout, what has to be done and by whom."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleNext:
-    """The one next thing. `step` is None at the end; `rollout` is the one to open, if there is one."""
+    """The next thing to do. `step` is None at the end; `rollout` is the rollout to open, if there is one."""
 
     number: int
     total: int

@@ -1,1 +1,1 @@
-"""The controllers of Karpenter itself: what it launches, replaces and ends."""
+"""Simulates Karpenter's own controllers: launch, disruption and termination of nodes."""

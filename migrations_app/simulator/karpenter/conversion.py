@@ -1,4 +1,4 @@
-"""Karpenter's conversion between v1beta1 and v1, as far as the simulator and actions look at the fields.
+"""Simulates Karpenter's conversion between v1beta1 and v1, for the fields that the simulator and actions use.
 
 Source: kubernetes-sigs/karpenter@v1.0.0:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go,
 aws/karpenter-provider-aws@v1.0.0:pkg/apis/v1/ec2nodeclass_conversion.go.
@@ -13,13 +13,13 @@ Tree = dict[str, Any]
 KUBELET = "compatibility.karpenter.sh/v1beta1-kubelet-conversion"
 GROUP = "karpenter.k8s.aws"
 POLICIES = {"WhenUnderutilized": "WhenEmptyOrUnderutilized"}
-BACK = {new: old for old, new in POLICIES.items()}
+BACK = {v1_policy: beta_policy for beta_policy, v1_policy in POLICIES.items()}
 CONVERTED = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
-"""The definitions whose objects are converted."""
+"""The names of the CRDs whose objects are converted."""
 
 
 def converted(document: Tree, api_version: str) -> Tree:
-    """The object in the wanted apiVersion; what it is given is not changed."""
+    """Returns the object in that apiVersion; the argument is not changed."""
     to_v1 = api_version.endswith("/v1")
     if document["apiVersion"] == api_version:
         return document
@@ -32,23 +32,23 @@ def _pool(pool: Tree, to_v1: bool) -> None:
     spec = pool.setdefault("spec", {})
     inner, disruption = spec.setdefault("template", {}).setdefault("spec", {}), spec.setdefault("disruption", {})
     _reference(inner, to_v1)
-    marks = pool["metadata"].setdefault("annotations", {})
+    annotations = pool["metadata"].setdefault("annotations", {})
     if to_v1:
-        _moved(disruption, inner, name="expireAfter")
+        _move(disruption, inner, name="expireAfter")
         if "kubelet" in inner:
-            marks[KUBELET] = json.dumps(inner.pop("kubelet"))
+            annotations[KUBELET] = json.dumps(inner.pop("kubelet"))
     else:
-        _moved(inner, disruption, name="expireAfter")
-        if KUBELET in marks:
-            inner["kubelet"] = json.loads(marks.pop(KUBELET))
+        _move(inner, disruption, name="expireAfter")
+        if KUBELET in annotations:
+            inner["kubelet"] = json.loads(annotations.pop(KUBELET))
     if "consolidationPolicy" in disruption:
         policy = disruption["consolidationPolicy"]
         disruption["consolidationPolicy"] = (POLICIES if to_v1 else BACK).get(policy, policy)
-        _waited(disruption, policy, to_v1=to_v1)
+        _set_consolidate_after(disruption, policy, to_v1=to_v1)
 
 
-def _waited(disruption: Tree, policy: str, *, to_v1: bool) -> None:
-    """v1beta1 consolidates used nodes at once and takes no time; v1 has to say that, and says 0s."""
+def _set_consolidate_after(disruption: Tree, policy: str, *, to_v1: bool) -> None:
+    """Sets `consolidateAfter: 0s` in v1, which v1beta1 does not have for used nodes; removes it for v1beta1."""
     if to_v1 and policy in POLICIES:
         disruption["consolidateAfter"] = "0s"
     elif not to_v1 and policy in BACK:
@@ -78,7 +78,7 @@ def _reference(holder: Tree, to_v1: bool) -> None:
     holder["nodeClassRef"] = rest | ({"group": GROUP} if to_v1 else {"apiVersion": f"{GROUP}/v1beta1"})
 
 
-def _moved(source: Tree, to: Tree, *, name: str) -> None:
+def _move(source: Tree, to: Tree, *, name: str) -> None:
     if name in source:
         to[name] = source.pop(name)
 

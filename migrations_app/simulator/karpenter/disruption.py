@@ -1,4 +1,4 @@
-"""Disruption: Karpenter replaces nodes that drifted or are too old, and removes those that nothing needs."""
+"""Simulates disruption: Karpenter replaces nodes that drifted or expired, and removes nodes that no pod needs."""
 
 import hashlib
 import json
@@ -23,12 +23,12 @@ from migrations_app.simulator.placement.places import NodeState, PodState
 
 PROVISIONER_STATIC = ("annotations", "kubeletConfiguration", "labels", "providerRef", "startupTaints", "taints")
 DRIFTED, EXPIRED, EMPTY, UNDERUTILIZED = "Drifted", "Expired", "Empty", "Underutilized"
-_FREE = ("requirements", "expireAfter", "terminationGracePeriod")
-"""Fields of a NodePool's template that no hash covers."""
+_NOT_HASHED = ("requirements", "expireAfter", "terminationGracePeriod")
+"""Fields of a NodePool's template that are not part of the hash."""
 
 
 class DisruptionController:
-    """One decision a pass. `_awaited` are the replacements that a claim waits for before it goes.
+    """Makes one decision in a pass. `_awaited` are the replacements that a claim waits for before its deletion.
 
     Sources: kubernetes-sigs/karpenter:pkg/controllers/disruption: controller.go (a decision every 10 s), drift.go,
     expiration.go (up to v1beta1: a replacement first; from v1 on claims are deleted when they expire), emptiness.go,
@@ -57,7 +57,7 @@ class DisruptionController:
         self._underused = UnderusedNodes(behaviour, agenda, provisioner=provisioner, life=self._life)
 
     def note_hashes(self, state: ClusterState) -> None:
-        """The hash annotation follows the static fields; what a pool was first seen with counts as in line.
+        """Updates a pool's hash annotation after a change of its static fields. The hash at the first read is kept.
 
         Source: kubernetes-sigs/karpenter:pkg/controllers/nodepool/hash/controller.go
         """
@@ -66,26 +66,26 @@ class DisruptionController:
             if self._versions.get(pool.uid) == version:
                 continue
             self._versions[pool.uid] = version
-            now, before = digest(pool), self._hashes.get(pool.uid)
-            if before is not None and before != now:
-                marks = {"metadata": {"annotations": {pool.of.hash: now}}}
-                patched_doc = self._api.patch(pool.path, marks)
+            current_hash, known_hash = digest(pool), self._hashes.get(pool.uid)
+            if known_hash is not None and known_hash != current_hash:
+                patch = {"metadata": {"annotations": {pool.of.hash: current_hash}}}
+                patched_doc = self._api.patch(pool.path, patch)
                 if patched_doc is not None:
                     state.pools[pool.uid] = KarpenterObject(pool.of, patched_doc | {"kind": pool.of.pool})
-            self._hashes[pool.uid] = now
+            self._hashes[pool.uid] = current_hash
 
     def awaited(self) -> dict[str, list[str]]:
-        """The names of the new nodes that each claim, by uid, waits for before it goes."""
+        """Returns the names of the new nodes that each claim waits for before its deletion, by uid."""
         return {uid: list(names) for uid, names in self._awaited.items()}
 
     def recall(self, awaited: Mapping[str, list[str]]) -> None:
-        """Goes on with the replacements that another controller began."""
+        """Continues the replacements that another controller began."""
         self._awaited.update(awaited)
 
     def work(self, state: ClusterState) -> None:
-        """Starts as many replacements as are allowed, and ends the old nodes whose replacements are there.
+        """Starts as many replacements as the budgets allow, and deletes claims whose replacements are Ready.
 
-        Nodes in use are consolidated when there was nothing else to do.
+        Nodes in use are consolidated only if there is nothing else to do.
         """
         self._end_replaced(state)
         self._learn(state)
@@ -107,16 +107,16 @@ class DisruptionController:
             pool = claim.pool_key
             return room(pool, reason) > busy[pool] and claim.uid not in self._awaited and not claim.going
 
-        before = busy.total()
-        others = [*self._in_order(room, busy), *((claim, EMPTY) for claim in empty)]
-        for claim, reason in () if proven else others:
+        busy_before = busy.total()
+        candidates = [*self._in_order(room, busy), *((claim, EMPTY) for claim in empty)]
+        for claim, reason in () if proven else candidates:
             if has_room(claim, reason):
                 busy[claim.pool_key] += self._begin(state, claim, reason=reason)
-        if busy.total() == before and self._underused.is_due(state):
+        if busy.total() == busy_before and self._underused.is_due(state):
             self._consolidate(state, has_room)
 
     def _consolidate(self, state: ClusterState, has_room: Callable[[KarpenterObject, str], bool]) -> None:
-        """Deletes the node that costs least of those whose pods have room on others."""
+        """Deletes the cheapest of the nodes whose pods all fit on other nodes."""
 
         def may_go(claim: KarpenterObject, pods: list[PodState]) -> bool:
             return has_room(claim, UNDERUTILIZED) and not self._protected(
@@ -129,16 +129,16 @@ class DisruptionController:
 
     def _life(self, claim: KarpenterObject, pool: KarpenterObject) -> float:
         """Source: kubernetes-sigs/karpenter:pkg/utils/disruption/disruption.go, LifetimeRemaining."""
-        most = lifetime(claim, pool)
-        if most is None or not most:
+        longest_life = lifetime(claim, pool)
+        if longest_life is None or not longest_life:
             return 1.0
         age = self._agenda.now - timestamp(claim.doc, "creationTimestamp", now=self._agenda.now)
-        return min(1.0, max(0.0, 1.0 - age / most.total_seconds()))
+        return min(1.0, max(0.0, 1.0 - age / longest_life.total_seconds()))
 
     def _in_order(
         self, room: Callable[[PoolKey, str], float], busy: Mapping[PoolKey, int]
     ) -> list[tuple[KarpenterObject, str]]:
-        """The outdated claims by name, of pools that may disrupt one more."""
+        """Returns the outdated claims by name, of pools that may disrupt one more node."""
         pools: dict[tuple[PoolKey, str], bool] = {}
         candidates = []
         for claim, reason in self._outdated.values():
@@ -151,7 +151,7 @@ class DisruptionController:
         return [(claim, reason) for _, claim, reason in candidates]
 
     def _learn(self, state: ClusterState) -> None:
-        """Which claims are outdated: those that changed are looked at, all of them after a change of a pool."""
+        """Updates which claims are outdated: checks changed claims, and all claims after a change of a pool."""
         changed, state.changed_claims = state.changed_claims, set()
         if state.changed_pools or self._gates != (self._behaviour.drifts, self._behaviour.older):
             state.changed_pools, self._gates = False, (self._behaviour.drifts, self._behaviour.older)
@@ -159,14 +159,14 @@ class DisruptionController:
         if changed:
             pools = {pool.pool_key: pool for pool in state.pools.values()}
             for uid in changed:
-                self._look(state.claims.get(uid), uid, pools=pools)
+                self._check(state.claims.get(uid), uid, pools=pools)
         if self._next_expiry <= self._agenda.now:
             for uid in [uid for uid, moment in self._expiries.items() if moment <= self._agenda.now]:
                 del self._expiries[uid]
                 self._outdated[uid] = (state.claims[uid], EXPIRED)
             self._next_expiry = min(self._expiries.values(), default=math.inf)
 
-    def _look(self, claim: KarpenterObject | None, uid: str, *, pools: dict[PoolKey, KarpenterObject]) -> None:
+    def _check(self, claim: KarpenterObject | None, uid: str, *, pools: dict[PoolKey, KarpenterObject]) -> None:
         self._outdated.pop(uid, None)
         self._expiries.pop(uid, None)
         pool = pools.get(claim.pool_key) if claim is not None else None
@@ -174,18 +174,18 @@ class DisruptionController:
             return
         claim_hash = claim.doc["metadata"].get("annotations", {}).get(claim.of.hash)
         pool_hash = pool.doc["metadata"].get("annotations", {}).get(claim.of.hash)
-        most = lifetime(claim, pool)
+        longest_life = lifetime(claim, pool)
         if self._behaviour.drifts and claim_hash is not None and pool_hash is not None and claim_hash != pool_hash:
             self._outdated[uid] = (claim, DRIFTED)
-        elif most is not None:
-            born = timestamp(claim.doc, "creationTimestamp", now=self._agenda.now)
-            moment = born + (most - self._behaviour.older).total_seconds()
+        elif longest_life is not None:
+            created = timestamp(claim.doc, "creationTimestamp", now=self._agenda.now)
+            moment = created + (longest_life - self._behaviour.older).total_seconds()
             self._expiries[uid] = moment
             self._next_expiry = min(self._next_expiry, moment)
             self._agenda.reached(moment)
 
     def _empty(self, state: ClusterState) -> list[KarpenterObject]:
-        """The claims on whose nodes nothing but pods of DaemonSets has been for as long as their pools wait."""
+        """Returns the claims whose nodes have only had pods of DaemonSets for as long as their pools wait."""
         pools = {pool.pool_key: pool for pool in state.pools.values()}
         for name in self._began.keys() - state.empty_nodes.keys():
             del self._began[name]
@@ -202,7 +202,7 @@ class DisruptionController:
         return claims
 
     def _begin(self, state: ClusterState, claim: KarpenterObject, *, reason: str) -> bool:
-        """Whether something was set going for this claim; not while one of its pods must not go."""
+        """Returns whether the replacement or deletion of the claim began; False if a pod of it must not move."""
         node = state.nodes.get(claim.node_name)
         if node is None:
             return False
@@ -220,9 +220,9 @@ class DisruptionController:
         return True
 
     def _protected(self, state: ClusterState, node: NodeState, *, pods: list[PodState]) -> bool:
-        """Whether an annotation, or a budget of one of the pods that would have to move, keeps the node."""
-        marks = node.doc["metadata"].get("annotations") or {}
-        if any(marks.get(key) == "true" for key in (keys.DO_NOT_DISRUPT, keys.DO_NOT_CONSOLIDATE)):
+        """Returns whether an annotation, or a budget of a pod that would have to move, forbids disruption."""
+        annotations = node.doc["metadata"].get("annotations") or {}
+        if any(annotations.get(key) == "true" for key in (keys.DO_NOT_DISRUPT, keys.DO_NOT_CONSOLIDATE)):
             return True
         return any(pod.shape.pinned for pod in pods) or bool(self._budgets.holding(state, {pod.shape for pod in pods}))
 
@@ -236,12 +236,12 @@ class DisruptionController:
                 del self._awaited[uid]
 
     def _busy(self, state: ClusterState) -> Counter[PoolKey]:
-        """How many nodes of each pool are being replaced or deleted."""
+        """Returns how many nodes of each pool are being replaced or deleted."""
         awaited = (state.claims[uid] for uid in self._awaited if uid in state.claims)
         return Counter(claim.pool_key for claim in (*state.claims_ending.values(), *awaited))
 
     def _allowed(self, state: ClusterState) -> dict[tuple[PoolKey, str], int]:
-        """How many nodes of a pool may be disrupted at the same time, by reason; the reason "" is for all of them."""
+        """Returns how many nodes of a pool may be disrupted at once, by reason; the reason "" is for all reasons."""
         allowances: dict[tuple[PoolKey, str], int] = {}
         for pool in state.pools.values():
             budgets = pool.doc["spec"].get("disruption", {}).get("budgets") if pool.of.pool == "NodePool" else None
@@ -250,21 +250,21 @@ class DisruptionController:
                 continue
             allowances[key, ""] = size
             for budget in budgets:
-                many = share_of(str(budget.get("nodes", "10%")), size)
+                limit = share_of(str(budget.get("nodes", "10%")), size)
                 for reason in budget.get("reasons") or ("",):
-                    allowances[key, reason] = min(many, allowances.get((key, reason), many))
+                    allowances[key, reason] = min(limit, allowances.get((key, reason), limit))
             for reason in (DRIFTED, EMPTY, EXPIRED, UNDERUTILIZED):
                 allowances.setdefault((key, reason), allowances[key, ""])
         return allowances
 
 
 def share_of(text: str, of: int) -> int:
-    """A number of nodes, or that percentage of them, rounded up."""
+    """Returns the number in the text, or that percentage of `of`, rounded up."""
     return math.ceil(of * int(text.removesuffix("%")) / 100) if text.endswith("%") else int(text)
 
 
 def lifetime(claim: KarpenterObject, pool: KarpenterObject) -> timedelta | None:
-    """How old a node may become; None: as old as it likes."""
+    """Returns the age at which a node expires; None if it never does."""
     spec = pool.doc["spec"]
     if pool.of.pool == "Provisioner":
         seconds = spec.get("ttlSecondsUntilExpired")
@@ -276,7 +276,7 @@ def lifetime(claim: KarpenterObject, pool: KarpenterObject) -> timedelta | None:
 
 
 def empty_seconds(pool: KarpenterObject) -> float | None:
-    """How long an empty node is kept, in seconds; None: for ever."""
+    """Returns how many seconds an empty node is kept; None if for ever."""
     spec = pool.doc["spec"]
     if pool.of.pool == "Provisioner":
         if (spec.get("consolidation") or {}).get("enabled"):
@@ -291,12 +291,12 @@ def empty_seconds(pool: KarpenterObject) -> float | None:
 
 
 def digest(pool: KarpenterObject) -> str:
-    """Of the fields whose change makes nodes drift."""
+    """Returns the hash of the fields whose change makes nodes drift."""
     spec = pool.doc["spec"]
     if pool.of.pool == "Provisioner":
         static = {key: spec.get(key) for key in PROVISIONER_STATIC}
     else:
         template = spec.get("template", {})
-        inner = {key: value for key, value in template.get("spec", {}).items() if key not in _FREE}
+        inner = {key: value for key, value in template.get("spec", {}).items() if key not in _NOT_HASHED}
         static = {"metadata": template.get("metadata"), "spec": inner}
     return hashlib.sha256(json.dumps(static, sort_keys=True).encode()).hexdigest()[:20]

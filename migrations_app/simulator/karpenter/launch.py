@@ -1,4 +1,5 @@
-"""New machines: a claim, and later its node, under names that count up or, when told so, come again."""
+"""Simulates the launch of nodes: creates a claim, and later its node. Names are numbered, or reused if the behaviour
+says so."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -19,14 +20,12 @@ MOST_NAMES = 3
 """How many names are tried for a claim."""
 KUBELET = "v1.28.15-eks-94953ac"
 REGISTRATION_SECONDS = 900
-"""How long Karpenter waits until a claim's node has registered; then it deletes the claim.
-
-Source: kubernetes-sigs/karpenter:pkg/controllers/nodeclaim/lifecycle/liveness.go
-"""
+"""How long Karpenter waits for the registration of a claim's node before it deletes the claim. Source:
+kubernetes-sigs/karpenter:pkg/controllers/nodeclaim/lifecycle/liveness.go"""
 
 
 class NodeLauncher:
-    """Hands out names; `gone` gives one back for those who want the same again."""
+    """Launches claims and their nodes. `free_name` returns the name of a deleted node for reuse."""
 
     def __init__(self, api: SimulatorApi, behaviour: Behaviour, *, agenda: Agenda) -> None:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
@@ -34,11 +33,11 @@ class NodeLauncher:
         self._launch_count = 0
         self._free: list[str] = []
         self.coming: dict[str, tuple[Offering, str]] = {}
-        """What each claim without a node was launched as, and the name that its node gets."""
+        """The offering of each claim without a node, and the name that its node will get."""
         self._delays: dict[str, float] = {}
 
     def under_way(self) -> tuple[int, list[LaunchUnderWay]]:
-        """How many claims were made, and those whose nodes are still to come."""
+        """Returns how many claims were created, and the launches whose nodes are still missing."""
         return self._launch_count, [
             LaunchUnderWay(
                 claim=uid,
@@ -53,20 +52,20 @@ class NodeLauncher:
         ]
 
     def recall(self, count: int, launches: Iterable[LaunchUnderWay]) -> None:
-        """Goes on with what another launcher began; a size that is not known any more is left out."""
+        """Continues the launches of another launcher; a launch with an unknown size is dropped."""
         self._launch_count = count
         sizes = {size.name: size for size in self._behaviour.launchable()}
-        for way in launches:
-            if way.size in sizes:
-                offering = Offering(sizes[way.size], way.zone, way.capacity_type, way.labels)
-                self.coming[way.claim] = (offering, way.node)
-                self._delays[way.claim] = way.delay
+        for launch in launches:
+            if launch.size in sizes:
+                offering = Offering(sizes[launch.size], launch.zone, launch.capacity_type, launch.labels)
+                self.coming[launch.claim] = (offering, launch.node)
+                self._delays[launch.claim] = launch.delay
 
     def free_name(self, node: str) -> None:
         self._free.append(node)
 
     def launch(self, state: ClusterState, pool: KarpenterObject, *, offering: Offering) -> KarpenterObject | None:
-        """A new claim, whose node comes with `work`; None if the cluster takes none."""
+        """Returns a new claim, whose node `work` creates later; None if the cluster refuses it."""
         node = self._name(state, offering.zone)
         for _ in range(MOST_NAMES):
             self._launch_count += 1
@@ -83,7 +82,7 @@ class NodeLauncher:
         return claim
 
     def work(self, state: ClusterState) -> None:
-        """Nodes come after their delay; a claim whose node does not come is given up."""
+        """Creates nodes after their delay; deletes claims whose nodes never register."""
         for uid, (offering, name) in list(self.coming.items()):
             claim = state.claims.get(uid)
             if claim is None or claim.going:
@@ -123,7 +122,7 @@ class NodeLauncher:
 def launched(
     api: SimulatorApi, pool: KarpenterObject, *, name: str, number: int, hashed: bool = True
 ) -> list[Document]:
-    """A claim with its Ready node, as stored: how a cluster is filled before anything happens in it."""
+    """Returns a new claim with its Ready node, as stored: used to fill a cluster before a simulation."""
     (offering,) = offerings((uniform_size(0),), zones=(DEFAULT_ZONE,))[-1:]
     body = claim_body(pool, offering, name=f"{pool.name}-{number:05d}")
     if not hashed:
@@ -133,13 +132,13 @@ def launched(
 
 
 def claim_body(pool: KarpenterObject, offering: Offering, *, name: str) -> Document:
-    """The claim that a pool makes for this offering."""
+    """Returns the claim that a pool creates for this offering."""
     of = pool.of
-    mark = pool.doc["metadata"].get("annotations", {}).get(of.hash)
+    pool_hash = pool.doc["metadata"].get("annotations", {}).get(of.hash)
     metadata = {
         "name": name,
         "labels": pool_labels(pool) | dict(offering.labels),
-        "annotations": {of.hash: mark} if mark else {},
+        "annotations": {of.hash: pool_hash} if pool_hash else {},
         "finalizers": [TERMINATION],
         "ownerReferences": [_owner(pool.doc, kind=of.pool, api_version=of.api_version)],
     }
@@ -149,24 +148,24 @@ def claim_body(pool: KarpenterObject, offering: Offering, *, name: str) -> Docum
 def joined(
     api: SimulatorApi, claim: KarpenterObject, *, offering: Offering, name: str, sized: bool = True
 ) -> tuple[Document, Document]:
-    """The claim with its status, and its Ready node; `sized`: both say how much room there is."""
+    """Returns the claim with its status, and its Ready node; `sized`: both report capacity and allocatable."""
     provider_id = _provider_id(claim, offering.zone)
     room = _quantities(offering.size.allocatable), _quantities(offering.size.capacity)
     status: Document = {"providerID": provider_id, "conditions": _conditions(claim, joined=True), "nodeName": name}
     if sized:
         status |= {"allocatable": room[0], "capacity": room[1]}
     claim_doc = _stored(api.patch(f"{claim.path}/status", {"status": status}))
-    by = _owner(claim.doc, kind=claim.of.claim, api_version=claim.of.api_version)
-    node = _node(claim, name=name, owner=by, provider_id=provider_id)
+    owner_reference = _owner(claim.doc, kind=claim.of.claim, api_version=claim.of.api_version)
+    node = _node(claim, name=name, owner=owner_reference, provider_id=provider_id)
     if sized:
         node["status"] |= {"allocatable": room[0], "capacity": room[1]}
     _stored(api.create(NODES, node))
-    # The API server fences every new node until a controller, which is not here, has seen that it is Ready.
+    # The API server taints every new node as not ready; the controller that removes the taint is not simulated.
     return claim_doc, _stored(api.patch(f"{NODES}/{name}", {"spec": {"taints": node["spec"].get("taints")}}))
 
 
 def pool_spec(pool: KarpenterObject) -> Document:
-    """What a pool says of its nodes."""
+    """Returns the pool's specification of its nodes."""
     if pool.of.pool == "Provisioner":
         spec: Document = pool.doc["spec"]
     else:
@@ -175,7 +174,7 @@ def pool_spec(pool: KarpenterObject) -> Document:
 
 
 def pool_labels(pool: KarpenterObject) -> dict[str, str]:
-    """The labels that every node of the pool gets."""
+    """Returns the labels that every node of the pool gets."""
     spec = pool.doc["spec"]
     own = spec.get("labels") if pool.of.pool == "Provisioner" else (spec.get("template") or {}).get("metadata") or {}
     template_labels = own if pool.of.pool == "Provisioner" else (own or {}).get("labels")
@@ -184,8 +183,8 @@ def pool_labels(pool: KarpenterObject) -> dict[str, str]:
         for requirement in pool_spec(pool).get("requirements") or ()
         if requirement.get("operator") == "In" and len(requirement.get("values") or ()) == 1
     }
-    marks = {pool.of.label: pool.name, keys.INITIALIZED: "true", keys.REGISTERED: "true"}
-    return chosen | (template_labels or {}) | marks
+    karpenter_labels = {pool.of.label: pool.name, keys.INITIALIZED: "true", keys.REGISTERED: "true"}
+    return chosen | (template_labels or {}) | karpenter_labels
 
 
 def _node(claim: KarpenterObject, *, name: str, owner: Document, provider_id: str) -> Document:
@@ -216,8 +215,8 @@ def _spec(pool: KarpenterObject) -> Document:
 
 def _conditions(claim: KarpenterObject, *, joined: bool) -> list[Document]:
     prefix = "Machine" if claim.of.claim == "Machine" else ""
-    words = [f"{prefix}Launched", *([f"{prefix}Registered", f"{prefix}Initialized", "Ready"] if joined else [])]
-    return [{"type": word, "status": "True", "reason": word} for word in words]
+    types = [f"{prefix}Launched", *([f"{prefix}Registered", f"{prefix}Initialized", "Ready"] if joined else [])]
+    return [{"type": condition_type, "status": "True", "reason": condition_type} for condition_type in types]
 
 
 def _quantities(amounts: ResourceAmounts) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Nodes that are planned, and how pods are put on them."""
+"""Plans new nodes and packs pods on them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from migrations_app.simulator.pod_shapes import PodShape
 from migrations_app.simulator.resources import ResourceAmounts
 
 ANOTHER_HOST = "another"
-"""A host that could be launched: it has no pods."""
+"""Stands for a host that could be launched and has no pods."""
 
 
 @dataclass(slots=True, eq=False)
 class PlannedNode:
-    """A node to be launched, or one that is on its way; `options` are the offerings that still fit, cheapest first."""
+    """A node to launch, or one already launching; `options` are the offerings that still fit, cheapest first."""
 
     pool: KarpenterObject
     options: Sequence[Offering]
@@ -23,7 +23,8 @@ class PlannedNode:
     claim: str = ""
 
     def take(self, shape: PodShape, count: int) -> int:
-        """How many of these pods it takes; it takes them, and only options on which they fit are left."""
+        """Puts as many of these pods on the node as fit and returns their number; keeps only options on which they
+        fit."""
         fitting = [option for option in self.options if shape.selects(option.labels)]
         room = max(
             (offering.size.allocatable.minus(self.used).count(shape.requests) for offering in fitting), default=0
@@ -36,16 +37,16 @@ class PlannedNode:
 
     @property
     def host(self) -> str:
-        """A name for the node that is to come."""
+        """A unique name for the node."""
         return f"planned-{id(self)}"
 
     def domains(self, offering: Offering) -> Domains:
-        """The labels of the node, were it launched as this offering."""
+        """Returns the labels of the node if it were launched as this offering."""
         return {**offering.labels, HOST: self.host}
 
 
 class RuledPacking:
-    """Puts pods that have rules about other pods on planned nodes, one by one.
+    """Puts pods with rules about other pods on planned nodes, one by one.
 
     Source: kubernetes-sigs/karpenter:pkg/controllers/provisioning/scheduling/topology.go and topologygroup.go: a pod
     goes to the allowed domain with the fewest pods, the zones that pools could launch in count as domains, and a new
@@ -57,7 +58,7 @@ class RuledPacking:
         self._noted: list[tuple[PodShape, Domains]] = []
 
     def put(self, node: PlannedNode, shape: PodShape, *, zones: Iterable[str]) -> bool:
-        """Whether the node takes such a pod now; it takes it, and only options in the pod's domain are left."""
+        """Puts the pod on the node and returns whether that was possible; keeps only options in the pod's domain."""
         allowed = self._domains.allows(shape, more={ZONE: zones, HOST: (node.host, ANOTHER_HOST)})
         total = node.used.plus(shape.requests)
         fitting = [
@@ -69,9 +70,11 @@ class RuledPacking:
             return False
         best = min(fitting, key=lambda offering: self._domains.fullness(shape, node.domains(offering)))
         keys = self._domains.keys_of(shape) - {HOST}
-        same = {key: best.labels.get(key) for key in keys}
+        domain_of_best = {key: best.labels.get(key) for key in keys}
         node.options = [
-            offering for offering in fitting if all(offering.labels.get(key) == name for key, name in same.items())
+            offering
+            for offering in fitting
+            if all(offering.labels.get(key) == name for key, name in domain_of_best.items())
         ]
         node.used = total
         self._noted.append((shape, node.domains(best)))
@@ -79,7 +82,7 @@ class RuledPacking:
         return True
 
     def undo(self) -> None:
-        """Counts the pods that were put on planned nodes no more."""
+        """Removes the pods of planned nodes from the counts."""
         for shape, domains in self._noted:
             self._domains.add(shape, domains, times=-1)
         self._noted.clear()

@@ -1,4 +1,4 @@
-"""Provisioning: which nodes Karpenter launches for pods that found no place."""
+"""Simulates provisioning: decides which nodes Karpenter launches for pods that fit on no node."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,8 @@ from migrations_app.simulator.workloads import replica
 
 
 class NodeProvisioner:
-    """Packs pods that wait on as few nodes as will do, in the heaviest pool that takes them, and launches the cheapest.
+    """Packs waiting pods on as few nodes as possible, in the pool with the highest weight, and launches the cheapest
+    nodes.
 
     Source: kubernetes-sigs/karpenter:pkg/controllers/provisioning/scheduling/scheduler.go and nodeclaim.go: pods are
     tried on nodes that are on their way first, a new node keeps every instance type on which all of its pods fit, and
@@ -30,10 +31,10 @@ class NodeProvisioner:
         self._reserved: dict[tuple[object, ...], ResourceAmounts] = {}
         self._seen: object = None
         self.no_place: dict[str, str] = {}
-        """Why the pods of a shape that wait now got no node, by uid of one of them."""
+        """Why waiting pods of a shape got no node, by the uid of one of them."""
 
     def work(self, state: ClusterState) -> None:
-        """Launches for pods that wait, once enough time was left to collect them."""
+        """Launches nodes for waiting pods, after the time for collecting them."""
         if not state.waiting:
             self.no_place.clear()
             return
@@ -53,7 +54,7 @@ class NodeProvisioner:
         self._seen = None if again else seen
 
     def launched_for(self, state: ClusterState, pods: Iterable[PodState]) -> list[str] | None:
-        """The names of new nodes for these pods, which still run elsewhere; None if some would find no place."""
+        """Launches nodes for pods that still run elsewhere and returns their names; None if a pod fits nowhere."""
         if not self._behaviour.launches:
             return None
         planned = self.plan(state, pods, anew=True)
@@ -63,7 +64,7 @@ class NodeProvisioner:
         return [self._launcher.coming[claim.uid][1] for claim in claims if claim] if all(claims) else None
 
     def coming_hold(self, state: ClusterState, pods: Iterable[PodState]) -> bool:
-        """Whether these pods have room on the nodes that are on their way."""
+        """Returns whether these pods fit on the nodes that are launching."""
         before = dict(self.no_place)
         planned = self.plan(state, pods)
         all_fit = not self.no_place and all(node.claim for node in planned)
@@ -72,7 +73,7 @@ class NodeProvisioner:
         return all_fit
 
     def plan(self, state: ClusterState, pods: Iterable[PodState], *, anew: bool = False) -> list[PlannedNode]:
-        """The nodes on their way and those to be launched; `anew`: without those that are on their way."""
+        """Returns the launching nodes and those to launch; `anew`: only those to launch."""
         pods = list(pods)
         groups: Counter[PodShape] = Counter(pod.shape for pod in pods)
         sample, names = dict[PodShape, str](), dict[PodShape, tuple[str, str]]()
@@ -104,26 +105,26 @@ class NodeProvisioner:
         anew: bool,
     ) -> list[PlannedNode]:
         planned = [] if anew else list(self._on_their_way(state))
-        left = {pool.uid: limit for pool in state.pools.values() if (limit := self._left(state, pool)) is not None}
+        limits = {pool.uid: limit for pool in state.pools.values() if (limit := self._left(state, pool)) is not None}
         self.no_place.clear()
         for shape in order:
             count = groups[shape]
             if state.domains.bound(shape):
-                if not self._packed(state, shape, planned=planned, count=count, left=left, packing=packing):
+                if not self._packed(state, shape, planned=planned, count=count, left=limits, packing=packing):
                     self.no_place[sample[shape]] = self._no_place_reason(state, shape)
                 continue
             for node in planned:
                 if count and shape.tolerates(_taints(node.pool)):
                     count -= node.take(shape, count)
             while count:
-                fresh = self._opened(state, shape, left=left)
-                pod_count = fresh.take(shape, count) if fresh is not None else 0
-                if fresh is None or not pod_count:
+                new_node = self._opened(state, shape, left=limits)
+                pod_count = new_node.take(shape, count) if new_node is not None else 0
+                if new_node is None or not pod_count:
                     self.no_place[sample[shape]] = self._no_place_reason(state, shape)
                     break
-                planned.append(fresh)
+                planned.append(new_node)
                 count -= pod_count
-                self._spend(left, fresh)
+                self._spend(limits, new_node)
         return planned
 
     def _packed(
@@ -136,14 +137,14 @@ class NodeProvisioner:
         left: dict[str, ResourceAmounts],
         packing: RuledPacking,
     ) -> bool:
-        """Whether that many pods with rules about other pods have a place on planned nodes."""
+        """Places that many pods with rules about other pods on planned nodes; returns whether all fit."""
         zones = self._zones(state, shape)
         for _ in range(count):
-            there = (node for node in planned if shape.tolerates(_taints(node.pool)))
-            if any(packing.put(node, shape, zones=zones) for node in there):
+            tolerated = (node for node in planned if shape.tolerates(_taints(node.pool)))
+            if any(packing.put(node, shape, zones=zones) for node in tolerated):
                 continue
-            fresh = self._candidates(state, shape, left=left)
-            new_node = next((node for node in fresh if packing.put(node, shape, zones=zones)), None)
+            candidates = self._candidates(state, shape, left=left)
+            new_node = next((node for node in candidates if packing.put(node, shape, zones=zones)), None)
             if new_node is None:
                 return False
             planned.append(new_node)
@@ -151,7 +152,7 @@ class NodeProvisioner:
         return True
 
     def _zones(self, state: ClusterState, shape: PodShape) -> set[str]:
-        """The zones in which some pool could launch a node for such a pod, with those that are full."""
+        """Returns the zones in which a pool could launch a node for such a pod, also those without capacity."""
         all_offerings = offerings(self._behaviour.launchable()[:1], zones=self._behaviour.zones)
         names = set[str]()
         for pool in self._pools(state, shape):
@@ -165,7 +166,7 @@ class NodeProvisioner:
         return names
 
     def _pools(self, state: ClusterState, shape: PodShape) -> Iterator[KarpenterObject]:
-        """The newer generation first, then the heavier."""
+        """Yields the pools that accept such a pod: the newer generation first, then the higher weight."""
         order = sorted(
             state.pools.values(),
             key=lambda karpenter: (karpenter.of.pool, -karpenter.doc["spec"].get("weight", 0), karpenter.name),
@@ -180,7 +181,7 @@ class NodeProvisioner:
     def _candidates(
         self, state: ClusterState, shape: PodShape, *, left: dict[str, ResourceAmounts]
     ) -> Iterator[PlannedNode]:
-        """A new node of each pool that could take such a pod."""
+        """Yields a new node of each pool that could take such a pod."""
         for pool in self._pools(state, shape):
             limit = left.get(pool.uid)
             overhead = self._overhead(state, pool)
@@ -195,7 +196,8 @@ class NodeProvisioner:
                 yield PlannedNode(pool, options, overhead)
 
     def _spend(self, left: dict[str, ResourceAmounts], node: PlannedNode) -> None:
-        """Counts the largest size that the node may become against the limit; the next plan counts what it became."""
+        """Subtracts the largest size that the node may get from its pool's limit; the next plan counts the real
+        size."""
         limit = left.get(node.pool.uid)
         if limit is not None:
             capacities = [option.size.capacity for option in node.options]
@@ -205,7 +207,7 @@ class NodeProvisioner:
             left[node.pool.uid] = limit.minus(largest)
 
     def options(self, pool: KarpenterObject) -> tuple[Offering, ...]:
-        """What the pool can launch now, with every label of the nodes."""
+        """Returns the offerings that the pool can launch now, with every label of the nodes."""
         full = frozenset(self._behaviour.full_zones)
         key = (pool.uid, pool.doc["metadata"].get("resourceVersion"), full, self._behaviour.slots)
         if key not in self._options:
@@ -225,11 +227,11 @@ class NodeProvisioner:
             pool = pools.get((claim.of.pool, claim.pool_name)) if claim is not None and not claim.going else None
             if pool is not None:
                 labels = {**pool_labels(pool), **offering.labels}
-                known = Offering(offering.size, offering.zone, offering.capacity_type, labels)
-                yield PlannedNode(pool, [known], self._overhead(state, pool), claim=uid)
+                known_offering = Offering(offering.size, offering.zone, offering.capacity_type, labels)
+                yield PlannedNode(pool, [known_offering], self._overhead(state, pool), claim=uid)
 
     def _overhead(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts:
-        """What pods of DaemonSets take of every node of the pool."""
+        """Returns the requests of DaemonSet pods on every node of the pool."""
         key = (pool.uid, pool.doc["metadata"].get("resourceVersion"), state.workload_changes)
         if key in self._reserved:
             return self._reserved[key]
@@ -242,23 +244,23 @@ class NodeProvisioner:
         return amounts
 
     def _chosen(self, state: ClusterState, node: PlannedNode) -> Offering:
-        """The cheapest offering; of equal ones that in the zone where the pool has the fewest nodes."""
+        """Returns the cheapest offering; of several, that in the zone where the pool has the fewest nodes."""
         cheapest = [option for option in node.options if option.price == node.options[0].price]
         if len(cheapest) == 1:
             return cheapest[0]
-        mine, zones = f"{node.pool.of.pool}/{node.pool.name}", Counter[str]()
+        pool_name, zones = f"{node.pool.of.pool}/{node.pool.name}", Counter[str]()
         for (pool, _, zone), count in state.node_counts.items():
-            zones[zone] += count if pool == mine else 0
+            zones[zone] += count if pool == pool_name else 0
         zones.update(offering.zone for offering, _ in self._launcher.coming.values())
         return min(cheapest, key=lambda offering: (zones[offering.zone], offering.zone))
 
     def _left(self, state: ClusterState, pool: KarpenterObject) -> ResourceAmounts | None:
-        """What the pool's limits still allow; None if it has none."""
+        """Returns what the pool's limits still allow; None if it has none."""
         limits = pool_limits(pool)
         if limits is None:
             return None
-        there = state.capacities.get(f"{pool.of.pool}/{pool.name}", ResourceAmounts())
-        limits = limits.minus(there._replace(pods=0))
+        existing = state.capacities.get(f"{pool.of.pool}/{pool.name}", ResourceAmounts())
+        limits = limits.minus(existing._replace(pods=0))
         for uid, (offering, _) in self._launcher.coming.items():
             claim = state.claims.get(uid)
             if claim is not None and (claim.of.pool, claim.pool_name) == (pool.of.pool, pool.name):
@@ -266,14 +268,14 @@ class NodeProvisioner:
         return limits
 
     def _no_place_reason(self, state: ClusterState, shape: PodShape) -> str:
-        """Why no node is launched for such pods, as a code."""
+        """Returns the code of why no node is launched for such pods."""
         pools = list(self._pools(state, shape))
         if not pools:
             return "no_pool"
-        offers = [option for pool in pools for option in self.options(pool)]
+        all_options = [option for pool in pools for option in self.options(pool)]
         fitting = [
             offering
-            for offering in offers
+            for offering in all_options
             if shape.selects(offering.labels) and offering.size.allocatable.holds(shape.requests)
         ]
         if fitting:
@@ -293,7 +295,7 @@ class NodeProvisioner:
 
 
 def pool_limits(pool: KarpenterObject) -> ResourceAmounts | None:
-    """The limits of CPU and memory; what is not limited is without end. None if nothing is limited."""
+    """Returns the limits of CPU and memory; None if neither is limited."""
     limits = pool.doc["spec"].get("limits") or {}
     values = limits.get("resources") or {} if pool.of.pool == "Provisioner" else limits
     if not {"cpu", "memory"} & values.keys():
@@ -309,5 +311,6 @@ def _taints(pool: KarpenterObject) -> list[dict[str, str]]:
 
 
 def _allowed(required: Iterable[Expression], labels: Mapping[str, str]) -> bool:
-    """Whether an offering satisfies the requirements of a pool, of which only those on its labels are compared."""
+    """Returns whether an offering meets the requirements of a pool; only those about the offering's labels are
+    compared."""
     return all(matches(expression, labels) for expression in required if expression[0] in labels)

@@ -1,4 +1,4 @@
-"""Termination: a node is cordoned, drained through the eviction subresource, and let go."""
+"""Simulates termination: a node is cordoned, drained by evictions, and deleted."""
 
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.simulator.agenda import Agenda
@@ -22,7 +22,7 @@ from migrations_app.simulator.pod_shapes import PodShape
 
 
 class TerminationController:
-    """Ends claims, nodes, pools and classes that are being deleted.
+    """Completes the deletion of claims, nodes, pools and classes.
 
     Sources: kubernetes-sigs/karpenter:pkg/controllers/node/termination/controller.go and terminator/terminator.go (pods
     that must not be disrupted hold the drain until terminationGracePeriod is over), nodeclaim/termination,
@@ -42,9 +42,9 @@ class TerminationController:
         self._api, self._behaviour, self._agenda = api, behaviour, agenda
         self._budgets, self._launcher, self._measurements = budgets, launcher, measurements
         self._holding: dict[PodShape, tuple[str, ...]] = {}
-        """The budgets that hold the pods of a shape in this pass: an eviction never lets more of them go."""
+        """The budgets that refuse evictions of a shape in this pass; they stay the same until the next pass."""
         self._tried: dict[str, int] = {}
-        """The state's `pod_changes` when the pods of a node were last evicted: nothing else lets more of them go."""
+        """`pod_changes` of the state at the last evictions of a node: without further changes a retry is useless."""
 
     def work(self, state: ClusterState) -> None:
         self._holding.clear()
@@ -56,7 +56,7 @@ class TerminationController:
         self._end_classes(state)
 
     def _end_claim(self, state: ClusterState, claim: KarpenterObject) -> None:
-        """Its node first; the finalizer when that is gone."""
+        """Deletes the claim's node first, then removes the finalizer."""
         node = state.nodes.get(claim.node_name)
         if node is not None and state.claim_of(node.name) is claim:
             if not node.ending:
@@ -84,7 +84,7 @@ class TerminationController:
             self._api.drop_finalizer(path, node.doc, finalizer=TERMINATION)
 
     def _drained(self, state: ClusterState, node: NodeState, *, claim: KarpenterObject | None) -> bool:
-        """Whether nothing is left that has to move; then the other pods go with the node."""
+        """Returns whether no pod has to move any more, and then deletes the other pods of the node."""
         forced = claim is not None and self._time_is_over(claim)
         if state.has_to_move(node.name):
             if forced or self._tried.get(node.name) != state.pod_changes:
@@ -96,7 +96,8 @@ class TerminationController:
         return True
 
     def _move(self, state: ClusterState, node: NodeState, *, forced: bool) -> None:
-        """Evicts what has to move, as far as annotations and budgets let it; `forced`: whatever they say."""
+        """Evicts the pods that have to move, if annotations and budgets allow it; `forced`: deletes them in any
+        case."""
         moving = [pod for pod in node.pods.values() if not pod.shape.stays and (forced or not pod.ending)]
         if forced:
             for pod in moving:
@@ -109,7 +110,7 @@ class TerminationController:
         self._tried[node.name] = state.pod_changes
 
     def _time_is_over(self, claim: KarpenterObject) -> bool:
-        """Whether the claim's terminationGracePeriod has passed since its deletion (from v1 on)."""
+        """Returns whether the claim's terminationGracePeriod has passed since its deletion (from v1 on)."""
         text = claim.doc["spec"].get("terminationGracePeriod")
         length = nanoseconds(str(text)) if text else None
         if length is None or not claim.going:
@@ -118,7 +119,7 @@ class TerminationController:
         return self._agenda.reached(since + length / 10**9)
 
     def _evict(self, state: ClusterState, pod: PodState) -> None:
-        """Asks for it unless a budget is known to hold it; what is left of the budgets is kept in the state.
+        """Evicts the pod unless a budget is known to refuse it, and records the result in the state.
 
         A pod under several budgets is never evicted: kubernetes/kubernetes:pkg/registry/core/pod/storage/eviction.go.
         """
@@ -135,7 +136,7 @@ class TerminationController:
             state.update(pod, ending=True)
 
     def _held_by(self, state: ClusterState, pod: PodState) -> tuple[str, ...]:
-        """Namespaces and names of the budgets that hold such a pod now; together if it is under several."""
+        """Returns namespace and name of the budgets that refuse its eviction; one joined name for several budgets."""
         uids = [uid for uid in self._budgets.over(state, pod.shape) if uid in state.budgets]
         over = [state.budgets[uid]["metadata"]["name"] for uid in uids]
         if len(over) > 1:
@@ -144,20 +145,20 @@ class TerminationController:
         return tuple(f"{budget['metadata']['namespace']}/{budget['metadata']['name']}" for budget in blocking_budgets)
 
     def _end_pools(self, state: ClusterState) -> None:
-        """A pool with Karpenter's finalizer takes its claims along."""
+        """Deletes the claims of a pool that is being deleted, then removes the pool's finalizer."""
         for pool in list(state.pools.values()):
             if not pool.going or TERMINATION not in pool.doc["metadata"].get("finalizers", ()):
                 continue
             key = (pool.of.pool, pool.name)
-            mine = [claim for claim in state.claims.values() if (claim.of.pool, claim.pool_name) == key]
-            for claim in mine:
+            claims = [claim for claim in state.claims.values() if (claim.of.pool, claim.pool_name) == key]
+            for claim in claims:
                 if not claim.going:
                     self._api.delete(claim.path, uid=claim.uid)
-            if not mine and self._behaviour.finishes:
+            if not claims and self._behaviour.finishes:
                 self._api.drop_finalizer(pool.path, pool.doc, finalizer=TERMINATION)
 
     def _end_classes(self, state: ClusterState) -> None:
-        """A class waits until no claim names it."""
+        """Removes the finalizer of a class once no claim refers to it."""
         for node_class in list(state.classes.values()):
             if not going(node_class) or CLASS_TERMINATION not in node_class["metadata"].get("finalizers", ()):
                 continue

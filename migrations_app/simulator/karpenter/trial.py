@@ -1,4 +1,4 @@
-"""A trial: whether pods would have places on the nodes that there are. Nothing is sent to the cluster."""
+"""Tests whether pods would fit on the existing nodes, without a request to the cluster."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from migrations_app.simulator.resources import ResourceAmounts
 
 
 class PlacementTrial:
-    """Each pod goes to the first node by name that takes it, beside those that the trial placed before.
+    """Puts each pod on the first node by name that takes it, after the pods that the trial placed before.
 
     Source: kubernetes-sigs/karpenter:pkg/controllers/provisioning/scheduling/scheduler.go: existing nodes by name, the
     first that takes the pod.
@@ -23,7 +23,7 @@ class PlacementTrial:
         self._placed: list[tuple[PodState, NodeState]] = []
 
     def holds(self, pods: Sequence[PodState], *, without: str) -> bool:
-        """Whether all of these pods of the node `without` have places on others; the trial is then as before."""
+        """Returns whether all these pods of the node `without` fit on other nodes; the trial is not changed."""
         lifted, placed = len(self._lifted), len(self._placed)
         self.lift(pods)
         all_placed = all(self.put(pod, without=without) for pod in pods)
@@ -31,14 +31,14 @@ class PlacementTrial:
         return all_placed
 
     def lift(self, pods: Iterable[PodState]) -> None:
-        """Takes pods from where they are, as far as rules of other pods count them."""
+        """Removes pods from the counts that rules of other pods use."""
         for pod in pods:
             if pod.node and self._state.domains.bound(pod.shape):
                 self._state.domains.removed(pod.uid)
                 self._lifted.append(pod)
 
     def put(self, pod: PodState, *, without: str = "") -> bool:
-        """Whether the pod has a place; it takes it."""
+        """Puts the pod on a node and returns whether one took it."""
         shape = pod.shape
         bound = self._state.domains.bound(shape)
         if not bound and self._state.room_for(shape) is None:
@@ -56,7 +56,7 @@ class PlacementTrial:
         return False
 
     def undo(self) -> None:
-        """Ends the trial: the counts of domains are again those of the cluster."""
+        """Ends the trial: restores the counts of domains."""
         self._back_to(0, 0)
 
     def _back_to(self, lifted: int, placed: int) -> None:
@@ -70,7 +70,7 @@ class PlacementTrial:
         del self._lifted[lifted:]
 
     def _with_room(self, shape: PodShape) -> list[NodeState]:
-        """The nodes that could take one such pod, by name."""
+        """Returns the nodes that could take one such pod, by name."""
         node_states = self._spots.get(shape)
         if node_states is None:
             node_states = [node for node in self._state.nodes.values() if _takes(node, shape)]

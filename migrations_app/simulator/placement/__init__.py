@@ -1,1 +1,1 @@
-"""Where pods are and where they can go: pods and nodes as the simulator knows them, and the search for room."""
+"""Where pods run and where they can go: pods and nodes in memory, and the search for a node with room."""

@@ -1,4 +1,4 @@
-"""Pods and nodes as the simulator knows them."""
+"""The state of pods and nodes in memory."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from migrations_app.simulator.resources import ResourceAmounts
 
 @dataclass(slots=True, eq=False)
 class PodState:
-    """One pod. `node` is empty while it waits for a place."""
+    """One pod. `node` is empty while it waits for one."""
 
     namespace: str
     name: str
@@ -28,13 +28,13 @@ class PodState:
 
     @property
     def document(self) -> Document:
-        """As much of it as an eviction needs."""
+        """The fields that an eviction needs."""
         return {"metadata": {"namespace": self.namespace, "name": self.name, "uid": self.uid}}
 
 
 @dataclass(slots=True, eq=False)
 class NodeState:
-    """One node with the pods on it; `free` is what they leave. What it says of itself is read when it is `seen`."""
+    """One node with its pods; `free` is what they leave. `seen` updates the fields from the node's object."""
 
     name: str
     free: ResourceAmounts = ResourceAmounts()  # noqa: RUF009 - a tuple
@@ -45,7 +45,7 @@ class NodeState:
     labels: dict[str, str] = field(default_factory=dict)
     taints: list[Document] = field(default_factory=list)
     group: tuple[str, str, str] = ("", "", "")
-    """Pool, size and zone; the pool is empty for a node that Karpenter does not own."""
+    """Pool, size and zone; the pool is empty for a node that is not Karpenter's."""
     ready: bool = False
     ending: bool = False
     open: bool = False
@@ -56,7 +56,7 @@ class NodeState:
         return self.group[2]
 
     def seen(self, doc: Document, allocatable: ResourceAmounts) -> None:
-        """Takes in what the node says of itself now."""
+        """Updates the fields from the node's object."""
         spec = doc.get("spec", {})
         self.doc, self.allocatable = doc, allocatable
         self.free = allocatable.minus(self.used)
@@ -69,24 +69,24 @@ class NodeState:
         self.group = _group(self.labels)
 
     def load(self, requests: ResourceAmounts, times: int) -> None:
-        """Counts pods that came, or went."""
+        """Adds (or with negative `times` removes) the requests of pods."""
         self.used = self.used.plus(requests, times)
         self.free = self.allocatable.minus(self.used)
 
     def placing(self) -> tuple[object, ...]:
-        """What decides whether it takes a pod, besides the room on it."""
+        """Returns what decides whether it takes a pod, besides its free room."""
         return self.ready, self.ending, self.open, hard(self.taints), self.labels
 
 
 def _group(labels: dict[str, str]) -> tuple[str, str, str]:
-    old = labels.get(ALPHA.label)
-    pool = f"{ALPHA.pool}/{old}" if old else labels.get(keys.NODEPOOL, "")
-    return pool if old or not pool else f"NodePool/{pool}", labels.get(TYPE, ""), labels.get(ZONE, "")
+    provisioner = labels.get(ALPHA.label)
+    pool = f"{ALPHA.pool}/{provisioner}" if provisioner else labels.get(keys.NODEPOOL, "")
+    return pool if provisioner or not pool else f"NodePool/{pool}", labels.get(TYPE, ""), labels.get(ZONE, "")
 
 
 @dataclass(slots=True, eq=False)
 class ShapeCount:
-    """How many pods of a shape there are, and how many of them are Ready and stay."""
+    """The number of pods of a shape, and of those that are Ready and not being deleted."""
 
     total: int = 0
     healthy: int = 0

@@ -1,4 +1,4 @@
-"""The search for room: nodes that no pod tells apart are one group, the emptiest first."""
+"""Searches a node with room for a pod. Nodes with the same taints and used labels form a group, sorted by emptiness."""
 
 import math
 from bisect import bisect_left, insort
@@ -9,12 +9,12 @@ from migrations_app.simulator.placement.places import NodeState
 from migrations_app.simulator.pod_shapes import PodShape, hard
 
 Rank = tuple[float, str]
-"""How full a node is, and its name."""
+"""The share of a node that is in use, and its name."""
 GroupKey = tuple[object, ...]
 _EMPTIEST: Rank = (-math.inf, "")
 _FULLEST: Rank = (math.inf, "")
 MOST_BELOW = 32
-"""Of more nodes below the floor it is quicker to begin anew at the emptiest of them."""
+"""With more nodes below the floor it is faster to search again from the emptiest node."""
 
 
 @dataclass(slots=True)
@@ -25,9 +25,8 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Floor:
-    """Where a search for pods of a shape goes on: nodes below `rank` are full, except those in `below`, and those that
-    gained room since `seen`.
-    """
+    """Where the search for pods of a shape continues: nodes below `rank` are full, except those in `below` and those
+    that gained room since `seen`."""
 
     rank: Rank
     seen: int
@@ -35,7 +34,7 @@ class _Floor:
 
 
 class RoomIndex:
-    """The nodes that take pods. What a search has found full is not looked at again until room was gained there."""
+    """The nodes that take pods. A search skips nodes that it found full until they gain room."""
 
     def __init__(self) -> None:
         self._keys: tuple[str, ...] = ()
@@ -48,15 +47,15 @@ class RoomIndex:
 
     @property
     def gains(self) -> int:
-        """Grows whenever a pod that found no place might find one now."""
+        """Grows with every change after which a waiting pod might find a node."""
         return len(self._gained)
 
     def ranked(self) -> list[Rank]:
-        """Every node that takes pods, the emptiest first."""
+        """Returns every node that takes pods, the emptiest first."""
         return sorted(rank for _, rank in self._at.values())
 
     def put(self, node: NodeState, *, gained: bool) -> None:
-        """Takes in a node or a change of it; `gained`: it may take a pod now that it did not take before."""
+        """Adds or updates a node; `gained`: it may now take a pod that it did not take before."""
         self.drop(node.name)
         if node.open:
             self._add(node)
@@ -64,32 +63,32 @@ class RoomIndex:
                 self._gained.append(node.name)
 
     def drop(self, name: str) -> None:
-        """Forgets a node."""
-        known = self._at.pop(name, None)
-        if known is None:
+        """Removes a node."""
+        group_and_rank = self._at.pop(name, None)
+        if group_and_rank is None:
             return
         del self._nodes[name]
-        group = self._groups[known[0]]
-        del group.ranks[bisect_left(group.ranks, known[1])]
+        group = self._groups[group_and_rank[0]]
+        del group.ranks[bisect_left(group.ranks, group_and_rank[1])]
         if not group.ranks:
-            del self._groups[known[0]]
+            del self._groups[group_and_rank[0]]
             self._fitting.clear()
 
     def loaded(self, node: NodeState, *, gained: bool) -> None:
-        """Takes in that pods came to a node or went from it."""
-        known = self._at.get(node.name)
-        if known is None:
+        """Updates the rank of a node after pods came or went."""
+        group_and_rank = self._at.get(node.name)
+        if group_and_rank is None:
             return
-        ranks, rank = self._groups[known[0]].ranks, emptiness(node)
-        if rank != known[1]:
-            del ranks[bisect_left(ranks, known[1])]
+        ranks, rank = self._groups[group_and_rank[0]].ranks, emptiness(node)
+        if rank != group_and_rank[1]:
+            del ranks[bisect_left(ranks, group_and_rank[1])]
             insort(ranks, rank)
-            self._at[node.name] = known[0], rank
+            self._at[node.name] = group_and_rank[0], rank
         if gained:
             self._gained.append(node.name)
 
     def find(self, shape: PodShape, *, allows: Callable[[NodeState], bool] | None = None) -> NodeState | None:
-        """The emptiest node that takes such a pod, and that `allows` it; None if there is none."""
+        """Returns the emptiest node that takes such a pod and that `allows` accepts; None if there is none."""
         self._learn(shape)
         if allows is not None:
             return self._allowed(shape, allows)
@@ -98,11 +97,11 @@ class RoomIndex:
         best = min(below, default=_FULLEST)
         for group in self._of(shape):
             best = min(best, next(self._from(group, shape, floor=floor.rank, below=best), best))
-        left = [rank[1] for rank in below if rank < floor.rank]
-        if best >= floor.rank or len(left) > MOST_BELOW:
+        still_below = [rank[1] for rank in below if rank < floor.rank]
+        if best >= floor.rank or len(still_below) > MOST_BELOW:
             self._floors[shape] = _Floor(best, len(self._gained))
         else:
-            self._floors[shape] = _Floor(floor.rank, len(self._gained), tuple(left))
+            self._floors[shape] = _Floor(floor.rank, len(self._gained), tuple(still_below))
         return self._nodes[best[1]] if best is not _FULLEST else None
 
     def _allowed(self, shape: PodShape, allows: Callable[[NodeState], bool]) -> NodeState | None:
@@ -113,14 +112,14 @@ class RoomIndex:
         return self._nodes[best[1]] if best is not _FULLEST else None
 
     def _among(self, shape: PodShape, names: list[str]) -> Iterator[Rank]:
-        """The ranks of those nodes that take such a pod."""
+        """Yields the ranks of those of the nodes that take such a pod."""
         for name in dict.fromkeys(names):
             node = self._nodes.get(name)
             if node is not None and node.free.holds(shape.requests) and self._takes(node, shape):
                 yield self._at[name][1]
 
     def _from(self, group: _Group, shape: PodShape, *, floor: Rank, below: Rank) -> Iterator[Rank]:
-        """The ranks of nodes with room in this group, from the floor on."""
+        """Yields the ranks of nodes with room in this group, from the floor on."""
         ranks, nodes, amounts = group.ranks, self._nodes, shape.requests
         for place in range(bisect_left(ranks, floor), len(ranks)):
             rank = ranks[place]
@@ -130,7 +129,7 @@ class RoomIndex:
                 yield rank
 
     def _of(self, shape: PodShape) -> list[_Group]:
-        """The groups whose taints and labels suit such a pod."""
+        """Returns the groups whose taints and labels fit such a pod."""
         groups = self._fitting.get(shape)
         if groups is None:
             groups = [group for group in self._groups.values() if self._takes(group.sample, shape)]
@@ -141,7 +140,7 @@ class RoomIndex:
         return shape.tolerates(node.taints) and shape.selects(node.labels)
 
     def _learn(self, shape: PodShape) -> None:
-        """Groups the nodes anew if the pod looks at a label that none looked at before."""
+        """Groups the nodes again if the pod uses a label that no pod used before."""
         if shape.keys.issubset(self._keys):
             return
         self._keys = tuple(sorted({*self._keys, *shape.keys}))
@@ -169,7 +168,7 @@ class RoomIndex:
 
 
 def emptiness(node: NodeState) -> Rank:
-    """The share of the node that is in use, and its name.
+    """Returns the share of the node that is in use, and its name.
 
     Source: kubernetes/kubernetes:pkg/scheduler/framework/plugins/noderesources/least_allocated.go
     """

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets by what they select, so that an eviction does not try every one."""
+"""Indexes PodDisruptionBudgets by their selector, so that an eviction does not have to test every budget."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,14 +11,14 @@ Selects = Callable[[Mapping[str, str]], bool]
 
 
 class BudgetIndex:
-    """The budgets of each namespace, by one pair of labels that their pods have to have."""
+    """The budgets of each namespace, by one pair of labels that their pods need."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], tuple[Any, str, Pair | None, Selects]] = {}
         self._places: dict[tuple[str, Pair | None], dict[str, None]] = {}
 
     def put(self, budget: Tree) -> None:
-        """Takes in a budget as it is stored now."""
+        """Adds or updates a budget."""
         metadata, selector = budget["metadata"], (budget.get("spec") or {}).get("selector")
         key = str(metadata.get("namespace", "")), str(metadata["name"])
         indexed = self._entries.get(key)
@@ -31,13 +31,13 @@ class BudgetIndex:
         self._places.setdefault((key[0], pair), {})[key[1]] = None
 
     def drop(self, key: tuple[str, str]) -> None:
-        """Forgets the budget of that namespace and name."""
+        """Removes the budget of that namespace and name."""
         indexed = self._entries.pop(key, None)
         if indexed is not None:
             del self._places[key[0], indexed[2]][key[1]]
 
     def over(self, namespace: str, labels: Mapping[str, str]) -> list[str]:
-        """The names of the budgets that select a pod of these labels, in order."""
+        """Returns the names of the budgets that select a pod with these labels, sorted."""
         return sorted(name for name in self._near(namespace, labels) if self._entries[namespace, name][3](labels))
 
     def _near(self, namespace: str, labels: Mapping[str, str]) -> Iterator[str]:

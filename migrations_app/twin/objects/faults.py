@@ -1,4 +1,4 @@
-"""Why an object is refused: causes with the reason, the field and the sentence of a real API server."""
+"""The causes of a refused object: the reason, the field and the sentence of a real API server."""
 
 import json
 from collections.abc import Iterable

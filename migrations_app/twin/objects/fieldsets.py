@@ -1,4 +1,4 @@
-"""Sets of fields of an object: which ones a document names, and which differ between two documents.
+"""Sets of fields of an object: the fields in a document, and the fields that differ between two documents.
 
 Source: kubernetes-sigs/structured-merge-diff@v4.0.2:typed (tofieldset.go, merge.go, remove.go).
 """
@@ -44,7 +44,7 @@ class Differences:
 
 
 def owned(paths: Iterable[Path]) -> Fields:
-    """The paths that managers can own: not names, versions and what only the server writes."""
+    """Returns the paths that managers can own, without names, versions and fields that only the server writes."""
     return frozenset(path for path in paths if path not in _UNOWNED and path[:2] != ("f:metadata", "f:managedFields"))
 
 
@@ -99,7 +99,7 @@ def same(one: Plain, other: Plain) -> bool:
 
 
 def merged(live: Plain, applied: Plain, *, shape: Shape) -> Plain:
-    """The live document with what a document of server-side apply says."""
+    """Returns the live document with the fields of a server-side apply document set."""
     if not merges(applied, shape) or not merges(live, shape):
         return applied
     if isinstance(applied, Mapping):
@@ -123,7 +123,7 @@ def with_parents(paths: Iterable[Path]) -> set[Path]:
 
 
 def without(value: Plain, shape: Shape, *, dropped: set[Path], at: Path = ()) -> Plain:
-    """The value without these paths; with a map or list goes all that is in it, also what a default filled in."""
+    """Returns the value without these paths; a removed map or list takes all its content along, also defaults."""
     if not merges(value, shape):
         return value
     remaining: list[tuple[str, Any]] = []
@@ -148,7 +148,7 @@ def to_wire(paths: Fields) -> dict[str, Any]:
 
 
 def _trimmed(tree: dict[str, Any]) -> dict[str, Any]:
-    """The tree in which a field without members is `{}`."""
+    """Returns the tree in which a field without members is `{}`."""
     return {key: {} if key == "." or inner.keys() == {"."} else _trimmed(inner) for key, inner in tree.items()}
 
 
@@ -166,7 +166,7 @@ def from_wire(tree: Mapping[str, Any], at: Path = ()) -> set[Path]:
 
 
 def shown(path: Path) -> str:
-    """The path as a conflict names it, such as `.spec.containers[name="web"].image`."""
+    """Returns the path as a conflict message writes it, such as `.spec.containers[name="web"].image`."""
     return "".join(f".{element[2:]}" if element.startswith("f:") else f"[{_item(element)}]" for element in path)
 
 

@@ -1,4 +1,4 @@
-"""The types of the fields that the twin looks into; a document that has others is not decoded, as on a real server."""
+"""The types of the fields that the twin reads; as on a real server, a document with other types is not decoded."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ Strings = dict[str, str]
 
 
 class _Form(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """Fields that are not named here may be anything."""
+    """Fields that are not declared may have any type."""
 
 
 class _Object(_Form, frozen=True):
@@ -272,13 +272,13 @@ _FORMS: Mapping[Place, type[_Form]] = {
 
 
 def odd_type(document: Mapping[str, Any], place: Place, *, custom: bool = False) -> str:
-    """Which field of the object has a type that the server does not decode; empty if none has."""
+    """Returns the field of the object whose type the server does not decode; empty if there is none."""
     odd_metadata = odd_form(document.get("metadata") or {}, _MetadataForm)
     return odd_metadata or ("" if custom else odd_form(document, _FORMS.get(place, _Object)))
 
 
 def odd_form(document: object, form: type[_Form]) -> str:
-    """The same for a document that is no stored object."""
+    """As `odd_type`, for a document that is no stored object, such as the body of an eviction."""
     try:
         msgspec.convert(document, form)
     except (msgspec.ValidationError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The kinds that every API server has, and how the server treats objects of a kind.
+"""The built-in kinds of an API server, and the rules of the server for each kind.
 
 Sources: kubernetes/kubernetes@v1.20.2:pkg/registry (strategies), and the deprecation guide for first and last versions.
 """
@@ -11,7 +11,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedKind:
-    """One kind: where it is served, and which rules of the server hold for its objects."""
+    """One kind: the paths and versions that serve it, and the rules for its objects."""
 
     group: str
     plural: str
@@ -20,15 +20,15 @@ class ServedKind:
     storage: str = "v1"
     namespaced: bool = True
     status: bool = False
-    """It has the subresource status."""
+    """Whether it has the subresource status."""
     counted: bool = False
-    """metadata.generation counts changes of what people write."""
+    """Whether metadata.generation counts changes of the fields that users write."""
     custom: bool = False
-    """A CustomResourceDefinition brings it."""
+    """Whether a CustomResourceDefinition defines it."""
     unconditional: bool = True
-    """PUT is taken without a resourceVersion."""
+    """Whether PUT is accepted without a resourceVersion."""
     returned: bool = False
-    """A deletion answers with the object, not with a Status."""
+    """Whether the response to a deletion is the object instead of a Status."""
     place: Place = field(init=False)
 
     def __post_init__(self) -> None:
@@ -36,7 +36,7 @@ class ServedKind:
 
     @property
     def resource(self) -> str:
-        """Such as `nodepools.karpenter.sh`: what the server calls the kind in sentences."""
+        """Such as `nodepools.karpenter.sh`: the name of the kind in sentences of the server."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
@@ -135,7 +135,7 @@ _FIRST_WITH_V1, _LAST_WITH_BETA = 21, 24
 
 
 def built_in(minor: int) -> tuple[ServedKind, ...]:
-    """The kinds of the API server 1.<minor>."""
+    """Returns the kinds of the API server 1.<minor>."""
     return (*_ALWAYS, CRD, *(_of_minor(kind, minor) for kind in (_CRON_JOB, _BUDGET, _SLICE)))
 
 

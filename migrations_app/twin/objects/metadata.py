@@ -1,4 +1,4 @@
-"""Rules on metadata: names, labels, finalizers, owners, and what an update must not change.
+"""Validates metadata: names, labels, finalizers, owners, and fields that an update must not change.
 
 Source: kubernetes/apimachinery@v0.20.2:pkg/api/validation/objectmeta.go.
 """
@@ -19,7 +19,7 @@ _PATH_NAME = re.compile(r"[^/%]+")
 _KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_NAME, _LONGEST_KEY, _LONGEST_LABEL = 253, 63, 63
 MAX_REMEMBERED_TEXTS = 4096
-"""How many keys and values of labels are remembered as right or wrong: a cluster has few of them, again and again."""
+"""How many checked keys and values of labels are cached: a cluster has few different ones."""
 _MOST_ANNOTATIONS = 256 * 1024
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _OF_ONE_LABEL = frozenset({("", "namespaces"), ("", "services")})
@@ -32,7 +32,7 @@ _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestam
 
 
 def faults_of(metadata: Tree, kind: ServedKind) -> Iterator[RefusalCause]:
-    """What is wrong with the metadata of an object of that kind."""
+    """Returns the faults in the metadata of an object of that kind."""
     name = metadata.get("name") or ""
     if not name:
         yield required("metadata.name", "name or generateName is required")
@@ -106,7 +106,7 @@ def _owner_faults(owners: Any) -> Iterator[RefusalCause]:  # noqa: ANN401 - a li
 
 
 def update_faults(new: Tree, old: Tree) -> Iterator[RefusalCause]:
-    """What an update must not change in metadata."""
+    """Returns the changes of metadata that an update must not make."""
     if old.get("deletionTimestamp"):
         added = [
             finalizer for finalizer in new.get("finalizers") or () if finalizer not in (old.get("finalizers") or ())
@@ -120,7 +120,8 @@ def update_faults(new: Tree, old: Tree) -> Iterator[RefusalCause]:
 
 
 def kept(new: Tree, old: Tree) -> dict[str, Any]:
-    """The new metadata with what an update never changes: taken from the old where it is empty or only informative."""
+    """Returns the new metadata with the fields that no update changes; they come from the old one if empty or only
+    informative."""
     result = {key: value for key, value in new.items() if value is not None and key not in ("selfLink", "clusterName")}
     for key in ("creationTimestamp", "generation"):
         _copy_or_drop(old, result, key=key)

@@ -1,4 +1,4 @@
-"""metadata.managedFields: who owns which field, kept by every write and obeyed by server-side apply.
+"""Computes metadata.managedFields: which manager owns which field. Every write updates it; server-side apply obeys it.
 
 Source: kubernetes-sigs/structured-merge-diff@v4.0.2:merge/update.go, and
 kubernetes/apiserver@v0.20.2:pkg/endpoints/handlers/fieldmanager.
@@ -18,7 +18,7 @@ BEFORE_FIRST_APPLY = "before-first-apply"
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Who writes: the field manager, `Update` or `Apply`, the API version of the request, its subresource."""
+    """The writer of a request: the field manager, `Update` or `Apply`, the API version, and the subresource."""
 
     manager: str
     operation: str
@@ -27,13 +27,13 @@ class Writing:
 
     @property
     def key(self) -> "Writing":
-        """Appliers are one manager whatever version they use."""
+        """An applier is the same manager in every API version."""
         return replace(self, api_version="") if self.operation == "Apply" else self
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one manager owns; `time` is when it last changed it."""
+    """The fields of one manager; `time` is when it last changed them."""
 
     fields: Fields
     api_version: str
@@ -46,7 +46,7 @@ Versioned = Callable[[Tree, str], Tree]
 
 
 class ApplyConflict(Exception):
-    """Server-side apply would take fields of other managers; `found` lists (manager, API version, field)."""
+    """Server-side apply would take over fields of other managers; `found` lists (manager, API version, field)."""
 
     def __init__(self, found: list[tuple[str, str, str]]) -> None:
         super().__init__(f"{len(found)} conflicts")
@@ -54,7 +54,7 @@ class ApplyConflict(Exception):
 
 
 def read(managed: Iterable[Mapping[str, Any]]) -> Shares:
-    """The shares in metadata.managedFields; entries that no server writes are left out."""
+    """Returns the shares in metadata.managedFields; entries that no server writes are dropped."""
     shares: Shares = {}
     for entry in managed:
         writing = Writing(
@@ -69,7 +69,7 @@ def read(managed: Iterable[Mapping[str, Any]]) -> Shares:
 
 
 def written(shares: Shares) -> list[Tree]:
-    """metadata.managedFields with these shares, in the server's order."""
+    """Returns metadata.managedFields for these shares, in the server's order."""
     ordered = sorted(shares.items(), key=lambda item: (item[0].operation, item[1].time, item[0].manager))
     return [_entry(writing, share) for writing, share in ordered]
 
@@ -88,7 +88,7 @@ def _entry(writing: Writing, share: Share) -> Tree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldWrite:
-    """One write to one object: who, when, and how its fields merge in which version."""
+    """One write to one object: the writer, the time, and how fields merge in the API version."""
 
     by: Writing
     now: str
@@ -96,7 +96,7 @@ class FieldWrite:
     versioned: Versioned
 
     def updated(self, old: Tree, new: Tree, *, shares: Shares) -> Shares:
-        """The shares after an update from `old` to `new`: what it wrote belongs to the writer alone."""
+        """Returns the shares after an update from `old` to `new`: changed fields belong to the writer alone."""
         new_shares, differences = self._without_written(old, new, shares=shares, force=True)
         own_share = new_shares.get(self.by.key)
         owned_before = own_share.fields if own_share else frozenset()
@@ -118,7 +118,7 @@ class FieldWrite:
         return new, {writing: share for writing, share in new_shares.items() if share.fields}
 
     def _pruned(self, merged: Tree, shares: Shares, *, last: Share | None) -> Tree:
-        """Without fields that this manager applied before, no longer applies, and no other manager owns."""
+        """Removes fields that this manager applied before, no longer applies, and no other manager owns."""
         if last is None or not last.fields:
             return merged
         owned = fieldsets.with_parents(path for share in shares.values() for path in share.fields)
@@ -128,7 +128,7 @@ class FieldWrite:
     def _without_written(
         self, old: Tree, new: Tree, *, shares: Shares, force: bool
     ) -> tuple[Shares, fieldsets.Differences]:
-        """The shares of other managers without what was written or removed, and the differences."""
+        """Returns the shares of other managers without changed or removed fields, and the differences."""
         by_version = {self.by.api_version: fieldsets.differences(old, new, shape=self.shape)}
         new_shares: Shares = {}
         conflicts: list[tuple[str, str, str]] = []

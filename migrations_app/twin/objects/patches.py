@@ -1,4 +1,5 @@
-"""Merge patches (RFC 7386) and JSON patches (RFC 6902). The document stays as it is; unchanged parts are shared."""
+"""Applies merge patches (RFC 7386) and JSON patches (RFC 6902). The document is not changed; the result shares
+unchanged parts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +10,7 @@ _OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
 
 
 class PatchError(ValueError):
-    """The patch does not fit the document: a path that is not there, a test that fails, an unknown operation."""
+    """The patch does not fit the document: a missing path, a failing test or an unknown operation."""
 
 
 def merged(document: Plain, patch: Plain) -> Plain:
@@ -56,7 +57,7 @@ def _applied(document: Plain, operation: Mapping[str, Any]) -> Plain:
 
 
 def _tested(document: Plain, path: tuple[str, ...]) -> Plain:
-    """The value at the path; None where the last step is absent, as the API server tests it."""
+    """Returns the value at the path; None if the last step is missing, as the API server tests it."""
     holder = _value_at(document, path[:-1])
     if path and isinstance(holder, dict):
         return holder.get(path[-1])

@@ -34,7 +34,7 @@ _FIELDS: Mapping[Place, tuple[str, ...]] = {
 
 
 class SelectorError(ValueError):
-    """The selector cannot be read, or the kind has no such field."""
+    """The selector cannot be parsed, or the kind has no such field."""
 
 
 @dataclass(frozen=True, slots=True)

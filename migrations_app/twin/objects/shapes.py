@@ -1,8 +1,8 @@
-"""How the lists and maps of an object merge: as a whole, as a set, or item by item by their keys.
+"""How the lists and maps of an object merge: as one value, as a set, or item by item by their keys.
 
-A shape is the JSON schema of a custom resource, or a name of the core kinds, whose lists are told by field name;
-None is a value that no schema describes: its maps merge by key, its lists as a whole.
-Source: kubernetes/kubernetes@v1.20.2:api/openapi-spec (x-kubernetes-list-type, x-kubernetes-patch-merge-key).
+A shape is the JSON schema of a custom resource, or the name of a core kind, whose lists are identified by their field
+name. A value with shape None has no schema: its maps merge by key, its lists as one value. Source:
+kubernetes/kubernetes@v1.20.2:api/openapi-spec (x-kubernetes-list-type, x-kubernetes-patch-merge-key).
 """
 
 import json
@@ -41,7 +41,7 @@ CORE = "*"
 
 
 def below(shape: Shape, key: str) -> Shape:
-    """The shape of a member of a map."""
+    """Returns the shape of a member of a map."""
     if isinstance(shape, str) or key == "metadata":
         return key
     if shape is None:
@@ -52,7 +52,7 @@ def below(shape: Shape, key: str) -> Shape:
 
 
 def within(shape: Shape) -> Shape:
-    """The shape of the items of a list."""
+    """Returns the shape of the items of a list."""
     if isinstance(shape, str):
         return CORE
     inner = (shape or {}).get("items")
@@ -60,7 +60,7 @@ def within(shape: Shape) -> Shape:
 
 
 def merges(value: Any, shape: Shape) -> bool:  # noqa: ANN401 - plain JSON
-    """Whether the value is a map or list of which each member counts by itself."""
+    """Returns whether the value is a map or list whose members merge one by one."""
     if isinstance(value, Mapping):
         return shape not in _WHOLE_MAPS if isinstance(shape, str) else (shape or {}).get(MAP_TYPE) != "atomic"
     return isinstance(value, list) and _keys(value, shape) is not None
@@ -79,7 +79,7 @@ def _keys(value: list[Any], shape: Shape) -> tuple[str, ...] | None:
 
 
 def members(value: Any, shape: Shape) -> Iterator[tuple[str, Any, Shape]]:  # noqa: ANN401 - plain JSON
-    """The members of a map or list that merges: path element as in fieldsV1, value, shape."""
+    """Yields the members of a map or list that merges: path element as in fieldsV1, value, shape."""
     if isinstance(value, Mapping):
         for key, member in value.items():
             yield f"f:{key}", member, below(shape, key)

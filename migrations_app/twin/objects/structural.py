@@ -1,4 +1,4 @@
-"""The structural schema of a CustomResourceDefinition: what is pruned and defaulted, and how lists merge.
+"""Prunes and defaults objects by the structural schema of their CustomResourceDefinition.
 
 Source: kubernetes/apiextensions-apiserver@v0.20.2:pkg/apiserver/schema (pruning, defaulting).
 """
@@ -18,7 +18,7 @@ _HEAD = ("apiVersion", "kind", "metadata")
 
 
 def admitted(document: Tree, schema: Schema | None) -> Tree:
-    """The object without unknown fields and with its defaults; the same object if nothing changes."""
+    """Returns the object without unknown fields and with its defaults; the same object if nothing changes."""
     if schema is None:
         return document
     body = {key: value for key, value in document.items() if key not in _HEAD}
@@ -31,7 +31,7 @@ def admitted(document: Tree, schema: Schema | None) -> Tree:
 
 
 def pruned(value: Any, schema: Schema) -> Any:  # noqa: ANN401 - plain JSON
-    """The value without fields that the schema does not name."""
+    """Returns the value without fields that the schema does not have."""
     if isinstance(value, list):
         items = schema.get("items")
         return [pruned(item, items) for item in value] if isinstance(items, Mapping) else value
@@ -51,7 +51,7 @@ def pruned(value: Any, schema: Schema) -> Any:  # noqa: ANN401 - plain JSON
 
 
 def defaulted(value: Any, schema: Schema) -> Any:  # noqa: ANN401 - plain JSON
-    """The value with the defaults of absent fields; null where it is not allowed counts as absent."""
+    """Returns the value with defaults for missing fields; a null that is not allowed counts as missing."""
     if isinstance(value, list):
         items = schema.get("items")
         return [defaulted(item, items) for item in value] if isinstance(items, Mapping) else value

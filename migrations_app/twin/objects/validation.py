@@ -17,7 +17,7 @@ _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\
 
 
 def faults_of(document: Mapping[str, Any], schema: Schema | None) -> Iterator[RefusalCause]:
-    """What the schema refuses in the object; apiVersion, kind and metadata have rules of their own."""
+    """Returns what the schema refuses in the object; apiVersion, kind and metadata have their own rules."""
     if schema is None:
         return
     head = ("apiVersion", "kind", "metadata")
@@ -135,7 +135,8 @@ def _is_date_time(value: str) -> bool:
 
 @cache
 def _pattern(text: str) -> re.Pattern[str]:
-    """The pattern, whose `$` is the end of the text as in Go; one that only Go reads refuses nothing."""
+    """Returns the compiled pattern; `$` is the end of the text as in Go. A pattern that only Go can compile refuses
+    nothing."""
     ends = text.endswith("$") and not text.endswith("\\$")
     try:
         return re.compile(rf"{text[:-1]}\Z" if ends else text, re.ASCII)

@@ -1,1 +1,1 @@
-"""The twin as its callers use it: reading (ClusterApi), changing (Writer), and the simulator's client."""
+"""Clients of the twin: reading for scans (ClusterApi), writing for rollouts (Writer), and one for the simulator."""

@@ -1,4 +1,4 @@
-"""The twin as the simulated controllers ask for it: lists, creations, merge patches, deletions and evictions.
+"""The twin's client for the simulated controllers: lists, creations, merge patches, deletions and evictions.
 
 A lost race is no error: the next read shows the new state.
 """
@@ -19,11 +19,9 @@ _SECTIONS = ("metadata", "spec", "status")
 
 
 class TwinControllers:
-    """A client of the twin as admin. `writes` counts the requests that changed something.
-
-    The documents that it returns are the caller's down to the members of metadata, spec and status; what is below
-    those is shared with the twin and must not be changed.
-    """
+    """A client of the twin as admin. `writes` counts the requests that changed something. The caller may change the
+    returned documents down to the members of metadata, spec and status; everything deeper is shared with the twin
+    and must not be changed."""
 
     def __init__(self, twin: Twin, *, manager: str = "controllers") -> None:
         self._twin, self._query = twin, {"fieldManager": manager}
@@ -33,16 +31,16 @@ class TwinControllers:
         """There is no connection to close."""
 
     def items(self, path: str) -> list[Document] | None:
-        """The objects of a list; None for one that is not served."""
+        """Returns the objects of a list; None if it is not served."""
         answer = self._twin.request("GET", path)
         return None if answer.status == 404 else [_copy_of(document) for document in _checked_document(answer)["items"]]
 
     def create(self, path: str, body: Document) -> Document | None:
-        """The object as stored; None when there is one of its name."""
+        """Returns the object as stored; None if the name is taken."""
         return self._stored_document(self._twin.request("POST", path, body=_copy_of(body), query=self._query))
 
     def patch(self, path: str, body: Document) -> Document | None:
-        """The object after the merge patch; None when it is gone or has changed meanwhile."""
+        """Returns the object after the merge patch; None if it is gone or was changed meanwhile."""
         answer = self._twin.request("PATCH", path, body=body, content_type=MERGE, query=self._query)
         return self._stored_document(answer)
 
@@ -61,7 +59,7 @@ class TwinControllers:
         return answer.status != _BUDGET_HOLDS and self._stored_document(answer) is not None
 
     def drop_finalizer(self, path: str, document: Document, *, finalizer: str) -> bool:
-        """Whether it was removed; the object is deleted with its last finalizer."""
+        """Returns whether the finalizer was removed; without any finalizer the object is deleted."""
         metadata = document["metadata"]
         other_finalizers = [name for name in metadata.get("finalizers", ()) if name != finalizer]
         body = {"metadata": {"finalizers": other_finalizers, "resourceVersion": metadata["resourceVersion"]}}
@@ -76,7 +74,7 @@ class TwinControllers:
 
 
 def _checked_document(answer: Answer) -> Document:
-    """The document of an answer below 400. Raises ServerFailed for any other."""
+    """Returns the document of a response below 400. Raises ServerFailed for any other."""
     if answer.status >= 400:
         raise ServerFailed(f"HTTP {answer.status}: {answer.document.get('message')}", code="refused")
     return answer.document

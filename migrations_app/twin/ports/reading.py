@@ -53,7 +53,7 @@ class TwinReader:
         """There is no connection to close."""
 
     def may(self, attributes: Mapping[str, str]) -> bool:
-        """Whether the user may do what these resourceAttributes say; without a name, to every object."""
+        """Returns whether the user has the permission in these resourceAttributes; without a name, for every object."""
         spec = {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
         answer = self.twin.request("POST", _REVIEW, body={"spec": spec}, user=self.user)
         return bool(answer.document["status"]["allowed"])
@@ -73,7 +73,7 @@ class TwinReader:
 
 
 def refuse(answer: Answer, request: ApiRequest) -> None:
-    """Raises the ReadError that the answer of a live server would raise; returns for an answer below 400."""
+    """Raises the ReadError for this response of a server; returns if the response is below 400."""
     if answer.status >= 400:
         body = msgspec.json.encode(answer.document)
         raise from_status(answer.status, body, headers={}, request=request).error

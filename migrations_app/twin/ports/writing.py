@@ -65,7 +65,7 @@ class TwinWriter:
         return self._write(change, tie, own=own, dry=False)
 
     def calls(self) -> Mapping[tuple[str, str], int]:
-        """Number of reads by RBAC verb and status."""
+        """The number of reads by RBAC verb and status."""
         return self._reads.clock().calls
 
     def close(self) -> None:

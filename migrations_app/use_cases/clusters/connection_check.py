@@ -13,7 +13,7 @@ from migrations_app.errors import KarpdashError, ReadError
 from migrations_app.inventory.objects.karpenter import ServerVersion
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.kinds import Kind
-from migrations_app.readiness.rbac.roles import READ, Missing, scan_roles
+from migrations_app.readiness.rbac.roles import SCANNED_KINDS, MissingPermission, scan_roles
 from migrations_app.use_cases.collect.reading import HOME_NAMESPACES
 from migrations_app.use_cases.runtime.connections import limits, network_policy
 
@@ -25,7 +25,7 @@ class ConnectionTest:
     reachable: bool
     server: str = ""
     kubernetes: str = ""
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingPermission, ...] = ()
     rule: str = ""
     error: str = ""
     detail: str = ""
@@ -47,9 +47,9 @@ def look(api: LiveApi, url: str) -> ConnectionTest:
     Raises ReadError.
     """
     version = msgspec.json.decode(api.get("/version"), type=ServerVersion)
-    missing = tuple(Missing(kind.group, kind.plural) for kind in READ if not _may_list(api, kind))
+    missing = tuple(MissingPermission(kind.group, kind.plural) for kind in SCANNED_KINDS if not _may_list(api, kind))
     if not api.access_review("get", group="", plural=KUBE_SYSTEM.plural, name=KUBE_SYSTEM.name):
-        missing = (*missing, Missing("", KUBE_SYSTEM.plural, verb="get", name=KUBE_SYSTEM.name))
+        missing = (*missing, MissingPermission("", KUBE_SYSTEM.plural, verb="get", name=KUBE_SYSTEM.name))
     return ConnectionTest(
         reachable=True, server=url, kubernetes=version.git_version, missing=missing, rule=scan_roles(missing)
     )

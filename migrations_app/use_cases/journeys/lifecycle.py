@@ -13,7 +13,7 @@ from django.utils import timezone
 from migrations_app.access import Person, may_start, may_stop
 from migrations_app.actions import states
 from migrations_app.errors import Conflict
-from migrations_app.journeys.deliveries import StepDone, left_paused
+from migrations_app.journeys.deliveries import StepDone, paused_by_steps
 from migrations_app.journeys.plan import COMPOSER
 from migrations_app.journeys.states import HOLDING, PLANNED, after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
@@ -194,7 +194,7 @@ def abort_journey(
 def still_paused(here: LoadedJourney) -> list[str]:
     """The deliveries that the journey has paused, or may have, and not resumed (A39)."""
     pairs = [(step, step_rollouts.made_for(step, purpose=JourneyRollout.Purpose.WORK)) for step in here.steps]
-    return list(left_paused(StepDone(definition(step), row.state if row else "") for step, row in pairs))
+    return list(paused_by_steps(StepDone(definition(step), row.state if row else "") for step, row in pairs))
 
 
 def under_way(here: LoadedJourney, *, lock: bool = False) -> Rollout | None:

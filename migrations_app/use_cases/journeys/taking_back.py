@@ -15,9 +15,9 @@ from django.utils import timezone
 from migrations_app.access import Person, may_start
 from migrations_app.actions.plan import Plan
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.journeys.evidence import seen
+from migrations_app.journeys.evidence import step_evidence
 from migrations_app.journeys.next_move import Do, Move, RolloutSeen
-from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState, after, after_back, turned_back
+from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState, after, after_undo, start_rollback
 from migrations_app.journeys.way_back import BACK_NEEDED, NO_RETURN, BackMove, BackSeen, next_back
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.rollout import Rollout
@@ -62,7 +62,7 @@ def take_back(
         if rollout is not None:
             raise Conflict(f"rollout {rollout.pk} is under way: end it first", code="rollout_holds")
         refuse_changes()
-        then = turned_back(here.progress, to=target.place, changed=changed_places(journey_id))
+        then = start_rollback(here.progress, to=target.place, changed=changed_places(journey_id))
         withdraw_planned(here, "journey_taken_back")
         event = JourneyEvent(verb="journey.taking_back", by=by, code="asked", words=reason, detail={"to": step})
         columns = {**QUIET, "cause_code": ENDED_CODE if then.state == "paused" else "", "cause": "", **starter(person)}
@@ -126,7 +126,7 @@ def _seen(here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout | N
             state=current_rollback.state, cause_code=current_rollback.cause_code, accepted=current.accepted
         )
     newest = report_since(row.cluster_id, since) if current.kind == "outside" else None
-    evidence = seen(definition(current), newest[1], hop=row.hop, starts=row.starts) if newest else None
+    evidence = step_evidence(definition(current), newest[1], hop=row.hop, starts=row.starts) if newest else None
     return BackSeen(
         left=left is not None,
         rollback=rollout_seen,
@@ -164,7 +164,7 @@ def _left_words(rollback: Rollout) -> str:
 def _concluded(here: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
     to = next(step for step in here.steps if step.step == _way(here).to)
     changed = changed_places(here.row.pk)
-    then = after_back(here.progress, outcome, to=to.place, before=_before(here), changed=changed)
+    then = after_undo(here.progress, outcome, to=to.place, before=_before(here), changed=changed)
     over = then.state == "paused"
     cause = {"cause_code": ENDED_CODE if outcome == "undone" else event.code, "cause": event.words[:2000]}
     columns = {**QUIET, **(cause if over else {})}

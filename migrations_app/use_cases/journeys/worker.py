@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from migrations_app.errors import Conflict
-from migrations_app.journeys.evidence import StepEvidence, seen
+from migrations_app.journeys.evidence import StepEvidence, step_evidence
 from migrations_app.journeys.next_move import WEIGHED_BEFORE, RolloutSeen, StepSeen, next_move
 from migrations_app.journeys.states import after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
@@ -157,7 +157,7 @@ def _evidence(here: LoadedJourney, current: JourneyStepRow, *, since: datetime) 
     if newest is None:
         return None
     snapshot, report = newest
-    evidence = seen(definition(current), report, hop=here.row.hop, starts=here.row.starts)
+    evidence = step_evidence(definition(current), report, hop=here.row.hop, starts=here.row.starts)
     return msgspec.structs.replace(evidence, snapshot=str(snapshot))
 
 

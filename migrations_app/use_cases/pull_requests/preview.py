@@ -34,7 +34,7 @@ from migrations_app.readiness.pull_requests.object_edits import change_of
 from migrations_app.readiness.pull_requests.proposal import (
     Proposal,
     RequestSubject,
-    files_besides,
+    further_files,
     may_hold,
     propose,
 )
@@ -113,7 +113,7 @@ def _fix(request: PreviewRequest) -> _WantedChange:
         cluster=cluster,
         may_hold=partial(may_hold, change=change),
         proposed=lambda texts, origin: propose(change, texts, subject=subject, origin=origin),
-        besides=lambda texts, origin: files_besides(change, texts, origin=origin),
+        besides=lambda texts, origin: further_files(change, texts, origin=origin),
     )
 
 

@@ -2,7 +2,7 @@
 
 from django.http import QueryDict
 
-from migrations_app.campaigns.recipe import REST, Gates, Limits, Selection
+from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Selection
 from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import UPGRADE_CRDS
 from migrations_app.texts import text as _
@@ -57,18 +57,18 @@ def _parameters(form: QueryDict) -> dict[str, dict[str, str]]:
 
 def sizes_text(waves: tuple[int, ...]) -> str:
     """Returns the wave sizes as the form shows them: `1, 5, rest`."""
-    return ", ".join("rest" if size == REST else str(size) for size in waves)
+    return ", ".join("rest" if size == ALL_REMAINING else str(size) for size in waves)
 
 
 def _sizes(text: str) -> tuple[int, ...]:
     words = _words(text)
     if not words:
-        return (1, 5, REST)
+        return (1, 5, ALL_REMAINING)
     sizes = []
     for word in words:
         if word != "rest" and not (word.isdecimal() and len(word) < 6 and int(word) > 0):
             raise InvalidInput(_("sizes such as 1, 5, rest"), where="waves", code="bad_parameter")
-        sizes.append(REST if word == "rest" else int(word))
+        sizes.append(ALL_REMAINING if word == "rest" else int(word))
     return tuple(sizes)
 
 

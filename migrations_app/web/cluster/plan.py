@@ -13,7 +13,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from migrations_app.readiness.look import Look
-from migrations_app.readiness.next_step import FindingGroup, in_order
+from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
 from migrations_app.readiness.plan.stages import Stage
@@ -81,7 +81,7 @@ def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
     rows: list[StageRow] = []
     for number, (stage, back) in enumerate(zip(runbook_hop.stages, runbook_hop.ways_back(), strict=True), 1):
         begins_part = not rows or rows[-1].stage.part != stage.part
-        groups = in_order(runbook_hop.open_in(stage), cluster=cluster)
+        groups = group_in_order(runbook_hop.open_in(stage), cluster=cluster)
         commands = SharedRemedies(f"stage-{number}", stage.does, stage.commands)
         part = PARTS[stage.part] if begins_part else ""
         rows.append(

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError
-from migrations_app.readiness.rbac.roles import everything, scan_roles
+from migrations_app.readiness.rbac.roles import all_scan_permissions, scan_roles
 from migrations_app.tasks import wake
 from migrations_app.texts import text as _
 from migrations_app.use_cases.agents.tokens import AgentSecret, register_agent
@@ -62,7 +62,13 @@ def _form_page(
     draft: AccessDraft | None = None,
 ) -> HttpResponse:
     way = request.POST.get("way") or request.GET.get("way") or DEFAULT_WAY
-    context = {"section": "fleet", "form": form, "way": way, "test": test, "whole_rule": scan_roles(everything())}
+    context = {
+        "section": "fleet",
+        "form": form,
+        "way": way,
+        "test": test,
+        "whole_rule": scan_roles(all_scan_permissions()),
+    }
     context |= {
         "start": start or EksForm(),
         "draft": draft or connection.submitted_draft(request),

@@ -7,7 +7,7 @@ from migrations_app.checks.base import PHASES, Finding, Remedy
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, group_findings
 from migrations_app.readiness.plan.work_order import Part, by_work, parts_of
-from migrations_app.readiness.verdict import order
+from migrations_app.readiness.verdict import finding_sort_key
 from migrations_app.texts import text as _
 
 PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
@@ -105,7 +105,7 @@ def _is_folded(section: str, rows: tuple[Finding, ...]) -> bool:
 def by_phase(findings: Iterable[Finding], *, cluster: str = "") -> tuple[Section, ...]:
     """Returns one section for each phase, blockers first; passed and not applicable findings are folded at the end."""
     rows = tuple(findings)
-    live = sorted((f for f in rows if section_of(f) not in SETTLED), key=order)
+    live = sorted((f for f in rows if section_of(f) not in SETTLED), key=finding_sort_key)
     cut = ((phase, tuple(f for f in live if f.phase == phase)) for phase in PHASES)
     phases = tuple(
         Section(f"phase-{phase}", phase_look(phase), phase_findings, cluster=cluster)

@@ -26,7 +26,7 @@ from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
 from migrations_app.queries.fleet.progress import WAY, ends_of, told_of
 from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
-from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd
+from migrations_app.readiness.progress.share import CONVERSIONS, DonePercent, ProjectedEnd
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right, uuid_in
 from migrations_app.web.fleet.page import labels_in_query
@@ -154,10 +154,10 @@ def as_csv(days: Sequence[ProgressDay]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     lefts = (f"{measure.name} {word}" for measure in MEASURES for word in ("left", "total"))
-    writer.writerow(("day", "percent", "bound", *(f"percent {half}" for half in HALVES), *lefts, *LAST_HEADINGS))
+    writer.writerow(("day", "percent", "bound", *(f"percent {half}" for half in CONVERSIONS), *lefts, *LAST_HEADINGS))
     for day in days:
         way = day.done[WAY]
-        halves = [_cell(day.done[half].percent) for half in HALVES]
+        halves = [_cell(day.done[half].percent) for half in CONVERSIONS]
         counts = [_cell(number) for measure in MEASURES for number in _counts(day.points.get(measure.name))]
         clusters = max(point.clusters for point in day.points.values())
         writer.writerow((day.day, _cell(way.percent), way.bound, *halves, *counts, clusters, day.scanned, day.causes))
@@ -186,7 +186,7 @@ def _chart_context(ask: BurndownAsk, progress: Burndown, *, now: datetime) -> di
     last = days[-1].done if days else {}
     return {
         "told": progress,
-        "halves": [_half(half, progress=progress, done=last.get(half), end=ends[half]) for half in HALVES],
+        "halves": [_half(half, progress=progress, done=last.get(half), end=ends[half]) for half in CONVERSIONS],
         "way": last.get(WAY, UNKNOWN),
         "end": ends[WAY],
         "chart": progress_chart,
@@ -199,7 +199,7 @@ def _chart_context(ask: BurndownAsk, progress: Burndown, *, now: datetime) -> di
 def _half(half: str, *, progress: Burndown, done: DonePercent | None, end: ProjectedEnd) -> HalfCard:
     lines = (
         MeasureLine(name=name, word=MEASURE_WORDS[name][0], note=MEASURE_WORDS[name][1], curve=progress.curves[name])
-        for name in HALVES[half]
+        for name in CONVERSIONS[half]
     )
     return HalfCard(name=half, word=WORDS[half], done=done or UNKNOWN, end=end, measures=tuple(lines))
 

@@ -12,7 +12,13 @@ from migrations_app.queries.fleet.burndown import Burndown, MarkedRollout
 from migrations_app.queries.fleet.progress import WAY, points_by_day
 from migrations_app.readiness.progress.curve import Point
 from migrations_app.readiness.progress.falls import Fall, FallCause, falls_between
-from migrations_app.readiness.progress.share import HALVES, DonePercent, ProjectedEnd, done_of, done_of_way
+from migrations_app.readiness.progress.share import (
+    CONVERSIONS,
+    DonePercent,
+    ProjectedEnd,
+    percent_of_conversions,
+    percent_of_measures,
+)
 from migrations_app.texts import text as _
 
 WIDTH, HEIGHT, TOP = 1000, 300, 6
@@ -158,11 +164,14 @@ def fall_words(fall: Fall) -> str:
 
 
 def _day(day: date, points: Mapping[str, Point], *, before: Mapping[str, Point]) -> ProgressDay:
-    done = {half: done_of([points[name] for name in names if name in points]) for half, names in HALVES.items()}
+    done = {
+        half: percent_of_measures([points[name] for name in names if name in points])
+        for half, names in CONVERSIONS.items()
+    }
     scanned = max(point.clusters - point.unseen - point.carried for point in points.values())
     falls = falls_between(before, points)
     return ProgressDay(
-        day=day, done={WAY: done_of_way(points)} | done, points=points, scanned=max(0, scanned), falls=falls
+        day=day, done={WAY: percent_of_conversions(points)} | done, points=points, scanned=max(0, scanned), falls=falls
     )
 
 
@@ -253,7 +262,7 @@ def _line(name: str, days: Sequence[ProgressDay], *, axis: _Axis, end: Projected
 
 def _fresh(day: ProgressDay, name: str) -> bool:
     """Whether all numbers of the series were read on that day."""
-    names = HALVES.get(name, tuple(day.points))
+    names = CONVERSIONS.get(name, tuple(day.points))
     return not any(day.points[measure].carried for measure in names if measure in day.points)
 
 

@@ -22,7 +22,7 @@ from migrations_app.queries.rollouts.rollouts import (
     lately_alone,
     rollout_page,
 )
-from migrations_app.readiness.action_order import in_order
+from migrations_app.readiness.action_order import action_path
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about, offered
 
@@ -75,7 +75,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         "counts": counts_by_group(cluster_id, impossible=False),
         "holder": holder_of(cluster_id),
         "policy": policy_row(cluster_id),
-        "actions": in_order(available_actions),
+        "actions": action_path(available_actions),
     }
     return render(request, "rollout/cluster.html", context)
 

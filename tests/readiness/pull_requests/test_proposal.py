@@ -18,12 +18,12 @@ from migrations_app.checks.changes import (
 )
 from migrations_app.errors import InvalidInput
 from migrations_app.readiness.pull_requests.object_edits import (
-    beside,
     change_of,
     is_delivered_by_git,
     is_object,
     object_edits,
     with_edit,
+    work_outside_files,
 )
 from migrations_app.readiness.pull_requests.proposal import RequestSubject, branch_name, may_hold, propose
 from tests.builders_rows import a_finding
@@ -116,7 +116,7 @@ def test_a_finding_offers_its_first_change_of_objects():
     finding = a_finding(remedies=(Remedy(how="helm", text="x"), Remedy(how="flux", text="x", change=both)))
     assert change_of(finding) == both
     assert object_edits(both) == (heavier(),)
-    assert beside(both) == ("NodePool shop",)
+    assert work_outside_files(both) == ("NodePool shop",)
     assert is_delivered_by_git(finding)
     plain = a_finding(remedies=(Remedy(how="kubectl", text="x", change=looks),))
     assert (change_of(plain), is_delivered_by_git(plain)) == (None, False)

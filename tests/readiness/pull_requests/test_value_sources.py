@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.checks.changes import HelmChange
 from migrations_app.errors import InvalidInput
-from migrations_app.readiness.pull_requests.proposal import files_besides, may_hold, propose
+from migrations_app.readiness.pull_requests.proposal import further_files, may_hold, propose
 from migrations_app.readiness.pull_requests.value_sources import GitOrigin
 from tests.readiness.pull_requests.test_helm_edits import SUBJECT, a_change, values
 
@@ -84,13 +84,13 @@ def test_a_file_that_kustomize_makes_the_config_map_of_is_edited(named):
     made = f"configMapGenerator:\n- name: karpenter-values\n  files: [{named}]\n"
     path = f"flux/{named.rpartition('=')[2]}".replace("flux/../", "")
     texts = {"flux/a.yaml": FLUX, "flux/kustomization.yaml": made}
-    assert files_besides(a_change(values=CHANGED), texts, origin=ORIGIN) == (path,)
+    assert further_files(a_change(values=CHANGED), texts, origin=ORIGIN) == (path,)
     assert new_files(texts | {path: FILE}, a_change(values=CHANGED)) == {path: edited(FILE, "")}
 
 
 def test_a_file_of_values_of_an_application_is_edited():
     texts = {"apps/karpenter.yaml": ARGO}
-    assert files_besides(a_change(values=CHANGED), texts, origin=ORIGIN) == ("karpenter/prod.yaml",)
+    assert further_files(a_change(values=CHANGED), texts, origin=ORIGIN) == ("karpenter/prod.yaml",)
     assert new_files(texts | {"karpenter/prod.yaml": FILE}, a_change(values=CHANGED)) == {
         "karpenter/prod.yaml": edited(FILE, "")
     }

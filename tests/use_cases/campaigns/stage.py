@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from migrations_app.campaigns.recipe import REST, Gates, Limits, Selection
+from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Selection
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.models.cluster import Cluster
@@ -48,7 +48,7 @@ def scanned(on: Cluster, *, release: str = journeys.FROM_RELEASE) -> None:
 
 
 def drafted(author: User, **changes: Any) -> Campaign:
-    values: dict[str, Any] = {"name": "to 0.33", "selection": Selection(), "gates": QUICK, "waves": (1, REST)}
+    values: dict[str, Any] = {"name": "to 0.33", "selection": Selection(), "gates": QUICK, "waves": (1, ALL_REMAINING)}
     values |= {"soak_seconds": 60, "limits": Limits(at_once=5)}
     return Campaign.objects.get(
         pk=draft_campaign(CampaignRequest(**(values | changes)), person=person(author), by=actor(author))

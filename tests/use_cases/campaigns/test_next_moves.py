@@ -19,7 +19,7 @@ from migrations_app.campaigns.next_moves import (
     gate,
     next_moves,
 )
-from migrations_app.campaigns.recipe import REST, Gates, Limits, Placed, Recipe, Selection, in_waves
+from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Placed, Recipe, Selection, in_waves
 from migrations_app.campaigns.states import AT_WORK, CAMPAIGN_STATES, MAY_FOLLOW, MEMBER_MAY_FOLLOW, SETTLED
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -223,7 +223,7 @@ def test_every_cluster_is_in_one_wave(recipe, clusters):
 
 
 def test_first_environments_and_small_clusters_come_first():
-    recipe = Recipe(selection=Selection(), waves=(1, 2, REST), order=("dev", "staging"))
+    recipe = Recipe(selection=Selection(), waves=(1, 2, ALL_REMAINING), order=("dev", "staging"))
     clusters = [
         Placed(id=name, name=name, environment=environment, nodes=nodes)
         for name, environment, nodes in (

@@ -8,7 +8,7 @@ import pytest
 from migrations_app.checks.base import Finding
 from migrations_app.cli import plan as cli_plan
 from migrations_app.cli.sources import scan_source
-from migrations_app.journeys.compose import DRIFTS, Choices, journey_steps, upgraded_by
+from migrations_app.journeys.compose import DRIFT_HOLD_CHECK, Choices, journey_steps, settled_by_upgrade
 from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
@@ -176,7 +176,7 @@ def _with(check: str) -> list[tuple[str, int]]:
 
 def test_drift_is_held_over_the_landing_by_karpdash_where_it_may():
     held = 0
-    for name, place in _with(DRIFTS):
+    for name, place in _with(DRIFT_HOLD_CHECK):
         by_hand, ours = steps(name, place), steps(name, place, NO_CHOICES._replace(holds=True))
         assert HOLD not in {one.action for one in by_hand}
         actions = [one.action for one in ours]
@@ -202,7 +202,7 @@ def test_what_an_upgrade_before_the_landing_settles_is_asked_once(name):
     for place, hop in enumerate(hops(name)):
         found = steps(name, place)
         for stage in hop.stages:
-            proof = upgraded_by(stage, hop) if stage.commands else ()
+            proof = settled_by_upgrade(stage, hop) if stage.commands else ()
             mine = [one for one in found if set(one.checks) & set(proof)]
             assert len(mine) == (1 if proof else 0)
             assert all(one.commands and one.protects for one in mine)

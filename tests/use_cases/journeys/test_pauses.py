@@ -11,7 +11,7 @@ from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import ChangeTarget, DeliveryPause
 from migrations_app.conversion.chart_values.trees import laid
 from migrations_app.journeys.compose import Choices, journey_steps
-from migrations_app.journeys.deliveries import PAUSE, RESUME, StepDone, acting, left_paused, with_pauses
+from migrations_app.journeys.deliveries import PAUSE, RESUME, StepDone, active_deliveries, paused_by_steps, with_pauses
 from migrations_app.journeys.next_move import Move, RolloutSeen, StepSeen, next_move
 from migrations_app.journeys.plan import Command, JourneyStep
 from migrations_app.models.audit import AuditEvent
@@ -105,7 +105,7 @@ def test_without_leave_a_person_does_it_as_the_runbook_says():
         found = journey_steps(hop, installed=told, choices=choices)
         assert sum(one.action in (PAUSE, RESUME) for one in found) == many
         assert sum(one.action == "upgrade_delivery" for one in found) == bool(many)
-    assert acting(hop.steps) == (CARRIER,)
+    assert active_deliveries(hop.steps) == (CARRIER,)
 
 
 def test_what_git_writes_is_a_task_with_the_difference_to_commit():
@@ -159,17 +159,17 @@ def done(action, rollout, *names):
 
 def test_what_stands_still_is_told_until_it_is_resumed():  # A39
     paused = done(PAUSE, "succeeded", CARRIER, POOLS)
-    assert left_paused([paused, done(RESUME, "")]) == (CARRIER, POOLS)
-    assert left_paused([paused, done(RESUME, "failed", CARRIER, POOLS)]) == (CARRIER, POOLS)
-    assert left_paused([paused, done(RESUME, "succeeded", POOLS)]) == (CARRIER,)
-    assert left_paused([paused, done(RESUME, "succeeded", CARRIER, POOLS)]) == ()
+    assert paused_by_steps([paused, done(RESUME, "")]) == (CARRIER, POOLS)
+    assert paused_by_steps([paused, done(RESUME, "failed", CARRIER, POOLS)]) == (CARRIER, POOLS)
+    assert paused_by_steps([paused, done(RESUME, "succeeded", POOLS)]) == (CARRIER,)
+    assert paused_by_steps([paused, done(RESUME, "succeeded", CARRIER, POOLS)]) == ()
 
 
 @pytest.mark.parametrize(
     ("state", "told"), [("", 0), ("expired", 0), ("rolled_back", 0), ("aborted", 1), ("running", 1), ("failed", 1)]
 )
 def test_a_pause_that_may_have_happened_counts(state, told):
-    assert len(left_paused([done(PAUSE, state, CARRIER)])) == told
+    assert len(paused_by_steps([done(PAUSE, state, CARRIER)])) == told
 
 
 class TestOnRows:

@@ -20,8 +20,8 @@ from migrations_app.journeys.states import (
     StepProgress,
     after,
     after_step,
+    allowed_transitions,
     may_follow,
-    pairs,
 )
 
 EVENTS = st.one_of(
@@ -109,16 +109,16 @@ def test_a_journey_without_faults_comes_to_its_end(protects):
 
 def test_every_state_has_a_row_and_the_way_to_a_run_leads_over_an_approval():
     assert set(FOLLOWS) == set(JOURNEY_STATES)
-    assert [now for now, then in pairs() if then == "running"] == ["approved", "paused"]
-    assert [now for now, then in pairs() if then == "approved"] == ["awaiting_approval"]
-    assert [now for now, then in pairs() if then == "awaiting_approval"] == ["previewed"]
+    assert [now for now, then in allowed_transitions() if then == "running"] == ["approved", "paused"]
+    assert [now for now, then in allowed_transitions() if then == "approved"] == ["awaiting_approval"]
+    assert [now for now, then in allowed_transitions() if then == "awaiting_approval"] == ["previewed"]
 
 
 def test_the_database_knows_the_same_table():
     import importlib
 
     guards = importlib.import_module("migrations_app.migrations.0002_squashed_0026_guards")
-    assert set(guards.JOURNEY_PAIRS) == set(pairs())
+    assert set(guards.JOURNEY_PAIRS) == set(allowed_transitions())
 
 
 def test_a_failed_step_is_retried_or_skipped_before_the_journey_goes_on():
