@@ -1,4 +1,4 @@
-"""Approval of journeys, bound to the digest of one (A40). It covers the plans that were shown, up to a limit."""
+"""Approval of journeys, bound to the journey's digest (A40). It covers the previewed plans up to a risk limit."""
 
 import secrets
 import uuid
@@ -20,9 +20,10 @@ from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
 
 
 def ask_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
-    """Asks for the approval of the previewed journey. Approved at once if the policy asks nobody for what it covers.
+    """Requests approval of the previewed journey.
 
-    Raises PermissionDenied, Conflict.
+    The journey is approved at once if the policy needs no approver for the plans that the approval covers. Raises
+    PermissionDenied, Conflict.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -78,9 +79,9 @@ def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalReque
 def reject_journey(
     journey_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Rejects a journey that waits for approval or its start; one that is not asked for yet is withdrawn instead.
+    """Rejects a journey that waits for approval or its start.
 
-    Raises PermissionDenied, Conflict.
+    A draft or preview is withdrawn instead: its state is expired. Raises PermissionDenied, Conflict.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -98,13 +99,13 @@ def reject_journey(
 
 
 def refuse_late(row: Journey) -> None:
-    """Raises Conflict `expired` for a journey that waited too long."""
+    """Raises Conflict `expired` for a journey that was not started in time."""
     if row.expires_at <= timezone.now():
         raise Conflict("the journey is too old; make a new one", code="expired")
 
 
 def refuse_old(here: LoadedJourney, version: int | None) -> None:
-    """Raises Conflict `moved` if the journey is not at the version that the caller saw any more (R33)."""
+    """Raises Conflict `moved` if the journey is no longer at the version that the caller read (R33)."""
     if version is not None and here.row.version != version:
         words = f"the journey moved meanwhile: it is {here.row.state.replace('_', ' ')} now"
         raise Conflict(words, code="moved")

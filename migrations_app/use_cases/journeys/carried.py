@@ -1,4 +1,4 @@
-"""Gives a journey the approvals of what covers it, such as those of its campaign."""
+"""Copies approvals to a journey, such as those of its campaign, and takes them away again."""
 
 import uuid
 from collections.abc import Iterable
@@ -17,10 +17,10 @@ from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 def carry_to_journey(
     journey_id: uuid.UUID, approvals: Iterable[CarriedApproval], *, source: str, by: Actor
 ) -> Journey:  # A40, A42
-    """Gives a journey that was asked for these approvals; it is approved if they are enough by the policy of now.
-
-    One that showed no plan needs none of them, but what is planned on its way does. The caller has compared the
-    journey with what was approved. `source` names it. The author's own is left out.
+    """Copies the approvals to a journey that waits for approval, and approves it if they are enough by the current
+    policy. An already approved journey gets them, too: a journey whose preview had no plan needs no approval, but the
+    plans of its later steps do. The caller has compared the journey with what was approved. `source` names the origin
+    of the approvals. An approval of the journey's own author is left out.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -43,9 +43,9 @@ def carry_to_journey(
 
 
 def take_back_from_journeys(journeys: Iterable[uuid.UUID], approver_id: int, *, by: Actor) -> None:
-    """Takes the approval of that person away from journeys that did not end: their next step waits for another one.
-
-    What was planned with it and not started is planned anew, so that nothing begins by an approval that does not count.
+    """Deletes the approvals of that person from journeys that have not ended; their next step waits for another
+    approval. A plan that was covered by such an approval and not started is withdrawn, to be planned and approved
+    again.
     """
     for pk in journeys:
         with transaction.atomic():

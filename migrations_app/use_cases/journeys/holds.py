@@ -1,7 +1,7 @@
-"""Holds Karpenter's own disruption for a pause of a journey, and restores the budgets before the journey goes on.
+"""Holds Karpenter's own disruption during a pause of a journey, and restores the budgets before the journey resumes.
 
-Each is a rollout of its own, with its preview, approvals and journal. It may run while the journey and its rollout are
-paused; nothing of them goes on while it is under way.
+Hold and release are each a rollout of their own, with preview, approvals and journal. They may run while the journey
+and its rollout are paused, and neither of those resumes until they have ended.
 """
 
 import uuid
@@ -43,16 +43,16 @@ ANEW = frozenset({"expired", "policy_moved"})
 
 
 GoOn = Callable[[LoadedJourney, Person], None]
-"""Lets the journey go on with the rights of that person, in the caller's transaction."""
+"""Resumes the journey with the rights of that person, in the caller's transaction."""
 
 
 def change_hold(
     journey_id: uuid.UUID, person: Person, *, asked_for: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Holds Karpenter's own disruption for a paused journey, or restores the budgets. Workers do it afterwards.
+    """Requests the hold of Karpenter's own disruption for a paused journey, or its release; workers carry it out later.
 
-    Raises PermissionDenied, InvalidInput for another word, and Conflict `moved` if the journey is not paused, or
-    nothing is held.
+    Raises PermissionDenied, InvalidInput for another value of `asked_for`, and Conflict `moved` if the journey is not
+    paused or nothing is held.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -68,7 +68,9 @@ def change_hold(
 
 
 def begin_hold(here: LoadedJourney, person: Person, *, by: Actor) -> None:
-    """Asks for the hold, in the caller's transaction. Raises PermissionDenied, Conflict `moved` unless it is paused."""
+    """Requests the hold, in the caller's transaction. Raises PermissionDenied; Conflict `moved` unless the journey is
+    paused.
+    """
     row = here.row
     refuse_person(may_start(over(person, row.cluster_id)))
     if row.state != "paused" or not here.steps:
@@ -84,14 +86,16 @@ def begin_hold(here: LoadedJourney, person: Person, *, by: Actor) -> None:
 
 
 def held_by_step(here: LoadedJourney) -> bool:
-    """Whether a step of the journey holds it now: a pause that restored the budgets would end that."""
+    """Whether a step of the journey holds disruption now: a pause that restored the budgets would end the hold of that
+    step.
+    """
     begun = [definition(step).action for step in here.steps if step.state in ("running", "failed", "done", "undoing")]
     return begun.count(HOLD) > begun.count(RELEASE)
 
 
 def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: bool, again: bool = True) -> bool:
-    """Asks to restore the budgets, in the caller's transaction; False if nothing is held. `again`: where the last try
-    came to nothing it is tried again, which only people ask for; else that raises Conflict `disruption_held`.
+    """Requests that the budgets are restored, in the caller's transaction; False if nothing is held. With `again`,
+    which only people pass, a failed attempt is repeated; without, a failed attempt raises Conflict `disruption_held`.
     """
     hold = JourneyHold.objects.select_for_update().filter(journey=here.row).first()
     if hold is None:
@@ -103,7 +107,7 @@ def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: 
         hold.asked_for, hold.asked_after = RELEASED, step_rollouts.newest_link(here.row)
         event = JourneyEvent(verb="journey.release_asked", by=by)
         store(here, here.progress, event=event, columns={"needs_person": False})
-    if may_start(over(person, here.row.cluster_id)) is None:  # else it is restored with the rights of who held it
+    if may_start(over(person, here.row.cluster_id)) is None:  # else with the rights of the hold's person
         for name, value in _asked_by(person).items():
             setattr(hold, name, value)
     hold.resumes = resumes
@@ -112,9 +116,8 @@ def ask_for_release(here: LoadedJourney, person: Person, *, by: Actor, resumes: 
 
 
 def stop_resuming(here: LoadedJourney, *, by: Actor, code: str = "asked") -> bool:
-    """Keeps the journey paused where it was to go on once the budgets are restored, in the caller's transaction.
-
-    The budgets are restored all the same. False if it was not to go on.
+    """Cancels a resume that waits for restored budgets, in the caller's transaction: the journey stays paused, and the
+    budgets are restored all the same. False if no resume was requested.
     """
     if not JourneyHold.objects.filter(journey=here.row, resumes=True).update(resumes=False):
         return False
@@ -130,8 +133,8 @@ def _asked_by(person: Person) -> dict[str, object]:
 
 
 def advance_hold(journey_id: uuid.UUID, *, go_on: GoOn) -> Woken:
-    """Makes the next move of the journey's hold; once it is over the journey goes on, where somebody asked for that.
-    Raises Conflict if the journey or the rollout moved meanwhile.
+    """Makes the next move of the journey's hold. When the hold has ended, the journey resumes if that was requested.
+    Raises Conflict if the journey or the rollout changed meanwhile.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -164,9 +167,11 @@ def _draft_rollout(here: LoadedJourney, hold: JourneyHold) -> uuid.UUID:
 
 
 def _end_hold(here: LoadedJourney, hold: JourneyHold, *, move: HoldMove, go_on: GoOn) -> bool:
-    """Ends the hold, and lets the journey go on where it resumes, in one transaction; whether it goes on."""
+    """Ends the hold and resumes the journey if that was requested, in one transaction. Returns whether the journey
+    resumed.
+    """
     if hold.resumes:
-        # Before the first event, as whoever changes both: neither waits for the other for ever.
+        # Locked before the first event, like everywhere else that changes both rows, so that there is no deadlock.
         own_rollouts = Rollout.objects.filter(
             journey_part__step__journey=here.row, state__in=[*HOLDING, "rolling_back"]
         )
@@ -188,7 +193,9 @@ def _end_hold(here: LoadedJourney, hold: JourneyHold, *, move: HoldMove, go_on: 
 
 
 def _resumed(here: LoadedJourney, person: Person | None, *, go_on: GoOn) -> bool:
-    """Lets the journey go on; where it may not it stays paused with the cause, and people are told."""
+    """Resumes the journey and returns True. If that is refused, the journey stays paused with the cause and people are
+    notified.
+    """
     try:
         if person is None:
             raise Conflict("the account that asked for it is closed", code="starter_gone")
@@ -207,7 +214,9 @@ def _resumed(here: LoadedJourney, person: Person | None, *, go_on: GoOn) -> bool
 
 
 def _with_rollout(hold: JourneyHold, *, rollout: Rollout, move: HoldMove) -> Woken:
-    """Asks for the approval of the rollout, or starts it, with the rights of who asked for it."""
+    """Requests approval of the rollout, starts it or aborts it, with the rights of the person who requested the
+    hold.
+    """
     person = _person(hold)
     if person is None:
         _note(hold, "starter_gone")
@@ -231,18 +240,18 @@ def _with_rollout(hold: JourneyHold, *, rollout: Rollout, move: HoldMove) -> Wok
             with transaction.atomic():
                 stop_resuming(load(hold.journey_id, lock=True), by=WORKER, code=refused.code)
         if refused.code != "moved":
-            _note(hold, refused.code, cause=refused.message)  # it is tried again with each sweep
+            _note(hold, refused.code, cause=refused.message)  # the next sweep tries again
     return Woken()
 
 
 def _note(hold: JourneyHold, code: str, *, cause: str = "") -> None:
-    """Keeps what the hold waits for, for the page."""
+    """Stores what the hold waits for, for the page."""
     if (hold.wait_code, hold.cause) != (code, cause[:2000]):
         JourneyHold.objects.filter(pk=hold.pk).update(wait_code=code, cause=cause[:2000])
 
 
 def _ask_person(journey_id: uuid.UUID, move: HoldMove) -> None:
-    """Stores whether a person has to look; people are told once."""
+    """Stores whether a person has to act, and notifies people when that begins."""
     person = move.do == "tell"
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -274,7 +283,7 @@ def _newest(hold: JourneyHold, purpose: str, *, since: int) -> Rollout | None:
 
 
 def _now(hold: JourneyHold) -> Rollout | None:
-    """The rollout that the next move is about: that of the restoring once there is one, else that of the hold."""
+    """The rollout that the next move is about: the release rollout if there is one, else the hold rollout."""
     if hold.asked_for == RELEASED:
         release = _newest(hold, JourneyRollout.Purpose.RELEASE, since=hold.asked_after)
         if release is not None:
@@ -283,7 +292,7 @@ def _now(hold: JourneyHold) -> Rollout | None:
 
 
 def _person(hold: JourneyHold) -> Person | None:
-    """Who asked last, with the rights of now; None if the account is closed."""
+    """The person who requested the hold or release last, with current rights; None if the account is closed."""
     user = User.objects.filter(pk=hold.person_id or 0, is_active=True).first()
     if user is None:
         return None

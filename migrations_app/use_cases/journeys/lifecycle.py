@@ -1,6 +1,6 @@
-"""Starts, pauses, resumes and aborts journeys, and ends those that nobody started.
+"""Starts, pauses, resumes and aborts journeys, and expires those that were not started in time.
 
-A journey holds its cluster from its start to its end: rollouts of others, and other journeys, wait until then.
+A journey holds its cluster from start to end: other rollouts and journeys of the cluster wait until then.
 """
 
 import uuid
@@ -70,7 +70,7 @@ def start_journey(
         try:
             with transaction.atomic():
                 store(here, then, event=event, columns=columns)
-                # The audit event holds the head of the log: of two starts at once the second one sees the first.
+                # The audit event locks the head of the log: of two concurrent starts the second one finds the first.
                 _refuse_held(row)
         except IntegrityError:
             raise Conflict("another journey holds this cluster", code="busy") from None
@@ -80,10 +80,10 @@ def start_journey(
 def pause_journey(
     journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, hold_disruption: bool = False
 ) -> Journey:
-    """Pauses the journey, and asks its rollout to pause after the request under way.
+    """Pauses the journey, and requests that its rollout pauses after the current request.
 
-    Karpenter goes on with what it has begun, unless `hold_disruption` asks to hold that, too. A paused one that would
-    go on once its budgets are restored stays paused instead. Raises PermissionDenied, Conflict.
+    Karpenter continues its own disruption unless `hold_disruption` requests a hold. A paused journey that waits for
+    restored budgets to resume stays paused instead. Raises PermissionDenied, Conflict.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -98,7 +98,9 @@ def pause_journey(
 
 
 def pause_part(journey_id: uuid.UUID, *, by: Actor) -> bool:
-    """As `pause_journey`, for a campaign that has compared the rights. False if it neither runs nor is to go on."""
+    """Pauses as `pause_journey` does, for a campaign that has checked the rights. False if the journey neither runs nor
+    waits to resume.
+    """
     with transaction.atomic():
         here = load(journey_id, lock=True)
         if stop_resuming(here, by=by):
@@ -113,20 +115,21 @@ def _paused(here: LoadedJourney, *, by: Actor) -> None:
     then, rollout = after(here.progress, "pause"), under_way(here, lock=True)
     store(here, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=caused("asked"))
     if rollout is not None:
-        # One that ended or paused by itself meanwhile is left as it is: the journey is paused either way.
+        # A rollout that ended or paused meanwhile is left as it is: the journey is paused either way.
         rollouts.ask_to_pause(rollout.pk, by=by)
 
 
 def resume_journey(
     journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, again: bool = True
 ) -> Journey:
-    """Resumes a paused journey, and its rollout if that is paused, with the checks of a start (A10).
+    """Resumes a paused journey and its paused rollout, with the checks of a start (A10).
 
-    Where Karpenter's own disruption is held the budgets are restored first, unless its rollout could not go on then:
-    it stays paused until a worker has seen them restored, and goes on with `go_on`. `again`: it is tried again where
-    the last restoring came to nothing. Raises PermissionDenied, and
-    Conflict: `step_failed` beside a failed step, `plan_differs` beside a plan that nobody accepted, and those of a
-    start.
+    While Karpenter's own disruption is held, the budgets are restored first: the journey stays paused until a worker
+    has found them restored, and then resumes through `go_on`. The restoring does not begin if the rollout could not
+    resume. With `again`, a failed attempt to restore is repeated.
+
+    Raises PermissionDenied, and Conflict: `step_failed` for a failed step, `plan_differs` for a plan that was not
+    accepted, and the codes of a start.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -142,7 +145,9 @@ def resume_journey(
 
 
 def go_on(here: LoadedJourney, person: Person, *, by: Actor) -> None:
-    """As `resume_journey` where nothing is held, in the caller's transaction, which has locked the journey."""
+    """Resumes as `resume_journey` does if nothing is held, in the caller's transaction, which has locked the
+    journey.
+    """
     refuse_person(may_start(over(person, here.row.cluster_id)))
     _refuse_resume(here)
     columns, rollout = {**caused(""), **starter(person)}, under_way(here, lock=True)
@@ -153,7 +158,7 @@ def go_on(here: LoadedJourney, person: Person, *, by: Actor) -> None:
 
 
 def _refuse_resume(here: LoadedJourney) -> None:
-    """Raises Conflict if the journey may not go on, whoever asks."""
+    """Raises Conflict if the journey may not resume, independent of the person."""
     after(here.progress, "resume")
     current = here.current
     if current is not None and here.row.cause_code in ASKS and not current.accepted:
@@ -162,16 +167,16 @@ def _refuse_resume(here: LoadedJourney) -> None:
 
 
 ASKS = ("plan_differs", "plan_not_shown")
-"""Causes that a person answers by accepting the plan or by planning the step again."""
+"""Causes of a pause that a person resolves by accepting the plan or by planning the step again."""
 
 
 def abort_journey(
     journey_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Ends the journey where it is, and aborts its rollout after the request under way. Budgets that are held for a
-    pause are restored.
+    """Ends the journey, and aborts its rollout after the current request.
 
-    Raises PermissionDenied, and Conflict while a rollout of it needs a person's word first.
+    Budgets that are held for a pause are restored. Raises PermissionDenied, and Conflict while a rollout of the journey
+    needs a person's decision first.
     """
     with transaction.atomic():
         here = load(journey_id, lock=True)
@@ -192,7 +197,7 @@ def abort_journey(
 
 
 def still_paused(here: LoadedJourney) -> list[str]:
-    """The deliveries that the journey has paused, or may have, and not resumed (A39)."""
+    """The deliveries that the journey paused, or may have paused, and did not resume (A39)."""
     pairs = [(step, step_rollouts.made_for(step, purpose=JourneyRollout.Purpose.WORK)) for step in here.steps]
     return list(left_paused(StepDone(definition(step), row.state if row else "") for step, row in pairs))
 
@@ -200,8 +205,8 @@ def still_paused(here: LoadedJourney) -> list[str]:
 def under_way(here: LoadedJourney, *, lock: bool = False) -> Rollout | None:
     """The rollout of the journey that holds the cluster; None if there is none.
 
-    `lock` holds its row until the transaction ends. A worker locks it before the head of the audit log, so whoever
-    changes both takes it before the first event, too: neither waits for the other for ever.
+    `lock` holds its row until the transaction ends. A worker locks the rollout before the head of the audit log: code
+    that changes both has to lock the rollout before its first event, or there may be a deadlock.
     """
     rollout = _work(here, ROLLOUT_HOLDS)
     if rollout is None or not lock:
@@ -215,14 +220,16 @@ def planned(here: LoadedJourney) -> Rollout | None:
 
 
 def withdraw_planned(here: LoadedJourney, code: str) -> None:
-    """Ends what is planned for the journey and not started."""
+    """Expires the planned rollout of the journey, if there is one."""
     rollout = planned(here)
     if rollout is not None:
         step_rollouts.withdraw(rollout, code)
 
 
 def expire_journeys() -> int:
-    """Ends journeys that nobody started in time; returns how many. One that moved meanwhile is left alone."""
+    """Expires journeys that were not started in time; returns how many. A journey that changed meanwhile is
+    left alone.
+    """
     old = Journey.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
     return sum(_expired(pk, code="expired") for pk in old.values_list("pk", flat=True)[:AT_ONCE])
 
@@ -231,7 +238,9 @@ AT_ONCE = 200
 
 
 def void_journeys(cluster_id: uuid.UUID) -> None:
-    """The cluster's endpoint or credentials changed: ends its planned journeys and pauses the one that runs (A05)."""
+    """Expires the planned journeys of a cluster whose endpoint or credentials changed, and pauses the running one
+    (A05).
+    """
     for pk in Journey.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)).values_list("pk", flat=True):
         _expired(pk, code="cluster_changed")
     for pk in Journey.objects.filter(cluster_id=cluster_id, state="running").values_list("pk", flat=True):
@@ -242,7 +251,7 @@ def void_journeys(cluster_id: uuid.UUID) -> None:
 
 
 def halt(here: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
-    """Pauses a running journey because a person has to decide, and tells people."""
+    """Pauses a running journey because a person has to decide, and notifies people."""
     event = JourneyEvent(
         verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", fence=fence
     )  # fmt: skip
@@ -267,7 +276,7 @@ def _expired(journey_id: uuid.UUID, *, code: str) -> bool:
 
 
 OF_STEPS = (JourneyRollout.Purpose.WORK, JourneyRollout.Purpose.BACK)
-"""What rollouts were made for that change what the steps are about."""
+"""Purposes of the rollouts that do or undo the work of steps."""
 
 
 def _work(here: LoadedJourney, among: Iterable[str]) -> Rollout | None:
@@ -277,13 +286,15 @@ def _work(here: LoadedJourney, among: Iterable[str]) -> Rollout | None:
 
 
 def starter(person: Person) -> dict[str, Any]:
-    """The columns of who starts or resumes the journey: its rollouts are started with the rights of that account."""
+    """The columns that name the person who starts or resumes the journey: its rollouts start with the rights of that
+    account.
+    """
     token = person.method == "token"
     return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
 
 
 def refuse_changes() -> None:
-    """Raises Conflict `kill_switch`, or `audit_blocked` while the audit log cannot be carried outside."""
+    """Raises Conflict: `kill_switch`, or `audit_blocked` while the audit log cannot be delivered to its sinks."""
     if everything_stopped():
         raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
     assert_writable()
@@ -301,8 +312,8 @@ def _refuse_unapproved(here: LoadedJourney, person: Person) -> None:
 
 
 def _refuse_held(row: Journey) -> None:
-    """Raises Conflict `busy` if another journey, or a rollout of anybody, holds the cluster by any registration, or one
-    that is over has not restored the budgets of its NodePools yet.
+    """Raises Conflict `busy` if the cluster, in any of its registrations, is held by another journey, by any rollout,
+    or by an ended journey that has not restored the budgets of its NodePools yet.
     """
     every = registrations_of(row.cluster_id)
     others = Journey.objects.filter(cluster_id__in=every, state__in=sorted(HOLDING)).exclude(pk=row.pk)

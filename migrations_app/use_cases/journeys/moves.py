@@ -1,4 +1,4 @@
-"""The moves of a worker at the current step of a journey: each is one transaction with its audit event."""
+"""The moves that a worker makes for the current step of a journey: each is one transaction with its audit event."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ PLANNED_ANEW = frozenset({"expired", "policy_moved"})
 def make_move(
     here: LoadedJourney, current: JourneyStepRow, *, move: Move, proof: Mapping[str, Any], fence: LeaseToken
 ) -> Woken:
-    """Makes the move and returns which workers have to be woken. `proof` are the columns with the evidence."""
+    """Makes the move and returns the work to enqueue. `proof` holds the columns with the evidence."""
     match move.do:
         case "begin":
             then = after_step(here.progress, "begin", place=current.place)
@@ -70,7 +70,9 @@ def _event(
 
 
 def _words(current: JourneyStepRow, move: Move) -> str:
-    """The nodes that people left out, where the step fails for them; why no plan could be made, where it is that."""
+    """The names of the nodes that people skipped, if the step fails because of them, or the reason why no plan could be
+    made.
+    """
     rollout = step_rollouts.made_for(current, purpose=WORK)
     if rollout is None:
         return ""
@@ -83,7 +85,7 @@ def _fail(
     here: LoadedJourney, current: JourneyStepRow, *, code: str, fence: LeaseToken, words: str = "",
     proof: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """Fails the step, which pauses the journey, and tells people."""
+    """Fails the step, which pauses the journey, and notifies people."""
     event = _event("journey.step_failed", current, fence=fence, code=code, words=words, tells="journey.paused")
     then = after_step(here.progress, "fail", place=current.place)
     cause = {"cause_code": code, "cause": words[:2000]}
@@ -93,9 +95,10 @@ def _fail(
 def _wait(
     here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken, proof: Mapping[str, Any]
 ) -> None:
-    """Stores what the journey waits for; people are told once when they have to do something.
+    """Stores what the journey waits for; people are notified once when they have to act.
 
-    What they are shown is stored again where a newer scan says something else: nobody confirms what was so earlier.
+    The evidence that people see is stored again if a newer scan shows something else, so that no person confirms an
+    outdated state.
     """
     person = move.do == "tell"
     is_noted = (here.row.wait_code, here.row.needs_person) == (move.code, person)
@@ -115,7 +118,7 @@ def _says_other(current: JourneyStepRow, proof: Mapping[str, Any]) -> bool:
 
 
 def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
-    """Drafts the rollout of the step; a worker plans it from a fresh reading."""
+    """Drafts the rollout of the step; a worker plans it from a fresh read."""
     with transaction.atomic():
         rollout_id = step_rollouts.plan_rollout(here.row, current, purpose=WORK)
         event = _event("journey.step_planned", current, fence=fence, detail={"rollout": str(rollout_id)})
@@ -125,7 +128,9 @@ def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) ->
 
 
 def _with_rollout(here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> Woken:
-    """Covers, asks for or starts the rollout of the step, or stops the journey before it."""
+    """Covers the rollout of the step with the journey's approval, requests its approval or starts it, or pauses the
+    journey instead.
+    """
     row = step_rollouts.made_for(current, purpose=WORK)
     if row is None:
         return Woken()
@@ -167,7 +172,7 @@ def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: 
 
 
 def _stop(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: LeaseToken) -> None:
-    """Pauses the journey before a plan that was not shown, or differs from the one that was."""
+    """Pauses the journey because the plan was not previewed, or differs from the previewed one."""
     differences = step_rollouts.differing(here.plan, row, step_id=current.step) or ()
     code = "plan_differs" if differences else "plan_not_shown"
     plain = msgspec.to_builtins(differences)
@@ -181,7 +186,7 @@ def _stop(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: 
 def _refused(
     here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, code: str, words: str, fence: LeaseToken
 ) -> Woken:
-    """What follows when the rollout may not be started, or approved, now."""
+    """Handles a rollout that may not be started or approved now, by the code of the refusal."""
     if code in PLANNED_ANEW:
         step_rollouts.withdraw(row, code)
         return Woken(again=True)

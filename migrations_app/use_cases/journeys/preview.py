@@ -1,6 +1,6 @@
 """Turns a draft into a preview: a fresh scan, the steps of the next hop, and each plan that can be made now.
 
-The plans are made as rollouts, with their dry runs and backups, and end at once: they are only shown.
+The plans are made as rollouts, with dry runs and backups. These rollouts expire at once: they only serve the preview.
 """
 
 import uuid
@@ -37,12 +37,12 @@ from migrations_app.use_cases.rollouts.helm.values import hop_changes
 
 PREVIEW = JourneyRollout.Purpose.PREVIEW
 REPOSITORY_OF = {HELM_RELEASE: "flux", APPLICATION: "argocd"}
-"""The tool that applies what is committed, by the kind of its object."""
+"""The tool that applies commits from a repository, by the kind of its object."""
 
 
 @dataclass(slots=True)
 class Woken:
-    """The ids of rows that workers have to be woken for; `again`: the journey itself can go on at once."""
+    """The ids of rows to enqueue for workers; `again`: the journey itself can make another move at once."""
 
     scans: list[uuid.UUID] = field(default_factory=list)
     drafts: list[uuid.UUID] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Woken:
 
 
 def prepare_journey(here: LoadedJourney) -> Woken:
-    """Makes the next part of the preview of a draft; called again until the draft is one no more."""
+    """Makes the next part of the preview of a draft; called again until the journey is no longer a draft."""
     if not here.steps:
         return _composed(here)
     pairs = [(step, step_rollouts.made_for(step, purpose=PREVIEW)) for step in here.steps if step.kind == "rollout"]
@@ -73,7 +73,9 @@ def prepare_journey(here: LoadedJourney) -> Woken:
 
 
 def _composed(here: LoadedJourney) -> Woken:
-    """Stores the steps of the next hop, and drafts the rollouts that are shown. Asks for a scan if none is fresh."""
+    """Stores the steps of the next hop, and drafts the rollouts of the preview. Requests a scan if there is no fresh
+    one.
+    """
     row = here.row
     newest = report_since(row.cluster_id, row.made_at - FRESH)
     if newest is None:
@@ -116,13 +118,13 @@ def _composed(here: LoadedJourney) -> Woken:
 
 
 def choices_of(row: Journey, report: Report, *, hop: RunbookHop, parameters: Mapping[str, Any], soak: int) -> Choices:
-    """What the author chose, and what installation and policy let karpdash do itself."""
+    """The choices of the author, and which of its actions karpdash may use by installation and policy."""
     permitted = permitted_choices(row.cluster_id, parameters=parameters, soak=soak)
     return permitted._replace(diffs=dict(_diffs(report, hop)))
 
 
 def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], soak: int) -> Choices:
-    """The same without what a person commits."""
+    """The choices as in `choices_of`, without the changes that a person commits."""
     return Choices(
         parameters,
         soak,
@@ -134,7 +136,7 @@ def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], s
 
 
 def _diffs(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
-    """What a person commits where the object that brings a chart comes from a repository, by the chart."""
+    """The change that a person commits, by chart, if the object that installs the chart comes from a repository."""
     carriers = report.cluster.installed.carriers if report.cluster.installed else ()
     start, lands = parse(hop.starts), parse(hop.lands.release)
     if carriers is UNSET or start is None or lands is None:
@@ -144,7 +146,7 @@ def _diffs(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
             edits = hop_changes(report, values_of(carrier), chart=carrier.chart, start=start, lands=lands)
             text = diff_to_commit(carrier, version=as_tag(lands), edits=edits)
         except InvalidInput:
-            continue  # values from elsewhere: the runbook's words stand in place of a difference
+            continue  # values from another source: the text of the runbook takes the place of a diff
         if text:
             yield carrier.chart, Command(REPOSITORY_OF[carrier.kind], text)
 

@@ -1,4 +1,4 @@
-"""What people do with the current step: tick it, confirm it, accept its plan, retry it, skip it."""
+"""What people do with the current step: confirm it, accept its plan, retry it, skip it."""
 
 import uuid
 from typing import Any
@@ -18,18 +18,19 @@ from migrations_app.use_cases.journeys.taking_back import confirm_undone
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
 
 CONFIRMABLE = ("tick_needed", "confirmation_needed")
-"""What a journey waits for when a person's word finishes its step: never beside a check that fails."""
+"""Wait codes with which a person's confirmation finishes the step. None of them is used while a check of the step
+fails.
+"""
 GOES_ON: dict[str, Any] = {"cause_code": "", "cause": "", "wait_code": "", "needs_person": False}
 
 
 def tick(
     journey_id: uuid.UUID, person: Person, *, step: str, note: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """A person says that the step is done, with a note: one that only a person does, or one that no scan can tell.
+    """Confirms with a note that the step is done, if only a person does it or no scan can see it.
 
-    On the way back it says that the step was undone.
-
-    Raises PermissionDenied for a token, InvalidInput without a note, Conflict if the step waits for something else.
+    During a rollback of the journey it confirms that the step was undone. Raises PermissionDenied for a token,
+    InvalidInput without a note, Conflict if the step waits for something else.
     """
     _refuse_silent(note)
     with transaction.atomic():
@@ -48,10 +49,10 @@ def tick(
 def skip(
     journey_id: uuid.UUID, person: Person, *, step: str, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Skips a step with a reason; what was planned for it is withdrawn.
+    """Skips a step with a reason; its planned rollout is withdrawn.
 
     Raises PermissionDenied, InvalidInput without a reason, and Conflict: `protects` for a step that is never skipped,
-    `rollout_holds` while a rollout of it is under way.
+    `rollout_holds` while a rollout of the step is under way.
     """
     _refuse_silent(reason)
     with transaction.atomic():
@@ -69,9 +70,9 @@ def skip(
 
 
 def retry(journey_id: uuid.UUID, person: Person, *, step: str, by: Actor, version: int | None = None) -> Journey:
-    """Does a failed step again, or plans one anew whose plan nobody accepted; the journey is resumed.
+    """Repeats a failed step, or plans a step again whose plan was not accepted; the journey resumes.
 
-    Raises PermissionDenied, and Conflict: `rollout_holds` while a rollout of it is under way.
+    Raises PermissionDenied, and Conflict: `rollout_holds` while a rollout of the step is under way.
     """
     with transaction.atomic():
         here, row = _at(journey_id, person, step=step, version=version)
@@ -94,9 +95,9 @@ def retry(journey_id: uuid.UUID, person: Person, *, step: str, by: Actor, versio
 def accept_plan(
     journey_id: uuid.UUID, person: Person, *, step: str, digest: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """An operator accepts a plan that was not shown before, or differs from what was; it is approved by itself then.
+    """Accepts a plan that was not in the preview or differs from it; the rollout still gets its own approval.
 
-    Raises PermissionDenied, and Conflict: `digest_moved` for another plan than the one that was shown.
+    Raises PermissionDenied, and Conflict: `digest_moved` for another plan than the one that the operator saw.
     """
     with transaction.atomic():
         here, row = _at(journey_id, person, step=step, version=version)

@@ -1,7 +1,7 @@
-"""Takes a journey back to a step that a person chose: the steps after it are undone, the last one first.
+"""Rolls a journey back to a step that a person chose: the steps after it are undone, the last one first.
 
-Each rollout is taken back by a rollout of its own, with its own preview and approval. The journey holds the cluster
-meanwhile, and everything that guards its rollouts guards these.
+Each rollout is undone by a rollout of its own, with its own preview, approval and protection. The journey holds the
+cluster meanwhile.
 """
 
 import uuid
@@ -44,10 +44,11 @@ PASSING = frozenset({"closed", "busy"})
 def take_back(
     journey_id: uuid.UUID, person: Person, *, step: str, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Begins the way back to that step, which itself is undone, too, and is the next one when the journey goes on.
+    """Begins the rollback to that step.
 
-    Raises PermissionDenied, InvalidInput without a reason or for an unknown step, and Conflict: `rollout_holds` while
-    a rollout is under way, `not_reached`, `kill_switch`, `audit_blocked`, `moved`.
+    The step itself is undone, too, and is the next one when the journey resumes. Raises PermissionDenied, InvalidInput
+    without a reason or for an unknown step, and Conflict: `rollout_holds` while a rollout is under way, `not_reached`,
+    `kill_switch`, `audit_blocked`, `moved`.
     """
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
@@ -73,7 +74,7 @@ def take_back(
 
 
 def confirm_undone(here: LoadedJourney, row: JourneyStepRow, *, note: str, by: Actor) -> None:
-    """A person says that the step was undone by hand. Raises Conflict unless the journey waits for exactly that."""
+    """Records that a person undid the step by hand. Raises Conflict unless the journey waits for exactly that."""
     if here.row.wait_code != BACK_NEEDED:
         raise Conflict("this step does not wait for a person's word", code="moved")
     event = JourneyEvent(verb="journey.step_taken_back", by=by, code="ticked", words=note, step=row.step)
@@ -81,7 +82,7 @@ def confirm_undone(here: LoadedJourney, row: JourneyStepRow, *, note: str, by: A
 
 
 def advance_back(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
-    """One move of the step that is undone."""
+    """Makes one move for the step that is being undone."""
     rollback = step_rollouts.rollback_for(current)
     move = next_back(
         definition(current), _seen(here, current, rollback=rollback), before=_before(here), now=timezone.now()
@@ -102,7 +103,7 @@ def advance_back(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseTo
 
 
 def _way(here: LoadedJourney) -> JourneyWayBack:
-    """The way back that the journey is on. Raises Conflict `moved` if it is on none."""
+    """The rollback that the journey is in. Raises Conflict `moved` if it is in none."""
     back = JourneyWayBack.objects.filter(journey_id=here.row.pk).first()
     if back is None:
         raise Conflict("the journey is on no way back", code="moved")
@@ -140,7 +141,7 @@ def _seen(here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout | N
 def _ended(
     here: LoadedJourney, current: JourneyStepRow, *, move: BackMove, rollback: Rollout | None, fence: LeaseToken
 ) -> Woken:
-    """Stores what came of the step: undone, left as it was for want of a way back, or undone in part."""
+    """Stores the outcome of the step: undone, left as it is because it cannot be undone, or failed."""
     outcome: Any = move.do
     words = ""
     if move.code == NO_RETURN:
@@ -156,7 +157,7 @@ def _ended(
 
 
 def _left_words(rollback: Rollout) -> str:
-    """What the rollback left as it was, in words: it is told, and never counts as undone."""
+    """What the rollback did not undo, as text for the page; it never counts as undone."""
     plan = msgspec.json.decode(bytes(rollback.plan), type=Plan) if rollback.plan else None
     return "; ".join(plan.forecast.cannot_be_undone) if plan else ""
 
@@ -177,7 +178,9 @@ def _store(
     here: LoadedJourney, then: JourneyProgress, *, event: JourneyEvent, columns: dict[str, Any],
     of_step: dict[str, Any] | None = None, begun: dict[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """As `store`, with the way back: `begun` are its columns where it begins, and it ends once the journey pauses."""
+    """Stores as `store` does, together with the row of the rollback: `begun` are its columns when it begins; it is
+    deleted when the journey pauses.
+    """
     place = then.current
     came = here.steps[place].state if place is not None else ""
     with transaction.atomic():
@@ -190,7 +193,7 @@ def _store(
 
 
 def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
-    """Drafts the rollout that takes the newest one of the step back; its author is who asked for the way back."""
+    """Drafts the rollout that undoes the step's newest rollout; its author is the person who requested the rollback."""
     target = to_take_back(current)
     if target is None:
         return Woken(again=True)
@@ -211,7 +214,7 @@ def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) ->
 def _with_rollback(
     here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, move: BackMove, fence: LeaseToken
 ) -> Woken:
-    """Asks for the approval of the rollback, or starts it. Where the policy asks nobody, an operator accepts it."""
+    """Requests approval of the rollback or starts it. If the policy needs no approver, an operator has to accept it."""
     detail = {"rollout": str(rollback.pk), "digest": rollback.digest}
     try:
         if move.do == "ask" and move.code != "accepted" and step_rollouts.asks_nobody(rollback):
@@ -239,7 +242,7 @@ def _with_rollback(
 def _refused(
     here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, code: str, words: str, fence: LeaseToken
 ) -> Woken:
-    """What follows when the rollback may not be asked for or started now."""
+    """Handles a rollback that may not be requested or started now, by the code of the refusal."""
     # Read again: what was stored before the refusal was rolled back.
     again = load(here.row.pk)
     if code in PLANNED_ANEW:
@@ -254,7 +257,7 @@ def _refused(
 
 
 def _wait(here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> None:
-    """Stores what the way back waits for; people are told once when they have to do something."""
+    """Stores what the rollback waits for; people are notified once when they have to act."""
     person = move.do == "tell"
     if (here.row.wait_code, here.row.needs_person) == (move.code, person):
         return

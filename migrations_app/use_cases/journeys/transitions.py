@@ -1,6 +1,6 @@
 """Every change of a journey or of its steps: compare-and-set, audit event and outbox row in one transaction.
 
-No other code changes a state. What may follow what is decided in `migrations_app/journeys/states.py`.
+No other code changes a state. `migrations_app/journeys/states.py` decides which state may follow which.
 """
 
 import uuid
@@ -35,9 +35,9 @@ reached: Callable[[str], None] = _nothing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyEvent:
-    """What happened, for the audit log: its verb, who did it, a stable code, and words for the page.
+    """An event for the audit log: its verb, its actor, a stable code, and text for the page.
 
-    `tells` is the topic of a notification; empty for none. `fence` is the token of a worker.
+    `tells` is the topic of a notification, empty for none. `fence` is the fencing token of a worker.
     """
 
     verb: str
@@ -52,7 +52,7 @@ class JourneyEvent:
 
 @dataclass(slots=True)
 class LoadedJourney:
-    """A journey with its steps as they were read; `row.version` guards both."""
+    """A journey with its steps as read from the database; `row.version` guards both."""
 
     row: Journey
     steps: list[JourneyStepRow]
@@ -64,7 +64,7 @@ class LoadedJourney:
 
     @property
     def current(self) -> JourneyStepRow | None:
-        """The step whose turn it is."""
+        """The step whose turn it is; None if none is left."""
         place = self.progress.current
         return None if place is None else self.steps[place]
 
@@ -78,7 +78,7 @@ def _word(text: str) -> Any:  # noqa: ANN401 - the column's choices are the stat
 
 
 def definition(step: JourneyStepRow) -> JourneyStep:
-    """What the step is."""
+    """The stored definition of the step."""
     return msgspec.convert(step.definition, type=JourneyStep)
 
 
@@ -99,11 +99,11 @@ def store(
     columns: Mapping[str, Any] | None = None,
     of_step: Mapping[str, Any] | None = None,
 ) -> None:
-    """Stores the progress with the event; `columns` change with the journey, `of_step` with the step of the event.
+    """Stores the progress with the event; `columns` change the journey, `of_step` the step of the event.
 
-    A step whose turn came or that begins gets its time. Raises Conflict `moved` if the journey was changed since it
-    was read, or may not change so; `disruption_held` if it would go on while Karpenter's own disruption is held;
-    LeaseLost if the worker's token is not valid any more.
+    A step that becomes ready or begins gets the current time. Raises Conflict `moved` if the journey changed since it
+    was read, or the change is not allowed; `disruption_held` if it would resume while Karpenter's own disruption is
+    held; LeaseLost if the worker's token is no longer valid.
     """
     before, now = here.progress, timezone.now()
     if then.state != before.state and not may_follow(before.state, then.state):
@@ -128,19 +128,19 @@ def store(
 
 
 def _refuse_held(row: Journey) -> None:
-    """Raises Conflict `disruption_held` while Karpenter's own disruption is held for the pause of the journey."""
+    """Raises Conflict `disruption_held` while Karpenter's own disruption is held for a pause of the journey."""
     if JourneyHold.objects.filter(journey=row).exists():
         words = "Karpenter's own disruption is held for this pause: restore the budgets first"
         raise Conflict(words, code="disruption_held")
 
 
 def caused(code: str, words: str = "") -> dict[str, Any]:
-    """The columns of why the journey stands still."""
+    """The columns with the reason why the journey does not continue."""
     return {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": False}
 
 
 def move(here: LoadedJourney, then: JourneyState, *, event: JourneyEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
-    """As `store`, for a change of the journey's own state that leaves its steps alone."""
+    """Stores as `store` does, for a change of the journey's own state that leaves its steps alone."""
     store(here, msgspec.structs.replace(here.progress, state=then), event=event, columns=columns)
 
 
@@ -162,7 +162,7 @@ UNDONE: dict[str, Any] = {
     "since": None, "ended_at": None, "by_name": "", "note": "", "cause_code": "", "cause": "", "evidence": {},
     "differences": [], "accepted": False,
 }  # fmt: skip
-"""What a step keeps of what was done, once it was taken back: nothing."""
+"""Columns of a step that was undone: nothing of its former result remains."""
 
 
 def _times(step: StepProgress, now: datetime) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _audited(row: Journey, event: JourneyEvent, *, now: JourneyState, before: Jo
 
 
 def said(row: Journey) -> str:
-    """The journey as the audit log and notifications name it."""
+    """The title of the journey in the audit log and notifications."""
     way = f"Upgrade {row.starts} to {row.lands}" if row.lands else "Upgrade"
     return f"{way} of {row.cluster_name}"
 

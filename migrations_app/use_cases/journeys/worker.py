@@ -1,7 +1,7 @@
-"""Makes progress on journeys: the preview of drafts, and the current step of those that run.
+"""Advances journeys: the preview of drafts, and the current step of running ones.
 
 A journey changes no cluster: it starts rollouts, whose workers do. Every write checks the fencing token of the
-cluster's lease; while a rollout works, its worker has the lease, and the journey only waits.
+cluster's lease. While a rollout runs, its worker has the lease and the journey waits.
 """
 
 import logging
@@ -40,15 +40,15 @@ from migrations_app.use_cases.rollouts.lease import LeaseToken
 log = logging.getLogger(__name__)
 MOST_WORKERS_LOST = 3
 ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
-"""Ends of a worker that are no crash: a lost lease, a restarting database, a worker that was asked to stop."""
+"""Exceptions that end a worker without a crash: a lost lease, a restarting database, a requested stop."""
 
 
 def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
-    """Makes one move, and returns which workers have to be woken; `again` if there is another move to make now.
+    """Makes one move and returns the work to enqueue, with `again` if another move can be made at once.
 
-    1. Take the cluster's lease; nothing is done while another worker has it. A draft needs none.
+    1. Take the cluster's lease; nothing happens while another worker has it. A draft needs no lease.
     2. Read the journey under the lease and count the attempt (crash-loop guard).
-    3. Pause it if changes are stopped; else make the next move of its current step.
+    3. Pause the journey if changes are stopped; else make the next move of its current step.
     """
     try:
         here = load(journey_id)
@@ -71,13 +71,15 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
 
 
 def _advance_hold(journey_id: uuid.UUID) -> Woken:
-    """One move of the hold of Karpenter's own disruption; the journey goes on where somebody waits for its end."""
+    """Makes one move of the hold of Karpenter's own disruption; the journey resumes at its end if that was
+    requested.
+    """
     return advance_hold(journey_id, go_on=partial(go_on, by=WORKER))
 
 
 def _held(journey_id: uuid.UUID, fence: LeaseToken) -> Woken:
     try:
-        # Read again under the lease: the holder before may have moved the journey.
+        # Read again under the lease: the previous holder may have changed the journey.
         here = load(journey_id)
         if here.row.state != "running":
             return Woken()
@@ -99,7 +101,7 @@ def _held(journey_id: uuid.UUID, fence: LeaseToken) -> Woken:
 
 
 def _count(row: Journey, fence: LeaseToken) -> None:
-    """Counts the attempt before the work, so that work that kills its worker ends (R36)."""
+    """Counts the attempt before the work, so that work that crashes its worker each time ends (R36)."""
     with transaction.atomic():
         lease.check(fence)
         Journey.objects.filter(pk=row.pk).update(worker_attempts=F("worker_attempts") + 1)
@@ -107,13 +109,15 @@ def _count(row: Journey, fence: LeaseToken) -> None:
 
 
 def _forget(row: Journey) -> None:
-    """The worker did not crash, or a person decides next. While the database is down the count stays."""
+    """Resets the count: the worker did not crash, or a person decides next. While the database is down the
+    count stays.
+    """
     with suppress(OperationalError, InterfaceError):
         Journey.objects.filter(pk=row.pk).update(worker_attempts=0)
 
 
 def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
-    """One move of the current step."""
+    """Makes one move of the current step."""
     if everything_stopped():
         halt(here, "kill_switch", fence=fence)
         return Woken()
@@ -137,7 +141,7 @@ def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
 
 
 def _view(here: LoadedJourney, current: JourneyStepRow) -> StepSeen:
-    """What the decision rests on, as it is stored now."""
+    """The stored state that the decision is based on."""
     rollout = step_rollouts.seen_rollout(here.row, here.plan, step=current) if current.kind == "rollout" else None
     since: datetime = current.since or here.row.changed_at
     view = StepSeen(state=current.state, since=since, rollout=rollout, asked_at=here.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
@@ -165,11 +169,10 @@ MOST_WOKEN = 100
 
 
 def stranded_journeys() -> list[uuid.UUID]:
-    """Drafts, running journeys whose cluster has no lease holder, and those with a hold of Karpenter's own disruption;
-    where they are more than MOST_WOKEN, at random.
-
-    A running journey is looked at with the sweeps: that is how it sees a scan, the end of a rollout, and time. Those
-    that wait for weeks, such as for a person, take no turn of the others.
+    """Returns up to MOST_WOKEN journeys that need a worker, in random order: drafts, running journeys whose cluster has
+    no lease holder, and those with a hold of Karpenter's own disruption. Each sweep checks running journeys: that is
+    how they notice scans, ended rollouts and time. The order is random so that journeys that wait for weeks do not
+    block others.
     """
     leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased)) | Q(hold__isnull=False)
@@ -177,6 +180,8 @@ def stranded_journeys() -> list[uuid.UUID]:
 
 
 def journey_of(rollout_id: uuid.UUID) -> uuid.UUID | None:
-    """The journey that made the rollout and goes on when it ends; None if there is none."""
+    """The journey of the rollout, to be advanced when the rollout has ended; None if there is none or the
+    rollout runs.
+    """
     parts = JourneyRollout.objects.filter(rollout_id=rollout_id).exclude(rollout__state="running")
     return parts.values_list("step__journey_id", flat=True).first()

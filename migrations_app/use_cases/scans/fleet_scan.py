@@ -1,4 +1,4 @@
-"""A scan of the whole fleet: one row whose scans are enqueued in batches; it is closed with its last scan."""
+"""A scan of the whole fleet: one row whose scans are enqueued in batches; it is closed when its last scan has ended."""
 
 import uuid
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ A_TIME = 100
 
 @dataclass(frozen=True, slots=True)
 class FleetAsked:
-    """`created` is False if a fleet scan was open already: its id is returned then."""
+    """`created` is False if a fleet scan was open already: then `id` is the id of that one."""
 
     id: uuid.UUID
     created: bool

@@ -1,7 +1,7 @@
-"""Waivers accept a failing check; they are created, revoked and expired here, and the counts follow at once.
+"""Creates, revokes and expires waivers, which accept a failing check, and updates the counts.
 
 Stored findings are never rewritten: the counts of the latest snapshot are updated, and readers of a snapshot apply the
-waivers to it. A waiver of a group or of all clusters, and one that expires, reach the fleet's counts with the next beat
+waivers to it. The fleet's counts follow a waiver of a group or of all clusters, and an expired one, with the next beat
 tick.
 """
 
@@ -45,7 +45,9 @@ SOON = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverRequest:
-    """The waiver to create: for a cluster, a group, or with neither for all clusters; without a hop for every hop."""
+    """The waiver to create: for a cluster, for a group, or for all clusters if neither is set; without a hop, for every
+    hop.
+    """
 
     check: str
     cluster: uuid.UUID | None
@@ -193,7 +195,7 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
 
 
 def _check_hop(check: Check, hop: str) -> None:
-    """Raises InvalidInput for a hop that nobody takes, and for none where a person answers a question about one."""
+    """Raises InvalidInput for an unknown hop, and for no hop if the check is one that a person answers for each hop."""
     if hop and hop not in every_hop():
         raise InvalidInput(f"there is no hop {hop[:20]!r}", where="hop", code="unknown_hop")
     if not hop and check.id in CONFIRMABLE:
@@ -201,7 +203,7 @@ def _check_hop(check: Check, hop: str) -> None:
 
 
 def _held_cluster(cluster_id: uuid.UUID) -> Cluster:
-    """The locked cluster row: concurrent publishing and waiving wait for it. Raises NotFound."""
+    """The cluster row, locked against concurrent publishing and waiving. Raises NotFound."""
     row = Cluster.objects.select_for_update().defer("sealed").filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")

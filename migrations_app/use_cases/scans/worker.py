@@ -36,11 +36,11 @@ HEARTBEAT_SECONDS = 1.0
 
 
 def scan_claimed(claim: ScanClaim) -> None:
-    """Runs the scan. It ends with a published snapshot, or with the answer of the one check that is asked alone, or
-    fails with a code; the last two leave the previous snapshot.
+    """Runs the scan. The scan ends with a published snapshot, with the answer of a single check, or with an error code;
+    the last two leave the previous snapshot.
 
     1. Start the heartbeat, which renews the lease and stores progress every second.
-    2. Where one check alone is asked, read what it needs. While it is as open as before, its answer ends the scan.
+    2. If a single check was requested, read what it needs. If it is as open as before, its answer ends the scan.
     3. Connect, and collect the cluster's parts, then those of AWS. A failure ends the scan through `store.fail`.
     4. Evaluate the inventory against the cluster's target release.
     5. Publish with the fencing token. If another worker has taken the scan over, the result is dropped.
@@ -68,7 +68,7 @@ def scan_claimed(claim: ScanClaim) -> None:
 
 
 class _Looked(NamedTuple):
-    """What was read, from which cluster, and what the next scan may take again, by part, sealed."""
+    """What was read, the identity of the cluster, and the sealed parts that the next scan may use again, by name."""
 
     collected: Collected
     behind: AnsweringCluster | None
@@ -76,7 +76,9 @@ class _Looked(NamedTuple):
 
 
 def _collected(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float) -> _Looked:
-    """Reads the cluster in so many seconds. Raises OtherCluster if another one than the registered one answers."""
+    """Reads the cluster in at most `deadline` seconds. Raises OtherCluster if another cluster than the registered one
+    answers.
+    """
     with connect(cluster) as api:
         try:
             api.get("/version")
@@ -95,8 +97,8 @@ def _collected(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: floa
 
 
 def _refuse_lost(collected: Collected) -> None:
-    """Raises Unreachable if the line to the cluster's agent was lost on the way: the cluster is unreachable, and not
-    half read.
+    """Raises Unreachable if the connection to the cluster's agent was lost during the scan: the cluster counts as
+    unreachable, not as read in part.
     """
     for line in collected.parts:
         if line.why in NO_LINE:
@@ -104,14 +106,14 @@ def _refuse_lost(collected: Collected) -> None:
 
 
 def _as_answered(cluster: Cluster, behind: AnsweringCluster | None) -> Cluster:
-    """The row, with the uid that was read first if none was known."""
+    """The row of the cluster; if no uid was stored, with the uid that was read first."""
     if behind is not None and not cluster.kube_system_uid:
         cluster.kube_system_uid, cluster.ca_digest = behind.uid, behind.ca_digest
     return cluster
 
 
 def _with_identity(collected: Collected, behind: AnsweringCluster | None) -> Collected:
-    """A scan that could not tell which cluster it read is partial, and says so."""
+    """Adds an unseen part if the cluster's identity could not be read: the scan is partial then."""
     if behind is None or not behind.error:
         return collected
     line = PartLine(name=PART, seen=False, why=behind.error, detail=behind.detail[:500])
@@ -127,7 +129,7 @@ def _judged(collected: Collected, target: str) -> Scanned:
 
 
 def _as_of_today(scanned: Scanned, cluster: Cluster) -> Scanned:
-    """Sample clusters are evaluated at a fixed time; their snapshots get the time of the scan."""
+    """Gives the report of a sample cluster the time of the scan: sample clusters are evaluated at a fixed time."""
     if cluster.source != Cluster.Source.SAMPLE:
         return scanned
     now = timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -147,7 +149,7 @@ class _LeaseHeartbeat:
         self._progress = {"now": name, "parts_done": done, "parts_total": len(PART_NAMES)}
 
     def add_calls(self, calls: Mapping[tuple[str, str], int]) -> None:
-        """Counts these requests as well; a scan may connect twice."""
+        """Adds these requests to the count; a scan may connect twice."""
         self.calls = Counter(self.calls) + Counter(calls)
 
     def beat(self) -> None:
