@@ -1,4 +1,6 @@
-"""Approval of campaigns, bound to the digest of one: recipe, clusters and previews (A40). It covers their journeys."""
+"""Approval of campaigns, bound to the campaign's digest of recipe, clusters and previews (A40). It covers the
+journeys.
+"""
 
 import secrets
 import uuid
@@ -24,10 +26,10 @@ from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
 
 
 def ask_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
-    """Asks for the approval of the previewed campaign, which claims its clusters from then on.
+    """Requests approval of the previewed campaign, which claims its clusters from then on.
 
-    Approved at once if the policies ask nobody. Raises PermissionDenied, and Conflict: `campaign_holds` names the
-    clusters that another campaign has by now.
+    Approved at once if the policies need no approver. Raises PermissionDenied, and Conflict: `campaign_holds` names the
+    clusters that another campaign has claimed.
     """
     with transaction.atomic():
         here = load_campaign(campaign_id, lock=True)
@@ -39,7 +41,7 @@ def ask_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: 
         event = CampaignEvent(verb="campaign.awaiting_approval", by=by, tells=tells)
         _in(here, "previewed")
         store_campaign(here, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
-        # The audit event holds the head of the log: of two campaigns at once the second one sees the first.
+        # The audit event locks the head of the log: of two concurrent campaigns the second one finds the first.
         claim(here)
         if not needed:
             event = CampaignEvent(verb="campaign.approved", by=by, code="no_approval_asked")
@@ -48,7 +50,7 @@ def ask_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: 
 
 
 def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Campaign:
-    """Records one approval; also of a paused campaign, where one was taken back.
+    """Records one approval; for a paused campaign, too, if an approval was withdrawn.
 
     Raises PermissionDenied, InvalidInput for a missing name, Conflict for another digest or an expired campaign.
     """
@@ -88,7 +90,9 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
 
 
 def _accepted(here: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
-    """The checks that the approver has to accept. Raises InvalidInput `not_accepted` if one of them is missing."""
+    """The ids of the checks that the approver has to accept. Raises InvalidInput `not_accepted` if one of them is
+    missing.
+    """
     check_ids = here.plan.accepted
     if left := sorted(set(check_ids) - set(yes.accepted)):
         words = f"these warnings have to be accepted one by one: {', '.join(left)}"
@@ -97,10 +101,10 @@ def _accepted(here: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
 
 
 def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor) -> Campaign:
-    """Takes back one's own approval, and with it those of the journeys that it covered and that did not end.
+    """Withdraws a person's own approval of the campaign and of its journeys that have not ended.
 
-    One that is running pauses before anything else begins; one that waits for its start waits for an approval again.
-    Raises Conflict without an approval of one's own, PermissionDenied for a token.
+    A running campaign pauses before anything else begins; one that waits for its start waits for an approval again.
+    Raises Conflict if the person has not approved, PermissionDenied for a token.
     """
     if person.method != "session":
         raise PermissionDenied("an approval is taken back by the person who gave it", code="person_needed")
@@ -129,7 +133,7 @@ def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor)
 def reject_campaign(
     campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Campaign:
-    """Rejects a campaign that waits for approval or its start; one that is not asked for yet is withdrawn.
+    """Rejects a campaign that waits for approval or its start; a draft or preview is withdrawn instead.
 
     Raises PermissionDenied, Conflict.
     """
@@ -148,13 +152,13 @@ def reject_campaign(
 
 
 def refuse_late_campaign(row: Campaign) -> None:
-    """Raises Conflict `expired` for a campaign that waited too long."""
+    """Raises Conflict `expired` for a campaign that was not started in time."""
     if row.expires_at <= timezone.now():
         raise Conflict("the campaign is too old; make a new one", code="expired")
 
 
 def refuse_other_version(here: LoadedCampaign, version: int | None) -> None:
-    """Raises Conflict `moved` if the campaign is not at the version that the caller saw any more (R33)."""
+    """Raises Conflict `moved` if the campaign is no longer at the version that the caller read (R33)."""
     if version is not None and here.row.version != version:
         words = f"the campaign moved meanwhile: it is {here.row.state.replace('_', ' ')} now"
         raise Conflict(words, code="moved")

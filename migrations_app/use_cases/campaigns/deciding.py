@@ -1,7 +1,7 @@
-"""One decision of a person over many clusters of a campaign: plans approved or accepted, steps confirmed.
+"""One decision of a person for many clusters of a campaign: plans approved or accepted, steps confirmed.
 
-Each is done by itself, as if it were decided alone, with its own audit event; what was changed since it was shown is
-refused alone. One more event tells of the decision as a whole.
+Each decision is carried out separately, with its own audit event; if something changed since it was shown, only that
+decision is refused. One more event records the decision as a whole.
 """
 
 import uuid
@@ -20,8 +20,9 @@ from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TogetherRequest:
-    """What a person submits: the keys of what was shown and chosen, a note for steps, the reason, the campaign's name
-    as it was typed, and the steps of plans that are accepted one by one, by the id of the rollout."""
+    """The submitted form: the chosen keys, the note or reason, the typed name of the campaign, and the steps of plans
+    that are accepted one by one, by the id of the rollout.
+    """
 
     keys: tuple[str, ...]
     note: str = ""
@@ -31,7 +32,7 @@ class TogetherRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionOutcome:
-    """What became of one of them; `code` is empty where it was done."""
+    """The outcome for one of the keys; `code` is empty if the decision was carried out."""
 
     key: str
     journey: uuid.UUID | None = None
@@ -44,7 +45,7 @@ class DecisionOutcome:
 def decide_together(
     campaign_id: uuid.UUID, person: Person, *, request: TogetherRequest, by: Actor
 ) -> tuple[DecisionOutcome, ...]:
-    """Decides on each by itself and tells what became of it.
+    """Carries out each decision separately and returns the outcomes.
 
     Raises PermissionDenied for a token, and InvalidInput without a choice or with too many.
     """
@@ -85,7 +86,7 @@ def _approve(decision: WaitingDecision, person: Person, *, request: TogetherRequ
     if decision.rollout is None:
         return
     accepted = request.accepted.get(str(decision.rollout), ())
-    # The name that was typed is that of the campaign: whoever decides on many types one name.
+    # The person typed the campaign's name, once for all plans; the approval needs the cluster's name.
     yes = ApprovalRequest(
         digest=decision.digest, nonce=decision.nonce, accepted=accepted, reason=request.note, typed=decision.cluster
     )

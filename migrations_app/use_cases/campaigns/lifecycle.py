@@ -1,4 +1,4 @@
-"""Starts, pauses, resumes and aborts campaigns, and ends those that nobody started."""
+"""Starts, pauses, resumes and aborts campaigns, and expires those that were not started in time."""
 
 import uuid
 from typing import Any
@@ -55,7 +55,7 @@ def start_campaign(
 
 
 def pause_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
-    """Pauses the campaign and its journeys under way. Raises PermissionDenied, Conflict."""
+    """Pauses the campaign and its active journeys. Raises PermissionDenied, Conflict."""
     with transaction.atomic():
         here = load_campaign(campaign_id, lock=True)
         refuse_person(may_stop(over_every(person, here.clusters)))
@@ -71,8 +71,8 @@ def pause_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version
 def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
     """Resumes a paused campaign and the journeys that were paused with it, with the checks of a start (A10).
 
-    Raises PermissionDenied, and Conflict: `member_stopped` while a cluster is stopped, those of a start, and those of
-    a journey that cannot be resumed, with the name of its cluster: then nothing is.
+    Raises PermissionDenied, and Conflict: `member_stopped` while a cluster is stopped, the codes of a start, and those
+    of a journey that cannot be resumed, with the name of its cluster. Then nothing is resumed.
     """
     with transaction.atomic():
         here = load_campaign(campaign_id, lock=True)
@@ -94,7 +94,7 @@ def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, versio
 def abort_campaign(
     campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Campaign:
-    """Ends the campaign: journeys that were not started are withdrawn, those under way are paused for a person.
+    """Ends the campaign: journeys that were not started are withdrawn, active ones are paused for a person.
 
     Raises PermissionDenied, Conflict.
     """
@@ -112,13 +112,17 @@ def abort_campaign(
 
 
 def expire_campaigns() -> int:
-    """Ends campaigns that nobody started in time; returns how many. One that moved meanwhile is left alone."""
+    """Expires campaigns that were not started in time; returns how many. A campaign that changed meanwhile is left
+    alone.
+    """
     old = Campaign.objects.filter(state__in=sorted(UNSTARTED), expires_at__lte=timezone.now()).order_by("expires_at")
     return sum(_expired(pk) for pk in old.values_list("pk", flat=True)[:AT_ONCE])
 
 
 def halt_campaign(here: LoadedCampaign, code: str, *, words: str = "", about: str = "") -> None:
-    """Pauses a running campaign because a person has to decide, and tells people. `about` is the name of a cluster."""
+    """Pauses a running campaign because a person has to decide, and notifies people. `about` is the name of a
+    cluster.
+    """
     event = CampaignEvent(
         verb="campaign.paused", by=WORKER, code=code, words=words, about=about, tells="campaign.paused"
     )  # fmt: skip
@@ -128,7 +132,7 @@ def halt_campaign(here: LoadedCampaign, code: str, *, words: str = "", about: st
 
 
 def refuse_unapproved(here: LoadedCampaign, person: Person) -> None:
-    """Raises Conflict `approval_missing` if the approvals that hold are fewer than the policies of now ask for."""
+    """Raises Conflict `approval_missing` if there are fewer valid approvals than the current policies require."""
     needed = campaign_approvals_needed(here.row, here.clusters)
     approvals = campaign_approvals_valid(here.row, here.clusters)
     usable = [approval for approval in approvals if person.method != "token" or approval.approver_id != person.id]

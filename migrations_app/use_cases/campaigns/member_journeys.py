@@ -1,6 +1,5 @@
-"""The journeys of a campaign's clusters: drafted in their turn, compared with what was shown, approved and started.
-
-Everything that guards a journey and its rollouts guards these; the campaign only saves people the same answer twice.
+"""The journeys of a campaign's clusters: drafted in the order of the waves, compared with the preview, approved,
+started. They have the same protection as all journeys and rollouts; a campaign only saves people repeated decisions.
 """
 
 import uuid
@@ -36,21 +35,21 @@ from migrations_app.use_cases.journeys.settled import cover_with_campaign
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 
 CLUSTER = "{cluster}"
-"""Stands in a parameter for the name under which the cluster is registered."""
+"""A placeholder in parameters for the registered name of the cluster."""
 COVERS_FOR = timedelta(days=30)
 """How long after its start the approval of a campaign covers journeys."""
 PASSES = frozenset({"busy", "closed", "journey_open", "moved"})
-"""Refusals that pass by themselves: another rollout or journey of the cluster, a change window."""
+"""Refusals that pass without a person: another rollout or journey of the cluster, a change window."""
 ASKED_TO_PAUSE = frozenset({Rollout.Wish.PAUSE.value, "kill_switch", "audit"})
-"""Causes of a paused rollout that break no promise of its own."""
+"""Causes of a paused rollout that are no failure of the rollout itself."""
 STOPPED_WITH_ALL = frozenset({"kill_switch", "audit"})
-"""Causes of a paused journey that stop every campaign as well: it is resumed with the campaign."""
+"""Causes of a paused journey that stop every campaign, too: the journey is resumed with the campaign."""
 
 
 def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
-    """Drafts the journey of the cluster's next hop, in the caller's transaction. Its author is that of the campaign.
+    """Drafts the journey of the cluster's next hop, in the caller's transaction.
 
-    Raises as `draft_journey`, and Conflict `author_gone`, `cluster_gone`.
+    Its author is the campaign's author. Raises as `draft_journey`, and Conflict `author_gone`, `cluster_gone`.
     """
     if member.cluster_id is None:
         raise Conflict("the registration of the cluster was removed", code="cluster_gone")
@@ -67,7 +66,7 @@ def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
 
 
 def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, dict[str, Any]]:
-    """The parameters with the name of the cluster where they hold its place."""
+    """The parameters with the cluster's name in place of CLUSTER."""
     return {
         action: {
             key: value.replace(CLUSTER, name) if isinstance(value, str) else value for key, value in values.items()
@@ -77,7 +76,9 @@ def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, 
 
 
 def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
-    """What people agreed to for this cluster: what was weighed, and which plans may be made on the way."""
+    """The decisions that the approval of the campaign contains for this cluster: confirmed checks, and the plans that
+    may be made without a preview.
+    """
     recipe, row, preview = here.recipe, here.row, shown_of(member)
     actions = {hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in preview.hops}
     objects = destroyed_by(preview)
@@ -103,7 +104,7 @@ def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
 
 
 def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
-    """Codes of why the campaign's approval does not cover the previewed journey; empty if it does."""
+    """Codes of the reasons why the campaign's approval does not cover the previewed journey; empty if it does."""
     preview = shown_of(member)
     plan = msgspec.json.decode(bytes(journey.plan), type=JourneyPlan)
     nodes = max((node.count for outline in plan.shown.values() for node in outline.nodes), default=0)
@@ -118,7 +119,9 @@ def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Jou
 
 
 def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
-    """Asks for the approval of the journey and gives it those of the campaign; by the policy of now more may miss."""
+    """Requests approval of the journey and copies the campaign's approvals to it; the current policy may
+    require more.
+    """
     campaign_approvals = [
         CarriedApproval(
             approver_id=approval.approver_id, approver_name=approval.approver_name, step_up=approval.step_up
@@ -133,21 +136,21 @@ def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid
 
 
 def ask_journey_of(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
-    """Asks people to approve the journey itself."""
+    """Requests people's approval of the journey itself."""
     return approvals.ask_journey(journey, _author(here, member.cluster_id), by=WORKER)
 
 
 def start_journey_of(here: LoadedCampaign, journey: Journey) -> None:
-    """Starts the journey with the rights of who started the campaign. Raises as `start_journey`."""
+    """Starts the journey with the rights of the person who started the campaign. Raises as `start_journey`."""
     row = here.row
     person = account(row.starter_id, journey.cluster_id, token=row.started_by_token)
     lifecycle.start_journey(journey.pk, person, digest=journey.digest, by=WORKER)
 
 
 def hold_journeys(here: LoadedCampaign) -> None:
-    """Locks the journeys of the clusters in work and their rollouts, before the first event of the transaction.
+    """Locks the active journeys and their rollouts, before the first event of the transaction.
 
-    Their workers lock them before the head of the audit log, too: neither waits for the other for ever.
+    Workers lock them before the head of the audit log, too, so that there is no deadlock.
     """
     journey_ids = sorted(member.journey_id for member in here.members if member.journey_id and member.state in AT_WORK)
     locked = list(
@@ -158,9 +161,10 @@ def hold_journeys(here: LoadedCampaign) -> None:
 
 
 def pause_journeys(here: LoadedCampaign, *, by: Actor, but: int = 0) -> None:
-    """Pauses the journeys under way, and marks them to be resumed together with the campaign.
+    """Pauses the active journeys, and marks them to be resumed together with the campaign.
 
-    The caller has compared the rights over every cluster, or people approved that all stop with one (`but`).
+    The caller has checked the rights for every cluster, or the approved recipe says that all stop with one cluster
+    (`but`).
     """
     for member in here.members:
         if member.journey_id is None or member.state not in AT_WORK or member.pk == but:
@@ -172,8 +176,8 @@ def pause_journeys(here: LoadedCampaign, *, by: Actor, but: int = 0) -> None:
 def resume_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
     """Resumes the journeys that were paused with the campaign, by the kill switch or by the audit log.
 
-    One that has to wait for a change window or another rollout stays paused, and is tried again with each look.
-    Raises Conflict with the name of the cluster whose journey cannot be resumed; then nothing is.
+    A journey that has to wait for a change window or another rollout stays paused, and the worker tries it again.
+    Raises Conflict with the name of the cluster whose journey cannot be resumed; then nothing is resumed.
     """
     for member in here.members:
         journey = member.journey
@@ -189,10 +193,11 @@ def resume_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
 
 
 def resume_with(member: CampaignMember, person: Person, *, by: Actor, again: bool = True) -> bool:
-    """Resumes the journey of one cluster; False if it has to wait. Raises PermissionDenied, Conflict.
+    """Resumes the journey of one cluster; False if it has to wait.
 
-    Where budgets are held for its pause they are restored first, and the journey goes on by itself: nothing is left
-    for the campaign to do, and a later pause of it is one by a person. `again` as in `resume_journey`.
+    Raises PermissionDenied, Conflict. Budgets that are held for its pause are restored first, and then the journey
+    resumes by itself: the campaign has nothing more to do, and a later pause counts as one by a person. `again` as in
+    `resume_journey`.
     """
     try:
         with transaction.atomic():
@@ -201,13 +206,15 @@ def resume_with(member: CampaignMember, person: Person, *, by: Actor, again: boo
     except Conflict as refused:
         if refused.code not in PASSES:
             raise
-        # "moved": somebody else has resumed or ended it.
+        # "moved": the journey was resumed or ended meanwhile
         return refused.code == "moved"
     return True
 
 
 def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:
-    """Raises Conflict `rollout_paused` if its rollout stopped by itself meanwhile: a person looks at that one first."""
+    """Raises Conflict `rollout_paused` if its rollout has stopped by itself: a person has to decide about that
+    first.
+    """
     rollouts = Rollout.objects.filter(journey_part__step__journey_id=journey_id, state="paused")
     if rollouts.exclude(cause_code__in=sorted(ASKED_TO_PAUSE)).exists():
         raise Conflict("its rollout stopped by itself: resume or end it there first", code="rollout_paused")
@@ -227,7 +234,9 @@ def _journey_of(member: CampaignMember) -> uuid.UUID:
 
 
 def account(user_id: int | None, cluster_id: uuid.UUID, *, token: bool = False) -> Person:
-    """That account with its rights of now over the cluster. Raises Conflict `starter_gone` if it is closed."""
+    """The person of that account with current rights over the cluster. Raises Conflict `starter_gone` if the account is
+    closed.
+    """
     user = User.objects.filter(pk=user_id or 0, is_active=True).first()
     if user is None:
         raise Conflict("the account that started the campaign is closed", code="starter_gone")

@@ -33,14 +33,14 @@ STOPS_ALL = frozenset({"kill_switch", "audit_blocked", "starter_gone", "author_g
 
 @dataclass(slots=True)
 class WokenByCampaign:
-    """The ids of journeys that workers have to be woken for; `again`: the campaign can go on at once."""
+    """The ids of journeys to enqueue for workers; `again`: the campaign itself can make another move at once."""
 
     journeys: list[uuid.UUID] = field(default_factory=list)
     again: bool = False
 
 
 def make_campaign_move(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCampaign) -> None:
-    """One move. Raises Conflict `moved` if somebody else changed the campaign; then all is read again."""
+    """Makes one move. Raises Conflict `moved` if the campaign changed meanwhile; the caller then reads it again."""
     if move.do in ("halt", "open", "complete", "wait"):
         _of_campaign(here, move, woken=woken)
         return
@@ -80,7 +80,7 @@ def _of_campaign(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCamp
 
 
 def _complete(here: LoadedCampaign, *, code: str) -> None:
-    """Ends the campaign; one of which no cluster is done did not succeed."""
+    """Ends the campaign: aborted with a code, if no cluster is done; else succeeded."""
     ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
     if code:
         event = CampaignEvent(verb="campaign.aborted", by=WORKER, code=code, tells="campaign.completed")
@@ -91,7 +91,7 @@ def _complete(here: LoadedCampaign, *, code: str) -> None:
 
 
 def _halt(here: LoadedCampaign, code: str, *, words: str = "", about: CampaignMember | None = None) -> None:
-    """Pauses the campaign and, where its recipe says so, the journeys of the other clusters, in one transaction."""
+    """Pauses the campaign and, if its recipe says so, the journeys of the other clusters, in one transaction."""
     stops_all = here.recipe.stop_all
     with transaction.atomic():
         hold_campaign(here)
@@ -104,7 +104,7 @@ def _halt(here: LoadedCampaign, code: str, *, words: str = "", about: CampaignMe
 
 
 def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, woken: WokenByCampaign) -> None:
-    """Drafts, covers, asks for, starts or resumes the journey of a cluster."""
+    """Drafts, covers, starts or resumes the journey of a cluster, or requests its approval."""
     row = member.journey
     if move.do in ("prepare", "next_hop"):
         woken.journeys.append(_draft_hop(here, member))
@@ -135,7 +135,7 @@ def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, 
 
 
 def _resume(here: LoadedCampaign, member: CampaignMember, *, woken: WokenByCampaign) -> None:
-    """Resumes a journey that waited, when its campaign was resumed, for a window or a rollout of somebody else."""
+    """Resumes a journey that could not be resumed with its campaign because of a change window or another rollout."""
     row = here.row
     if member.cluster_id is None:
         raise Conflict("the registration of the cluster was removed", code="cluster_gone")
@@ -150,7 +150,7 @@ def _resume(here: LoadedCampaign, member: CampaignMember, *, woken: WokenByCampa
 
 
 def _refused(here: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
-    """What follows when a journey may not be drafted, approved or started now."""
+    """Handles a journey that may not be drafted, approved or started now, by the code of the refusal."""
     if code in PASSES:
         log.info("not yet", extra={"campaign": str(here.row.pk), "cluster": member.cluster_name, "code": code})
         if code == "moved":
@@ -165,7 +165,7 @@ def _refused(here: LoadedCampaign, member: CampaignMember, *, code: str, words: 
 
 
 def halt_at(here: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
-    """Stops the cluster and with it the campaign, in one transaction."""
+    """Stops the cluster and pauses the campaign, in one transaction."""
     with transaction.atomic():
         hold_campaign(here)
         if here.recipe.stop_all:
@@ -178,7 +178,7 @@ def halt_at(here: LoadedCampaign, member: CampaignMember, *, code: str, words: s
 
 
 def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -> None:
-    """Notes what became of the journey of a cluster."""
+    """Stores the new state of a cluster's journey."""
     quiet = {"cause_code": "", "cause": ""}
     match move.do:
         case "note_running":
@@ -201,7 +201,7 @@ def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -
 
 
 def _draft_hop(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
-    """Drafts the journey of the next hop of the cluster and returns it. Raises as `draft_of`."""
+    """Drafts the journey of the cluster's next hop and returns its id. Raises as `draft_of`."""
     with transaction.atomic():
         hold_campaign(here)
         journey_id = member_journeys.draft_of(here, member)

@@ -1,4 +1,6 @@
-"""Turns a draft into a preview: each cluster from its stored scan alone, then the waves. No request is sent."""
+"""Turns a draft into a preview: each cluster from its stored scan alone, then the waves. Sends no request to a
+cluster.
+"""
 
 import uuid
 import zlib
@@ -39,13 +41,14 @@ from migrations_app.use_cases.campaigns.transitions import (
 from migrations_app.use_cases.journeys.preview import permitted_choices
 
 SCAN_OLD = timedelta(hours=24)
-"""A cluster whose newest scan is older does not join: what it shows may be old."""
+"""A cluster whose newest scan is older cannot join the campaign."""
 
 
 def preview_member(member_id: int) -> uuid.UUID | None:
-    """Previews one cluster of a draft; returns the campaign if it was the last one, and None if others are left.
+    """Previews one cluster of a draft.
 
-    Doing it twice has the effect of once: the first result counts.
+    Returns the campaign's id if no cluster is left to preview, else None. A repeated call has no effect: the first
+    result counts.
     """
     member = CampaignMember.objects.select_related("campaign", "cluster").filter(pk=member_id).first()
     if member is None or member.campaign.state != "draft":
@@ -58,7 +61,7 @@ def preview_member(member_id: int) -> uuid.UUID | None:
 
 
 def compose_campaign(campaign_id: uuid.UUID) -> None:
-    """Makes the waves of a draft whose every cluster was previewed, and freezes them with their digest.
+    """Makes the waves of a draft when every cluster was previewed, and freezes them with their digest.
 
     Raises Conflict if the campaign was changed meanwhile.
     """
@@ -93,7 +96,7 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
 
 
 def missing_previews(campaign_id: uuid.UUID) -> list[int]:
-    """The clusters of a draft that were not previewed yet."""
+    """The member ids of a draft that were not previewed yet."""
     rows = CampaignMember.objects.filter(campaign_id=campaign_id, shown__isnull=True, campaign__state="draft")
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
@@ -127,7 +130,7 @@ def _previewed(member: CampaignMember) -> MemberPreview:
 
 
 def _cause(member: CampaignMember, cluster: Cluster | None) -> str:
-    """The code why the cluster cannot join, as its row tells; empty if nothing does."""
+    """The code of the reason in the cluster's row why it cannot join; empty if there is none."""
     if cluster is None:
         return "cluster_gone"
     if cluster.source in READ_ONLY:
@@ -154,7 +157,7 @@ def _claimed(clusters: Iterable[uuid.UUID], *, campaign: Campaign) -> bool:
 
 
 def _without_twins(members: Iterable[MemberPreview]) -> list[MemberPreview]:
-    """Of two registrations of one cluster the first joins: the second would be worked on twice."""
+    """Lets only the first of two registrations of one cluster join, so that it is not upgraded twice."""
     previews: list[MemberPreview] = []
     seen: set[str] = set()
     for member in members:

@@ -1,4 +1,4 @@
-"""What a campaign's decision rests on, read as it is stored now."""
+"""Reads the stored state that a campaign's decisions are based on."""
 
 import uuid
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from migrations_app.use_cases.campaigns.transitions import (
 
 
 def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
-    """What the decision rests on, as it is stored now."""
+    """The stored state that the decision is based on."""
     joined = here.joined
     clusters = _clusters([member.cluster_id for member in joined if member.cluster_id])
     waiting = [member.cluster_id for member in joined if member.cluster_id and member.state == "waiting"]
@@ -55,7 +55,7 @@ def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
 
 
 def _clusters(ids: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, str, datetime | None]]:
-    """By cluster: failures in a row, and the release and time of its newest scan."""
+    """By cluster: failures in a row, and release and time of its newest scan."""
     rows = Cluster.objects.filter(pk__in=ids)
     columns = ("pk", "failures", "latest__karpenter_version", "latest__scanned_at")
     return {pk: (failures, release or "", at) for pk, failures, release, at in rows.values_list(*columns)}
@@ -94,10 +94,10 @@ def _member_seen(
 
 
 def hops_after(member: CampaignMember) -> int:
-    """How many hops are left after that of its journey, by the release where the journey lands.
+    """How many hops are left after the hop of its journey, by the target version of the journey.
 
-    The count beside it is not enough: a journey that was ended halfway, or a release that was reverted, moves the next
-    one to another hop. A journey that lands where nothing was shown has as many left as were counted.
+    The stored count alone is not enough: after an aborted journey or a reverted release, the next journey is about
+    another hop. If the preview does not have the journey's target version, the stored count is returned.
     """
     lands = member.journey.lands if member.journey is not None else ""
     ends = [hop.lands for hop in shown_of(member).hops] if member.shown else []
@@ -118,7 +118,7 @@ def _journey_seen(here: LoadedCampaign, member: CampaignMember) -> JourneySeen |
 
 
 def _halts(here: LoadedCampaign) -> str:
-    """The code of what stops the whole campaign now; empty if nothing does."""
+    """The code of the reason that stops the whole campaign now; empty if there is none."""
     if everything_stopped():
         return "kill_switch"
     if delivery_lag.why_blocked():

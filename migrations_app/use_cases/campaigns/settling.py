@@ -1,4 +1,4 @@
-"""What people settle in a campaign: the next wave, and clusters that stopped."""
+"""Decisions of people in a campaign: the next wave, and stopped clusters."""
 
 import uuid
 
@@ -28,7 +28,7 @@ from migrations_app.use_cases.journeys import steps
 def open_wave(
     campaign_id: uuid.UUID, person: Person, *, wave: int, note: str, by: Actor, version: int | None = None
 ) -> Campaign:
-    """A person agrees that the next wave begins, with a note; the other gates of it still count.
+    """Records with a note that a person agrees to the next wave; the other gates of the wave still count.
 
     Raises PermissionDenied for a token, InvalidInput without a note, Conflict for another wave than the next one.
     """
@@ -54,7 +54,7 @@ def open_wave(
 def leave_out(
     campaign_id: uuid.UUID, person: Person, *, member: int, reason: str, by: Actor, version: int | None = None
 ) -> Campaign:
-    """Takes a cluster out that waits or stopped, with a reason; a journey of it that was started stays as it is.
+    """Leaves out a waiting or stopped cluster, with a reason; a journey that was started stays as it is.
 
     Raises PermissionDenied, InvalidInput without a reason, Conflict.
     """
@@ -81,11 +81,11 @@ def leave_out(
 def try_again(
     campaign_id: uuid.UUID, person: Person, *, member: int, by: Actor, version: int | None = None, resume: bool = False
 ) -> Campaign:
-    """A stopped cluster goes on: the failed step of its journey is done again, or, where that journey ended, the
-    cluster waits for its turn and gets a new one. `resume`: the paused campaign is resumed as well.
+    """Queues a stopped cluster again: the failed step of its journey is repeated or, if the journey has ended, the
+    cluster waits for a new journey. `resume` resumes the paused campaign, too.
 
-    Raises PermissionDenied, Conflict: `journey_open` for one whose journey did not end and has no failed step, and
-    those of `resume_campaign`; then nothing is changed.
+    Raises PermissionDenied, Conflict: `journey_open` if the journey has not ended and has no failed step, and the codes
+    of `resume_campaign`; then nothing is changed.
     """
     with transaction.atomic():
         here, row = _member(campaign_id, person, member=member, version=version)
@@ -115,7 +115,7 @@ def _retry_failed_step(journey_id: uuid.UUID, person: Person, *, by: Actor) -> N
 def _member(
     campaign_id: uuid.UUID, person: Person, *, member: int, version: int | None
 ) -> tuple[LoadedCampaign, CampaignMember]:
-    """The campaign, locked, and the part of one cluster. Raises NotFound, PermissionDenied, Conflict."""
+    """The locked campaign, and the row of one cluster in it. Raises NotFound, PermissionDenied, Conflict."""
     here = load_campaign(campaign_id, lock=True)
     row = here.member(member)
     refuse_person(may_start(over_every(person, here.clusters)))

@@ -1,6 +1,6 @@
-"""Every change of a campaign or of one of its clusters: compare-and-set, audit event and outbox row in one transaction.
+"""Every change of a campaign or of its members: compare-and-set, audit event and outbox row in one transaction.
 
-No other code changes a state. What may follow what is decided in `migrations_app/campaigns/states.py`.
+No other code changes a state. `migrations_app/campaigns/states.py` decides which state may follow which.
 """
 
 import uuid
@@ -44,10 +44,10 @@ reached: Callable[[str], None] = _nothing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignEvent:
-    """What happened, for the audit log: its verb, who did it, a stable code, and words for the page.
+    """An event for the audit log: its verb, its actor, a stable code, and text for the page.
 
-    `tells` is the topic of a notification; empty for none. `about` is the name of the cluster that it is about: the
-    audit log has it, a notification does not, for those who get it may not see that cluster (T11).
+    `tells` is the topic of a notification, empty for none. `about` is the name of a cluster for the audit log;
+    notifications do not have it, because their recipients may not see that cluster (T11).
     """
 
     verb: str
@@ -61,7 +61,7 @@ class CampaignEvent:
 
 @dataclass(slots=True)
 class LoadedCampaign:
-    """A campaign with its waves and clusters as they were read; `row.version` guards the campaign and its waves."""
+    """A campaign with its waves and members as read; `row.version` guards the campaign and its waves."""
 
     row: Campaign
     waves: list[CampaignWave]
@@ -77,12 +77,12 @@ class LoadedCampaign:
 
     @property
     def joined(self) -> list[CampaignMember]:
-        """The clusters that are part of it or were."""
+        """The members that passed the preview, including those left out later."""
         return [campaign_member for campaign_member in self.members if campaign_member.lands]
 
     @property
     def clusters(self) -> list[uuid.UUID]:
-        """The ids of the clusters that are part of it and still registered."""
+        """The ids of the clusters that are part of the campaign and still registered."""
         return [
             campaign_member.cluster_id
             for campaign_member in self.joined
@@ -90,7 +90,7 @@ class LoadedCampaign:
         ]
 
     def member(self, member_id: int) -> CampaignMember:
-        """One of its clusters. Raises NotFound."""
+        """The member with that id. Raises NotFound."""
         campaign_member = next(
             (campaign_member for campaign_member in self.members if campaign_member.pk == member_id), None
         )
@@ -105,7 +105,7 @@ def recipe_of(row: Campaign) -> Recipe:
 
 
 def shown_of(member: CampaignMember) -> MemberPreview:
-    """What the preview told of the cluster."""
+    """The preview of the cluster."""
     return msgspec.convert(member.shown, type=MemberPreview)
 
 
@@ -124,7 +124,7 @@ def load_campaign(campaign_id: uuid.UUID, *, lock: bool = False) -> LoadedCampai
 def store_campaign(here: LoadedCampaign, then: CampaignState, *, event: CampaignEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
     """Stores a state and columns with the event.
 
-    Raises Conflict `moved` if the campaign was changed since it was read, or may not change so.
+    Raises Conflict `moved` if the campaign changed since it was read, or the change is not allowed.
     """
     row, before = here.row, here.row.state
     if then != before and then not in MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
@@ -145,9 +145,9 @@ def store_campaign(here: LoadedCampaign, then: CampaignState, *, event: Campaign
 def store_member(
     here: LoadedCampaign, member: CampaignMember, *, then: MemberState, event: CampaignEvent, **columns: Any  # noqa: ANN401 - columns
 ) -> None:  # fmt: skip
-    """Stores the state of one cluster with the event, while the campaign is as it was read.
+    """Stores the state of one cluster with the event, if the campaign is unchanged since it was read.
 
-    Raises Conflict `moved` if the campaign or the cluster's part was changed since, or may not change so.
+    Raises Conflict `moved` if the campaign or the member changed since, or the change is not allowed.
     """
     before = member.state
     if then != before and then not in MEMBER_MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
@@ -168,16 +168,16 @@ def store_member(
 
 
 def note_campaign(here: LoadedCampaign, event: CampaignEvent) -> None:
-    """Writes down what concerns the campaign and changes no state of it."""
+    """Records an event of the campaign that changes no state."""
     with transaction.atomic():
         _record(here.row, event, detail={"state": here.row.state})
 
 
 def hold_campaign(here: LoadedCampaign) -> None:
-    """Holds the row of the campaign until the transaction ends, so that a pause and this change never pass each other.
+    """Locks the row of the campaign until the transaction ends, so that no pause happens at the same time.
 
-    It comes before everything else that is locked, as it does where a person changes the campaign: then its journeys,
-    their rollouts, and the head of the audit log. Raises Conflict `moved` if the campaign is not as it was read.
+    Lock order, as everywhere: the campaign, then its journeys, their rollouts, and the head of the audit log. Raises
+    Conflict `moved` if the campaign changed since it was read.
     """
     same = Campaign.objects.filter(pk=here.row.pk, state=here.row.state, version=here.row.version)
     if not same.update(changed_at=timezone.now()):
@@ -185,7 +185,7 @@ def hold_campaign(here: LoadedCampaign) -> None:
 
 
 def campaign_name(row: Campaign) -> str:
-    """The campaign as the audit log and notifications name it."""
+    """The title of the campaign in the audit log and notifications."""
     return f"Campaign {row.name}"
 
 

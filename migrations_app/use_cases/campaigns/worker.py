@@ -1,7 +1,7 @@
-"""Makes progress on campaigns: what their journeys came to, what begins next, and what stops them.
+"""Advances campaigns: stores the outcome of journeys, begins the next ones, and stops the campaign if required.
 
-A campaign sends nothing to a cluster and takes no lease: its journeys do. Every move is one transaction that holds only
-while the campaign is as it was read, so that two workers at once do nothing twice.
+A campaign sends nothing to a cluster and takes no lease: its journeys do. Every move is one transaction that fails if
+the campaign changed since it was read, so that two workers do nothing twice.
 """
 
 import logging
@@ -27,11 +27,11 @@ from migrations_app.use_cases.campaigns.transitions import (
 log = logging.getLogger(__name__)
 MOST_LOOKED_AT = 100
 PREVIEWED_AGAIN = timedelta(minutes=1)
-"""After this time the messages of a draft are taken for lost, and sent again."""
+"""After this time the messages of a draft count as lost, and are sent again."""
 
 
 def advance_campaign(campaign_id: uuid.UUID) -> WokenByCampaign:
-    """Makes the moves that are due, and returns which workers have to be woken."""
+    """Makes the moves that are due, and returns the work to enqueue."""
     woken = WokenByCampaign()
     try:
         here = load_campaign(campaign_id)
@@ -53,13 +53,15 @@ def advance_campaign(campaign_id: uuid.UUID) -> WokenByCampaign:
 
 
 def campaigns_to_look_at() -> list[uuid.UUID]:
-    """Drafts and campaigns under way, at most MOST_LOOKED_AT, at random: old ones take no turn of others."""
+    """Returns up to MOST_LOOKED_AT drafts and active campaigns in random order, so that old ones do not block
+    others.
+    """
     waited = timezone.now() - PREVIEWED_AGAIN
     rows = Campaign.objects.filter(Q(state__in=("running", "paused")) | Q(state="draft", made_at__lte=waited))
     return list(rows.order_by("?").values_list("pk", flat=True)[:MOST_LOOKED_AT])
 
 
 def campaign_of(journey_id: uuid.UUID) -> uuid.UUID | None:
-    """The campaign under way that the journey is part of; None if there is none."""
+    """The active campaign of the journey; None if there is none."""
     parts = CampaignMember.objects.filter(journey_id=journey_id, campaign__state__in=("running", "paused"))
     return parts.values_list("campaign_id", flat=True).first()

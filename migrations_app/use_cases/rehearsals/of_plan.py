@@ -1,4 +1,4 @@
-"""Rehearses a plan that was previewed: on a twin of a fresh reading, without a failure and with each of them."""
+"""Rehearses a previewed plan on a twin of a fresh read: without a failure, and with each requested failure."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ AWS_APART = UnknownPart(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ground:
-    """What every play of a rehearsal begins with."""
+    """The common input of all plays of a rehearsal."""
 
     plan: Plan
     inventory: Inventory
@@ -55,10 +55,11 @@ def rehearse_plan(
     check: Callable[[], None],
     simulated: Behaviour | None = None,
 ) -> tuple[RehearsalPlay, ...]:
-    """Plays the plan without a failure, then with each of them. `check` is called again and again: its errors end it.
-    `simulated` is how a sample cluster is simulated itself.
+    """Plays the plan without a failure, then with each failure.
 
-    Raises InvalidInput `not_played` for a plan that cannot be rehearsed, `not_seen`; ReadError.
+    `check` is called repeatedly and may end the rehearsal by raising. `simulated` is the behaviour of a sample cluster,
+    which is itself simulated. Raises InvalidInput `not_played` for a plan that cannot be rehearsed, `not_seen`;
+    ReadError.
     """
     if why := why_unplayed(plan):
         raise InvalidInput(why, code="not_played", where="plan")
@@ -94,14 +95,14 @@ def _play(ground: _Ground, failure: Failure) -> RehearsalPlay:
 
 
 def _of_aws(plan: Plan) -> UnknownPart:
-    """What the play does not tell of AWS: nothing was read, or the preview has compared it."""
+    """What the play does not know of AWS: either nothing was read, or the preview made the comparison."""
     lines = plan.forecast.capacity or ()
     read = any(line.what != "pool" and line.standing != "unknown" for line in lines)
     return AWS_APART if read else AWS_UNREAD
 
 
 def _placed(failure: Failure, reading: ClusterReading) -> Failure:
-    """The failure with its zone: without a name, the one with most of Karpenter's nodes."""
+    """The failure with its zone; without a given zone, the one with most of Karpenter's nodes."""
     if failure.scenario != "full_zone" or failure.zone:
         return failure
     zones: Counter[str] = Counter()

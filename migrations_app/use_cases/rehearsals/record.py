@@ -1,4 +1,4 @@
-"""The record of a rehearsal: what a worker keeps in the database, kept in memory, on simulated time."""
+"""The in-memory record of a rehearsal on simulated time; a worker keeps the same in the database."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ class RehearsedLine:
 
 
 class RehearsalExecution:
-    """An Execution in memory. Nobody stops it, it has no lease to lose, and no freeze or window closes it."""
+    """An Execution in memory, without stop requests, lease, freezes and change windows."""
 
     def __init__(self, plan: Plan, clock: SimulatorClock, *, wait: Callable[[float], None]) -> None:
         self.plan, self._clock, self._wait = plan, clock, wait
@@ -60,7 +60,7 @@ class RehearsalExecution:
 
     @property
     def done(self) -> int:
-        """How many steps are finished."""
+        """The number of finished steps."""
         return self._first
 
     def position(self) -> Position | None:
@@ -81,7 +81,7 @@ class RehearsalExecution:
         self._wait(seconds)
 
     def reached(self, point: str) -> None:
-        """Nothing happens at these points."""
+        """Does nothing at these points."""
 
     def grace_period(self) -> str:
         return ""
@@ -103,13 +103,13 @@ class RehearsalExecution:
         return states.left_out(line for lines in self._lines.values() for line in lines)
 
     def refuse_batch(self) -> None:
-        """Rights, freezes and change windows are those of the real run."""
+        """Does nothing: rights, freezes and change windows only apply to a real run."""
 
     def refuse_stopped(self) -> None:
-        """Nobody stops a rehearsal."""
+        """Does nothing: no person can stop a rehearsal."""
 
     def refuse_short_lease(self, seconds: float) -> None:
-        """There is no lease."""
+        """Does nothing: there is no lease."""
 
     def note(self, **columns: object) -> None:
         for name in ("gate_since", "baseline"):
@@ -117,7 +117,7 @@ class RehearsalExecution:
                 setattr(self, name, columns[name])
 
     def sample(self, counters: ClusterCounters, *, pending_limit: int | None) -> None:
-        """Keeps nothing: what is measured of a rehearsal is its timeline."""
+        """Stores nothing: the simulator measures the timeline."""
 
     def report_waiting(self, words: str) -> bool:
         self.waits_for = words

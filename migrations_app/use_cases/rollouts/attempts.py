@@ -14,7 +14,7 @@ from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 MOST = 3
 _ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
-"""Orderly ends that are not a crash: a lost lease, a restarting database, a worker that was asked to stop."""
+"""Exceptions that end a worker without a crash: a lost lease, a restarting database, a requested stop."""
 
 
 @contextmanager

@@ -42,9 +42,10 @@ class RolloutRequest:
 
 
 def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: Person | None = None) -> uuid.UUID:
-    """Creates a draft and returns its id. `person` is None only if karpdash itself asks.
+    """Creates a draft and returns its id.
 
-    Raises NotFound, PermissionDenied, Conflict `read_only`, and InvalidInput that names the invalid parameter.
+    `person` is None only if karpdash itself requests the rollout. Raises NotFound, PermissionDenied, Conflict
+    `read_only`, and InvalidInput that names the invalid parameter.
     """
     refuse_without_lane()
     if person is not None:
@@ -91,7 +92,7 @@ def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: 
 
 
 def _takes_back_beside(rolls_back: uuid.UUID | None) -> bool:
-    """Whether what is taken back belongs to a pause; then so does the way back."""
+    """Whether the rollout to be rolled back belongs to a pause; then its rollback belongs to the pause, too."""
     return rolls_back is not None and Rollout.objects.filter(pk=rolls_back, beside=True).exists()
 
 

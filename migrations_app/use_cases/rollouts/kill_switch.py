@@ -28,9 +28,9 @@ def stop_everything(person: Person, *, why: str, by: Actor) -> None:
 
 
 def ask_to_lift(person: Person, *, by: Actor) -> None:
-    """The first of two people asks to turn it off.
+    """Requests to turn the switch off, as the first of two people.
 
-    Raises PermissionDenied, Conflict if it is off or someone has asked already.
+    Raises PermissionDenied, Conflict if it is off or the request exists already.
     """
     _refuse_lifting(person)
     with transaction.atomic():
@@ -42,9 +42,9 @@ def ask_to_lift(person: Person, *, by: Actor) -> None:
 
 
 def lift(person: Person, *, by: Actor) -> None:
-    """The second person turns it off.
+    """Turns the switch off, as the second person.
 
-    Raises PermissionDenied `second_person` for the one who asked, Conflict if nobody asked.
+    Raises PermissionDenied `second_person` for the person who requested it, Conflict without a request.
     """
     _refuse_lifting(person)
     with transaction.atomic():
@@ -84,7 +84,7 @@ def _on() -> KillSwitch:
 
 
 def _held() -> KillSwitch:
-    """The only row, locked until the transaction ends."""
+    """The only row of the table, locked until the transaction ends."""
     KillSwitch.objects.bulk_create([KillSwitch(pk=1)], ignore_conflicts=True)
     return KillSwitch.objects.select_for_update().get(pk=1)
 

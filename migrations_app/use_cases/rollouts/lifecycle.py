@@ -54,7 +54,7 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
 
 
 def _make_way(row: Rollout, *, by: Actor) -> None:
-    """Moves the rollout that is rolled back to `rolling_back`, which frees the cluster; not if it succeeded."""
+    """Moves a rollout that is to be rolled back to `rolling_back`, which frees the cluster, unless it had succeeded."""
     if row.rolls_back_id is None:
         return
     original = _locked(row.rolls_back_id)
@@ -63,7 +63,7 @@ def _make_way(row: Rollout, *, by: Actor) -> None:
 
 
 def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
-    """Asks the worker to pause after the current request (A10). Raises PermissionDenied, Conflict."""
+    """Requests that the worker pauses after the current request (A10). Raises PermissionDenied, Conflict."""
     request_stop(rollout_id, person, wish=Rollout.Wish.PAUSE, by=by, version=version)
 
 
@@ -103,7 +103,7 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
 def resolve_by_person(
     rollout_id: uuid.UUID, person: Person, *, then: str, reason: str, by: Actor, version: int | None = None
 ) -> Rollout:
-    """A person resolves a rollout that needs attention (A09), as paused, failed or aborted, with a reason.
+    """Resolves a rollout that needs attention (A09) by a person, as paused, failed or aborted, with a reason.
 
     Raises PermissionDenied, InvalidInput, Conflict.
     """
@@ -125,13 +125,13 @@ def resolve_by_person(
 
 
 SENT = (Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED, Attempt.Outcome.NOOP)
-"""Outcomes after which the node goes, or may go: leaving it out would tell something that is not so."""
+"""Outcomes after which the node is or may be deleted: it cannot be skipped any more."""
 
 
 def skip_node(
     rollout_id: uuid.UUID, person: Person, *, step: str, reason: str, by: Actor, version: int | None = None
 ) -> None:
-    """Leaves out the node of a step that was not sent yet; it stays, and is counted and named as skipped.
+    """Skips the node of a step that was not sent yet: the node stays, and is counted and named as skipped.
 
     Raises PermissionDenied, InvalidInput without a reason or for a step that is not about one node, and Conflict:
     `node_sent` once its deletion was sent, `moved` if the rollout is not under way or the node is skipped already.
@@ -148,7 +148,7 @@ def skip_node(
         node = _node_of(row, step)
         if NodeSkip.objects.filter(rollout=row, step=step).exists():
             raise Conflict(f"{node} is skipped already", code="moved")
-        # The row is locked, and so it is where a worker records that it is about to send: one of the two comes first.
+        # A worker that records its intent locks this row, too: either the skip or the intent comes first.
         if Attempt.objects.filter(rollout=row, step=step, outcome__in=SENT).exists():
             raise Conflict(f"the deletion of {node} was sent already", code="node_sent")
         columns = {"by_id": person.id, "by_name": person.name, "reason": reason.strip()[:2000], "at": timezone.now()}
@@ -177,7 +177,7 @@ def _node_of(row: Rollout, step_id: str) -> str:
 
 
 def _tell_original(row: Rollout) -> None:
-    """After a failed or aborted rollback, a person has to decide on the rollout that it was to roll back."""
+    """After a failed or aborted rollback, moves the original rollout to `needs_attention`."""
     original = row.rolls_back
     if original is not None and original.state == "rolling_back":
         transition(original, "needs_attention", by=WORKER, cause=TransitionCause(code=f"rollback_{row.state}"))
@@ -195,7 +195,9 @@ def request_stop(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor,
 
 
 def ask_to_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
-    """As `pause`, for a caller that has compared the rights. False if it does not run any more, or is to be aborted."""
+    """Requests a pause as `pause` does, for a caller that has checked the rights. False if the rollout no longer runs
+    or is to be aborted.
+    """
     with transaction.atomic():
         return _wished(_locked(rollout_id), Rollout.Wish.PAUSE, by=by)
 
@@ -213,7 +215,7 @@ def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
     try:
         with transaction.atomic():
             transition(row, "running", by=by, **columns)
-            # Its audit event holds the head of the log: of two starts at once the second one looks after the first.
+            # The audit event locks the head of the log: of two concurrent starts the second one finds the first.
             refuse_beside(row)
             refuse_held_elsewhere(row)
             refuse_held_by_journey(row)
@@ -244,14 +246,14 @@ AT_ONCE = 200
 
 
 def expire_old_plans() -> int:
-    """Expires plans past their time and returns how many. A plan that moved meanwhile is skipped."""
+    """Expires plans past their time and returns how many. A plan that changed meanwhile is left alone."""
     old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
     words = "nobody started it before it was too old; make a new preview"
     return sum(_ended(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
 
 
 def void_plans(cluster_id: uuid.UUID) -> None:
-    """The cluster's endpoint or credentials changed: expires its plans and pauses its running rollout (A05)."""
+    """Expires the plans of a cluster whose endpoint or credentials changed, and pauses its running rollout (A05)."""
     words = "the way to the cluster was changed since the plan was made"
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
         _ended(row, TransitionCause(code="cluster_changed", words=words))

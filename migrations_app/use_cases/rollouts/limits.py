@@ -1,4 +1,4 @@
-"""What rights, policy and the hourly limit allow a running rollout now (A05, A33, A41)."""
+"""The limits of a running rollout: rights, policy, grace period and deletions per hour (A05, A33, A41)."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ def refuse_batch(row: Rollout) -> None:
 
 
 def refuse_without_right(row: Rollout) -> None:
-    """Raises RolloutHalted `right_gone` if the person who started it may no longer do so (A41)."""
+    """Raises RolloutHalted `right_gone` if the person who started the rollout may no longer do so (A41)."""
     name = row.started_by_name
     if name and not {"operate", "administer"} & named_over(name, row.cluster_id):
         raise RolloutHalted(
@@ -31,7 +31,9 @@ def refuse_without_right(row: Rollout) -> None:
 
 
 def cancellable(row: Rollout) -> str:
-    """The grace period after the start in which nothing is sent, so that a start by mistake can be cancelled."""
+    """Text of the grace period after the start, in which nothing is sent so that the start can be cancelled; empty if
+    it is over.
+    """
     began = row.started_at
     if began is None or timezone.now() >= began + timedelta(seconds=settings.ENV.cancel_seconds):
         return ""
@@ -41,7 +43,7 @@ def cancellable(row: Rollout) -> str:
 
 
 def over_the_hour(row: Rollout, plan: Plan, *, step: Step) -> str:
-    """What the hourly limit of deletions waits for, in words; empty if nothing."""
+    """Text of what the hourly limit of deletions waits for; empty if nothing."""
     if step.change is None or step.change.verb != COUNTED:
         return ""
     most = plan.limits.per_hour

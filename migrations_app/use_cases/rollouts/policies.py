@@ -39,15 +39,15 @@ class Rules:
     per_hour: int = 60
     pool_percent: int = 10
     rehearsals: tuple[str, ...] = ()
-    """Risks whose plans have to be rehearsed."""
+    """Risks whose plans need a rehearsal."""
     campaigns_destroy: bool = False
 
 
 def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person, version: int, by: Actor) -> int:
-    """Stores the policy of a cluster, or of all clusters without one, and returns its version.
+    """Stores the policy of a cluster, or the general one if `cluster_id` is None, and returns its version.
 
-    Plans made before can no longer start. Raises PermissionDenied, NotFound, InvalidInput, and Conflict `stale` when
-    the policy is no longer at that version.
+    Plans made before can no longer start. Raises PermissionDenied, NotFound, InvalidInput, and Conflict `stale` if the
+    policy is no longer at that version.
     """
     refuse_person(may_administer(over(person, cluster_id)))
     values = _checked(rules)

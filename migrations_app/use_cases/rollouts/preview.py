@@ -1,6 +1,6 @@
 """Turns a draft into a preview: fresh read of the cluster, plan, server-side dry run, backups (A02, A07, A26, A27).
 
-The chart of a release comes from the registry or from the data folder.
+Charts come from the registry or from the data folder.
 """
 
 import uuid
@@ -61,7 +61,7 @@ OFFICIAL = "official"
 
 
 def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str, bytes]:
-    """The chart's files by name, as JSON, plus their origin. Raises InvalidInput, InvalidSetting, ReadError."""
+    """The chart's files as JSON by name, and their origin. Raises InvalidInput, InvalidSetting, ReadError."""
     source = str(parameters.get("source") or OCI)
     if source != OCI:
         files = from_folder(settings.ENV.data_dir / FOLDER, source)
@@ -87,7 +87,8 @@ def _registry() -> str:
 def prepare(rollout_id: uuid.UUID) -> None:
     """Plans a draft. If that fails, the draft expires with the reason as its cause. Safe to call twice.
 
-    1. Read the cluster and plan the steps from what was read; where nodes are replaced, read what AWS has for others.
+    1. Read the cluster and plan the steps from that. If nodes are replaced, read the capacity that AWS has for new
+       ones.
     2. Check the RBAC rights and dry-run each step.
     3. Store backups and diffs, encrypted.
     4. Move the rollout to `previewed` with the plan and its digest.
@@ -148,7 +149,9 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
 
 
 def _with_capacity(row: Rollout, plan: Plan, *, inventory: Inventory) -> Plan:
-    """The plan with what its new nodes need against what pools and AWS have; the same for one that replaces no node."""
+    """The plan with a forecast of the capacity: what its new nodes need, and what pools and AWS have. Unchanged if no
+    node is replaced.
+    """
     going = replacement_of(plan, inventory)
     if not going.nodes:
         return plan
@@ -157,7 +160,9 @@ def _with_capacity(row: Rollout, plan: Plan, *, inventory: Inventory) -> Plan:
 
 
 def _room(row: Rollout, inventory: Inventory) -> AwsSeen:
-    """What AWS has for new nodes now. No failure to read it fails the preview: it is told as not known."""
+    """The capacity that AWS has for new nodes now. If it cannot be read, it is shown as not known and the preview
+    continues.
+    """
     try:
         with connect_aws(row.cluster, user=row.author_name, action="preview") as aws:
             return collect_capacity(aws, inventory)
@@ -166,7 +171,9 @@ def _room(row: Rollout, inventory: Inventory) -> AwsSeen:
 
 
 def _helm(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer) -> HelmPreview | None:
-    """What helm would do; None for an action that runs none. A rollback of a run of helm plays its own rollback."""
+    """What helm would do; None for an action without helm. If the rolled back rollout ran helm, this is a rollback of
+    helm.
+    """
     doing, parameters = action.needs_helm, row.parameters
     ran = [step.change for step in _taken_back(row).get("applied", ()) if step.change and step.change.verb == "helm"]
     if ran:
@@ -179,7 +186,9 @@ def _helm(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer)
 
 
 def _keep_identity(row: Rollout, writer: Writer) -> None:
-    """Raises OtherCluster if another cluster answers than the one that was scanned; the first uid is stored (A05)."""
+    """Raises OtherCluster if another cluster answers than the scanned one; stores the uid if there was none yet
+    (A05).
+    """
     identity = writer.identity()
     cluster = AnsweringCluster(identity.kube_system_uid, identity.ca)
     refuse_other(row.cluster, cluster)
@@ -213,7 +222,7 @@ def _scene(
 
 
 def _chart(row: Rollout, inventory: Inventory) -> dict[str, bytes]:
-    """The chart of the plan; that of a sample cluster is made here and never fetched."""
+    """The files of the chart. For a sample cluster they are generated and never fetched."""
     if row.cluster.source != Cluster.Source.TWIN:
         return chart_files(inventory, row.parameters)
     running = stage.detect_running_release(inventory)

@@ -1,4 +1,4 @@
-"""What must hold before a rollout starts or resumes, such as policy and approvals (A10, A33, A36, A41, A55)."""
+"""Conditions for the start or resume of a rollout, such as policy and approvals (A10, A33, A36, A41, A55)."""
 
 import uuid
 from datetime import datetime
@@ -39,7 +39,7 @@ __all__ = ["NEVER_ALONE", "approvals_asked", "closed", "policy_of"]
 
 
 def closed(policy: Policy, action: str, *, now: datetime) -> str:
-    """Why the policy does not allow the action now, in words; empty if it does."""
+    """Text of why the policy does not allow the action now; empty if it does."""
     if policy.frozen:
         return f"changes are frozen: {policy.frozen_why or 'no reason given'}"
     if "*" not in policy.actions and action not in policy.actions:
@@ -62,17 +62,15 @@ def refuse_moved(row: Rollout, version: int | None) -> None:
 
 
 def refuse_without_lane() -> None:
-    """Raises Conflict `read_only` if no worker of actions runs, which would work the plan out."""
+    """Raises Conflict `read_only` if there is no worker of the action queue, which would make the plan."""
     if looks_only():
         raise Conflict(LOOKS_ONLY, code="read_only")
 
 
 def refuse_start(row: Rollout, person: Person) -> None:
     """Raises Conflict: `kill_switch`, `audit_blocked`, `policy_moved`, `closed`, `rehearsal_missing`,
-    `approval_missing`.
-
-    `person` starts it; the owner of the token that starts it does not count as an approver (A42), nor does who made
-    the service account of that token.
+    `approval_missing`. `person` starts the rollout. If a token starts it, neither the token's owner (A42) nor the
+    person who created its service account counts as an approver.
     """
     if everything_stopped():
         raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
@@ -88,9 +86,9 @@ def refuse_start(row: Rollout, person: Person) -> None:
 
 
 def _refuse_switched_off(row: Rollout) -> None:
-    """Raises Conflict `closed` for a change of the controller's version, and for its rollback, if those are off.
+    """Raises Conflict `closed` for a change of the controller's version or its rollback while these are switched off.
 
-    The actions that run Helm ask again at each run.
+    The actions that run Helm check this again at each run.
     """
     action = find(row.rolls_back.action if row.rolls_back else row.action)
     if action is not None and action.needs_edits and not settings.ENV.controller_upgrades:
@@ -98,13 +96,13 @@ def _refuse_switched_off(row: Rollout) -> None:
 
 
 def refuse_unrehearsed(row: Rollout) -> None:
-    """Raises Conflict `rehearsal_missing` if the policy asks for a rehearsal and this very plan has none (A46)."""
+    """Raises Conflict `rehearsal_missing` if the policy requires a rehearsal and exactly this plan has none (A46)."""
     if why := why_unrehearsed(row):
         raise Conflict(why, code="rehearsal_missing")
 
 
 def closed_anywhere(row: Rollout) -> str:
-    """Why a policy does not allow the rollout now, in words; empty if all do.
+    """Text of why a policy does not allow the rollout now; empty if all do.
 
     A cluster that is registered twice is under the policies of both registrations.
     """
@@ -116,13 +114,15 @@ def closed_anywhere(row: Rollout) -> str:
 
 
 def refuse_held_elsewhere(row: Rollout) -> None:
-    """Raises Conflict `busy` if a rollout holds the same cluster by another registration (A13)."""
+    """Raises Conflict `busy` if a rollout holds the same cluster through another registration (A13)."""
     if words := _held_elsewhere(row):
         raise Conflict(words, code="busy")
 
 
 def refuse_beside(row: Rollout) -> None:
-    """Raises Conflict `busy` while what belongs to a pause runs, and for such a one while another rollout works."""
+    """Raises Conflict `busy` for a rollout while a hold or release of a pause runs, and for a hold or release while
+    another rollout works.
+    """
     if words := _works_beside(row):
         raise Conflict(words, code="busy")
 
@@ -137,7 +137,9 @@ def _works_beside(row: Rollout) -> str:
 
 
 def refuse_held_by_journey(row: Rollout) -> None:
-    """Raises Conflict `busy` if a journey holds the cluster that neither made the rollout nor the one it rolls back."""
+    """Raises Conflict `busy` if a journey holds the cluster, unless it made the rollout or the one that is
+    rolled back.
+    """
     if words := _held_by_journey(row):
         raise Conflict(words, code="busy")
 
@@ -173,7 +175,7 @@ def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
 
 
 def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:
-    """Whether the approval is for exactly this plan and its approver still has the right to give it."""
+    """Whether the approval is for exactly this plan and its approver still has the right to approve."""
     person = approval.approver
     if person is None or not person.is_active or approval.digest != row.digest or approval.nonce != row.nonce:
         return False
@@ -183,12 +185,12 @@ def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:
 
 
 def why_not_approve(rollout_id: uuid.UUID) -> str:
-    """Which rehearsal the policy asks for before an approval, in words for the button; empty if none is missing."""
+    """Text of why the plan cannot be approved without a rehearsal, for the button; empty if it can."""
     return why_unrehearsed(rollout_for_update(rollout_id))
 
 
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
-    """Why the rollout cannot start now, in words for the button; empty if it can."""
+    """Text of why the rollout cannot start now, for the button; empty if it can."""
     row = rollout_for_update(rollout_id)
     refusal = may_start(over(person, row.cluster_id))
     if refusal is not None:

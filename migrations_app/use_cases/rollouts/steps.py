@@ -1,7 +1,7 @@
-"""Carries out one step of a plan as one request, each recorded before and after it is sent (A17-A21).
+"""Carries out one step of a plan as one request, with a record before and after it is sent (A17-A21).
 
-Before: clock, policy and hourly limit allow it (A05, A33). After: an unknown outcome is settled by reading the object,
-never by sending the request again (A22).
+Before a request, clock, policy and hourly limit have to allow it (A05, A33). Afterwards, an unknown outcome is settled
+by reading the object, never by sending the request again (A22).
 """
 
 import time
@@ -34,7 +34,7 @@ def carry_out(work: Execution, writer: Writer, *, here: Position) -> bool:
 
 
 def reason_to_wait(work: Execution, writer: Writer, *, step: Step) -> str:
-    """What to wait for before the step's request may be sent, in words; empty if it may be sent.
+    """Text of what to wait for before the step's request is sent; empty if it may be sent.
 
     At the first step of a batch it raises RolloutHalted: `other_cluster`, `right_gone`, or `closed` by a freeze or
     change window.
@@ -66,7 +66,7 @@ def make_request(work: Execution, writer: Writer, *, here: Position) -> bool:
     1. Wait, or halt, if the clock, the policy or the limits do not allow it.
     2. Store the baseline of the batch, and read the object.
     3. If it already has the step's result, record that without a request.
-    4. If a person wants it left out, skip the step. If it or an object that the request was computed from changed since
+    4. If a person skips it, skip the step. If the object, or one that the request was computed from, changed since
        the preview, skip the step or halt.
     5. Renew the lease if it is shorter than the request's deadline, commit the intent, and send the request once.
     6. Commit the outcome (A21).
@@ -127,7 +127,7 @@ def _sent(
 
 
 def _pass_over(work: Execution, *, here: Position, read: Tree | None) -> None:
-    """Records that the result is there already: `applied` if an earlier request may have caused it (A25)."""
+    """Records that the result exists already: `applied` if an earlier request may have caused it, else `noop` (A25)."""
     step, change = here.step, here.step.change
     if change is None:
         return
@@ -151,7 +151,7 @@ def _left_out(work: Execution, step: Step, *, why: str) -> bool:
 
 
 def _changed(step: Step, read: Tree | None) -> str:
-    """How the object differs from the one that was planned for, in words; empty if it does not (A17, R21, R22)."""
+    """Text of how the object differs from the planned one; empty if it does not (A17, R21, R22)."""
     target = step.change.target if step.change else None
     if target is None:
         return ""
@@ -163,14 +163,14 @@ def _changed(step: Step, read: Tree | None) -> str:
 
 
 def _moved_source(step: Step, writer: Writer) -> str:
-    """Which object that the request was computed from is not as it was at the preview, in words; empty if none."""
+    """Text of which object changed since the preview, if the request was computed from it; empty if none did."""
     differences = (source.difference(writer.read(source.target)) for source in step.computed_from)
     why = next((words for words in differences if words), "")
     return f"{why} since the preview, and the request was computed from it: make a new preview" if why else ""
 
 
 def _refuse_endless(work: Execution, here: Position) -> None:
-    """Raises RolloutHalted after CONFLICTS refusals of the step, with the cause of the last one."""
+    """Raises RolloutHalted after CONFLICTS refusals of the step, with the cause of the last refusal."""
     if here.refusals < CONFLICTS:
         return
     status, reason = work.last_refusal(here.step)
@@ -207,7 +207,7 @@ def _concluded(work: Execution, step: Step, *, sent: WriteResult | ReadError | I
 
 
 def _refused(work: Execution, step: Step, *, sent: WriteResult) -> None:
-    """Temporary refusals are retried; any other raises RolloutHalted with the server's message."""
+    """Returns after a temporary refusal, to be retried; else raises RolloutHalted with the server's message."""
     if sent.conflicts:
         raise RolloutHalted("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
     if sent.status in (404, 409):
@@ -252,14 +252,14 @@ def settle(work: Execution, writer: Writer, *, here: Position) -> bool:
 
 
 def _run_over(work: Execution, here: Position, *, line: AttemptLine, settled: SettledRun) -> bool:
-    """Records how a run of helm ended that did not succeed; raises RolloutHalted, as nothing is sent again."""
+    """Records the end of a run of helm that did not succeed, and raises RolloutHalted: nothing is sent again."""
     _settle_concluded(work, line, outcome=settled.outcome, reason=settled.words)
     work.refuse_stopped()
     raise RolloutHalted(settled.code, f"{here.step.title}: {settled.words}")
 
 
 def _brought(work: Execution, line: AttemptLine, *, read: Tree | None) -> bool:
-    """The result is there; but a new object without the rollout's marks was created by someone else (A23)."""
+    """Records that the result exists; a new object without the rollout's marks was created by someone else (A23)."""
     is_own = line.uid or holds(Exists(marks=_own(work)), read)
     if not is_own:
         return _settle_concluded(work, line, outcome="not_applied", reason="somebody else has made it")
@@ -276,6 +276,6 @@ def _settle_concluded(work: Execution, line: AttemptLine, *, outcome: str, reaso
 
 
 def _untouched(here: Position, line: AttemptLine, *, read: Tree | None) -> bool:
-    """Whether the object is as it was before the request, at least in the fields that the step depends on."""
+    """Whether the object is unchanged since before the request, at least in the fields that the step depends on."""
     uid = str(value_at(read, ("metadata", "uid")) or "")
     return uid == line.uid and projected(read, here.step.preconditions) == here.step.digest

@@ -1,6 +1,6 @@
 """Carries out approved rollouts: one worker per cluster, one request at a time, each recorded before it is sent.
 
-`stranded_rollouts` finds those whose message or worker was lost.
+`stranded_rollouts` finds rollouts whose message or worker was lost.
 """
 
 import logging
@@ -38,7 +38,7 @@ from migrations_app.use_cases.runtime.connections import connect_writer
 
 log = logging.getLogger(__name__)
 SLICE_SECONDS = 20.0
-"""How long one task works before it enqueues the next one: a worker that is asked to stop has no more time (R28)."""
+"""How long a task works before it enqueues the next one: a worker that is told to stop has no more time (R28)."""
 UNREACHABLE_TIMEOUT = timedelta(minutes=10)
 """How long the cluster may be unreachable before a person has to decide (A09)."""
 
@@ -61,7 +61,7 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
         log.warning("lease lost", extra={"rollout": str(rollout_id)})
         return False
     except Conflict:
-        return True  # someone moved it meanwhile: read it again
+        return True  # changed meanwhile: read it again
     except (OperationalError, InterfaceError):
         # No request is sent without a committed intent; the sweep continues when the database is back (R06).
         log.exception("database failed", extra={"rollout": str(rollout_id)})
@@ -101,7 +101,7 @@ def _advance(row: Rollout, fence: LeaseToken) -> bool:
 
 
 def _refuse_strange(row: Rollout, plan: Plan) -> None:
-    """Raises RolloutHalted for a plan of another planner version, or one that is not what was approved."""
+    """Raises RolloutHalted for a plan of another planner version, or a plan that differs from the approved one."""
     if plan.planner != PLANNER or stored_digest(bytes(row.plan)) != row.digest:
         raise RolloutHalted("strange_plan", "the plan is not the one that was approved", state="needs_attention")
 
@@ -148,7 +148,7 @@ def _tell_original(row: Rollout, then: Literal["rolled_back", "needs_attention"]
 
 
 def _stop(work: ExecutionContext, stop: StopRequested) -> bool:
-    """Aborts or pauses as requested. Does nothing if the row moved meanwhile."""
+    """Aborts or pauses as requested. Does nothing if the row changed meanwhile."""
     if stop.code == "moved":
         return False
     if stop.code == Rollout.Wish.ABORT:
@@ -215,7 +215,7 @@ def _renewed(fence: LeaseToken) -> bool:
     try:
         return lease.renew(fence)
     except DatabaseError:
-        # A restarting database is tried again over a new connection; the lease itself says when it expired.
+        # Tries a restarting database again over a new connection; whether the lease expired is stored in its row.
         connection.close()
         return True
 
