@@ -1,4 +1,4 @@
-"""How many people have to agree to a campaign, by the policies of now, and whose approval counts."""
+"""How many people have to approve a campaign by the current policies, and whose approvals are valid."""
 
 import uuid
 from collections import defaultdict
@@ -14,7 +14,7 @@ from migrations_app.queries.visibility import rights_over_every
 
 
 def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict[uuid.UUID, int]:
-    """For each cluster how many approvals that risk needs, by the strictest policy of all its registrations."""
+    """The number of approvals that the risk needs, by cluster, by the strictest policy of all its registrations."""
     policies = {row.cluster_id: row for row in Policy.objects.all()}
     general = policies.get(None) or Policy()
     if not policies.keys() - {None}:
@@ -35,7 +35,7 @@ def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict
 
 
 def campaign_approvals_needed(row: Campaign, cluster_ids: Collection[uuid.UUID]) -> int:
-    """How many people have to agree to the campaign now: as many as the strictest of its clusters asks."""
+    """How many people have to approve the campaign now: the maximum over its clusters."""
     if not row.risk:
         return 0
     return max(approvals_by_cluster(cluster_ids, risk_of(row.risk)).values(), default=0)

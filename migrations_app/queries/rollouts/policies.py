@@ -1,4 +1,4 @@
-"""Policies and the kill switch as they are now, for pages, the API and the checks before a start."""
+"""Current policies and kill switch, for pages, the API and the checks before a start."""
 
 import uuid
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ ENVIRONMENT = "KARPDASH_STOP_ALL_ACTIONS is set: whoever runs karpdash takes it 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRow:
-    """The policy in force. `own` is False if the cluster uses the general policy."""
+    """The effective policy. `own` is False if the cluster uses the general policy."""
 
     cluster: uuid.UUID | None
     own: bool
@@ -69,19 +69,20 @@ def policy_of(cluster_id: uuid.UUID | None) -> Policy:
 
 
 def controller_upgrades_allowed(cluster_id: uuid.UUID, *, action: str = UPGRADE_CONTROLLER) -> bool:
-    """Whether installation and policy let karpdash upgrade the controller of that cluster by that action."""
+    """Whether installation and policy allow karpdash to upgrade the controller of that cluster by that action."""
     return bool(settings.ENV.controller_upgrades) and action_allowed(cluster_id, action)
 
 
 def action_allowed(cluster_id: uuid.UUID, action: str) -> bool:
-    """Whether the policy of the cluster lets karpdash plan that action."""
+    """Whether the policy of the cluster allows that action."""
     allowed = policy_of(cluster_id).actions
     return "*" in allowed or action in allowed
 
 
 def campaigns_may_destroy(cluster_id: uuid.UUID) -> bool:
-    """Whether the policies of all registrations of the cluster let the approval of a campaign cover plans that delete
-    what its preview showed."""
+    """Whether the policies of all registrations of the cluster allow that a campaign's approval covers plans that
+    delete the objects of its preview.
+    """
     return all(policy_of(registration).campaigns_destroy for registration in registrations_of(cluster_id))
 
 
@@ -101,7 +102,7 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
 
 
 def demanded_risks(policy: Policy) -> tuple[str, ...]:
-    """The risks whose plans have to be rehearsed, in order of risk."""
+    """The risks whose plans need a rehearsal, in order of risk."""
     risks = policy.rehearsals if isinstance(policy.rehearsals, list) else []
     return tuple(risk for risk in RISKS if risk in risks)
 
@@ -136,7 +137,7 @@ def _own(row: Policy) -> OwnPolicyRow:
 
 
 def approvals_asked(policy: Policy, risk: Risk) -> int:
-    """How many different people have to approve; an invalid number counts as the default."""
+    """How many different people have to approve; the default if the stored number is invalid."""
     stored = policy.approvals.get(risk)
     number = stored if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0 else ASKED[risk]
     return max(number, NEVER_ALONE.get(risk, 0))
@@ -154,7 +155,7 @@ def risk_of(word: str) -> Risk:
 
 
 def looks_only() -> bool:
-    """Whether this installation has no worker of actions."""
+    """Whether this installation has no worker of the action queue."""
     return not settings.ENV.action_slots
 
 

@@ -32,7 +32,7 @@ class PlayRefusal(RehearsalValue, frozen=True):
 
 
 class RehearsalPlay(RehearsalValue, frozen=True):
-    """One play: its result, or the reason why it could not begin."""
+    """One play: its result, or why it could not begin."""
 
     scenario: Scenario
     zone: str

@@ -85,7 +85,7 @@ class PodWithoutPlace(RehearsalValue, frozen=True):
 
 
 class RehearsalMoment(RehearsalValue, frozen=True):
-    """The state of the cluster at one time, in seconds since the start."""
+    """The cluster at a moment, in seconds since the start."""
 
     seconds: int
     nodes: int
