@@ -33,7 +33,7 @@ LONGEST_NAME = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcState:
-    """What the session stored before the redirect to the provider, and the code that the callback received."""
+    """Values that the session stored before the redirect to the provider, and the code from the callback."""
 
     code: str
     nonce: str
@@ -98,7 +98,7 @@ def _verified(token: str, idp: Provider, *, nonce: str) -> dict[str, Any]:
 
 
 def _key_of(token: str, idp: Provider) -> jwt.PyJWK:
-    """The one key that the token's header names."""
+    """The key that the token's header names. Raises PermissionDenied unless there is exactly one."""
     header = jwt.get_unverified_header(token)
     kid, algorithm = header.get("kid"), header.get("alg")
     if algorithm not in ALGORITHMS:
@@ -155,7 +155,7 @@ def _made(name: str, *, issuer: str, subject: str) -> User:
         raise _refused("the name is one of a service account")
     if waiting := adopted_by(name):
         return _tied(waiting, issuer=issuer, subject=subject)
-    # Also a name that only the directory has for an account: who it closed would come in by a new one.
+    # Also a name of an account in the directory: a person whose account was closed could otherwise get a new one.
     if is_told_name(name) or User.objects.filter(username__iexact=name).exists():
         raise _refused("an account of that name exists already and is not of this provider")
     try:
@@ -169,7 +169,9 @@ def _made(name: str, *, issuer: str, subject: str) -> User:
 
 
 def _tied(user: User, *, issuer: str, subject: str) -> User:
-    """The account that a directory made for the person, from now on tied to their identity. None was tied to it yet."""
+    """Links the account that a directory created for the person to the person's identity. The account had no identity
+    yet.
+    """
     try:
         with transaction.atomic():
             Identity.objects.create(user=user, issuer=issuer, subject=subject)
@@ -182,7 +184,7 @@ def _tied(user: User, *, issuer: str, subject: str) -> User:
 def _bring_up_to_date(user: User, teams: frozenset[str]) -> None:
     """Makes the account's teams equal to those of the token: missing ones are added, others removed.
 
-    Teams of a directory (SCIM) stay as it says: it knows who left them, and a token only who was in them.
+    Teams of a directory (SCIM) are left alone: the directory knows who left, the token only who was a member.
     """
     current = frozenset(user.groups.values_list("name", flat=True))
     directory = told_teams(current | teams)

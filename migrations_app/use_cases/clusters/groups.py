@@ -1,6 +1,6 @@
 """Groups of clusters; roles, scan intervals and waivers can be given to a group.
 
-Membership decides over rights, so pages and API require the right to administer everything.
+Membership affects rights, so pages and API require the right to administer everything.
 """
 
 import uuid
@@ -22,7 +22,7 @@ from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHO
 
 LONGEST_NAME = 80
 NAMED = 50
-"""Maximum number of clusters that one audit event names; it also has the total number."""
+"""Maximum number of clusters that one audit event names, beside their total number."""
 
 
 def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
@@ -38,7 +38,9 @@ def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
 
 
 def change_group(group_id: uuid.UUID, *, name: str, interval: int | None, version: int) -> None:
-    """Changes name and interval; the clusters' next scans follow it. Raises NotFound, InvalidInput, Conflict."""
+    """Changes name and interval, and the next scans of the group's clusters. Raises NotFound, InvalidInput,
+    Conflict.
+    """
     called = _checked(name, interval)
     try:
         with transaction.atomic():
@@ -111,7 +113,7 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
 
 
 def _refuse_real(row: ClusterGroup, cluster_ids: Collection[uuid.UUID]) -> None:
-    """Raises Conflict `sample_group` for a real cluster in a group over which sample people have a role."""
+    """Raises Conflict `sample_group` for a real cluster if sample people have a role over the group."""
     if not row.grants.filter(person__username__in=SAMPLE_PEOPLE).exists():
         return
     if Cluster.objects.filter(pk__in=cluster_ids).exclude(source=Cluster.Source.TWIN).exists():
@@ -119,7 +121,9 @@ def _refuse_real(row: ClusterGroup, cluster_ids: Collection[uuid.UUID]) -> None:
 
 
 def _retime(clusters: QuerySet[Cluster]) -> None:
-    """Sets the next scan by the current interval; not for clusters with their own one, failing or never scanned."""
+    """Sets the next scan by the current interval; not for clusters with their own interval, failing or never scanned
+    ones.
+    """
     now = timezone.now()
     rows = list(
         with_intervals(clusters.filter(interval_seconds=None, failures=0).exclude(next_due_at=None)).defer("sealed")

@@ -1,4 +1,4 @@
-"""Joins two registrations of one cluster: one stays, with the history of both, and the other one ends."""
+"""Joins two registrations of one cluster: one stays, with the history of both, and the other ends."""
 
 import uuid
 from collections.abc import Mapping
@@ -35,18 +35,16 @@ WHOLE: tuple[Manager[Any], ...] = (
     Rollout.objects,
     Journey.objects,
 )
-"""Tables whose rows all move. Those of LegacyDay, FleetScanPart, CampaignMember and PullRequest move where the other
-one has no such row."""
+"""Tables whose rows all move. Rows of LegacyDay, FleetScanPart, CampaignMember and PullRequest only move if the
+remaining registration has no such row.
+"""
 
 
 def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_name: str) -> JoinPreview:
-    """Moves what the registration `ends` has to `stays`, forgets `ends` with its credentials, and enqueues a scan.
-
-    `seen` is the digest of the preview that the person read, `typed_name` the name of the registration that ends.
-    Returns what was moved.
-
-    Raises NotFound; InvalidInput `itself`, or `name_not_typed`; Conflict with the code of the first obstacle, and
-    `digest_moved` if the preview is another one by now.
+    """Moves the history of the registration `ends` to `stays`, deletes `ends` with its credentials, and enqueues a
+    scan. `seen` is the digest of the preview that the person read, `typed_name` the name of the registration that ends.
+    Returns what was moved. Raises NotFound; InvalidInput `itself`, or `name_not_typed`; Conflict with the code of the
+    first obstacle, and `digest_moved` if the preview has changed.
     """
     with transaction.atomic():
         kept, gone = _locked(stays, ends)
@@ -73,7 +71,9 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
 
 
 def _locked(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
-    """Both rows, locked, with everything that could begin to hold one of them (A13). Raises NotFound."""
+    """Both rows, locked together with everything that could begin to hold one of the clusters (A13). Raises
+    NotFound.
+    """
     ids = [stays, ends]
     rows = {row.pk: row for row in Cluster.objects.select_for_update().filter(pk__in=ids).order_by("pk")}
     if len(rows) < len(set(ids)):
@@ -85,7 +85,7 @@ def _locked(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
 
 
 def _recorded(preview: JoinPreview, kept: Cluster, *, gone: Cluster) -> None:
-    """Two events, so that the log of either registration tells where the other one is."""
+    """Records two events, so that the log of each registration names the other one."""
     numbers = ("snapshots", "scans", "rollouts", "journeys", "campaigns", "waivers_over", "roles", "plans_expire")
     detail: dict[str, Any] = {name: getattr(preview, name) for name in numbers}
     detail |= {"waivers": list(preview.waivers), "groups": list(preview.groups), "digest": preview.digest}
@@ -119,7 +119,7 @@ def _move(kept: Cluster, gone: Cluster) -> None:
 
 
 def _move_requests(kept: Cluster, gone: Cluster) -> None:
-    """Moves pull requests but previews, and but those whose fix has an open one of `kept` already."""
+    """Moves pull requests, except previews and those for a fix that has an open pull request of `kept` already."""
     active = (PullRequest.State.OPENING, PullRequest.State.OPEN)
     open_fixes = set(PullRequest.objects.filter(cluster=kept, state__in=active).values_list("check_id", "hop"))
     requests = PullRequest.objects.filter(cluster=gone).exclude(state=PullRequest.State.PREVIEWED)

@@ -32,7 +32,7 @@ LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What a person enters about a cluster; an empty text means not given."""
+    """The details of a cluster from a form; an empty text means not given."""
 
     name: str
     environment: str = ""
@@ -127,7 +127,7 @@ def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
 
 
 def found_cluster(cluster_id: uuid.UUID) -> Cluster:
-    """The row. Raises NotFound."""
+    """The row of the cluster. Raises NotFound."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")

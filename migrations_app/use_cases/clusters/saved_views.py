@@ -15,7 +15,7 @@ MOST = 100
 
 
 def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) -> uuid.UUID:
-    """Saves the query as a view, replacing one's own view of that name. Returns its id. Raises InvalidInput."""
+    """Saves the query as a view, replacing the person's view of that name. Returns its id. Raises InvalidInput."""
     called = _checked(name, query)
     with transaction.atomic():
         views = SavedView.objects.filter(owner_id=person_id)
