@@ -30,10 +30,10 @@ class AuditSegment:
 
 
 def seal(folder: Path) -> AuditSegment:
-    """Exports all events since the last seal, verifies the files, and records where the segment is kept.
+    """Exports all events since the last seal, verifies the files, and records the segment in the log.
 
-    Raises InvalidInput for a folder that cannot be written or when there are no new events, InvalidSetting without a
-    signing key, Conflict `audit_broken` when verification fails.
+    Raises InvalidInput for a folder that cannot be written or if there are no new events, InvalidSetting without a
+    signing key, Conflict `audit_broken` if the verification fails.
     """
     first = _last_sealed() + 1
     last = sign_head(Checkpoint.Why.SEAL)
@@ -57,7 +57,9 @@ def _last_sealed() -> int:
 
 
 def _written(path: Path, lines: Iterable[bytes]) -> str:
-    """The SHA-256 of a new read-only file, flushed to disk. Raises InvalidInput when it exists or cannot be written."""
+    """Writes a new read-only file, flushed to disk, and returns its SHA-256. Raises InvalidInput if it exists or cannot
+    be written.
+    """
     digest = hashlib.sha256()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o440)

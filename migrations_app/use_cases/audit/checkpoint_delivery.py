@@ -1,4 +1,4 @@
-"""Signs a checkpoint a minute while there are new events, and delivers them to every audit sink (A53, R30)."""
+"""Signs a checkpoint a minute while there are new events, and delivers checkpoints to every audit sink (A53, R30)."""
 
 import logging
 from datetime import datetime, timedelta
@@ -21,7 +21,9 @@ NEWS = timedelta(seconds=60)
 BATCH = 200
 BATCHES = 20
 CLAIM = timedelta(seconds=10)
-"""How long a worker holds a sink: longer than one delivery may take, so a dead worker delays the sink no longer."""
+"""How long a worker claims a sink: longer than one delivery may take, so that a dead worker does not block it
+longer.
+"""
 
 
 def keep_up() -> int:
@@ -41,9 +43,10 @@ def sign_news() -> bool:
 
 
 def deliver(target: str) -> int:
-    """Sends what the sink has not received, oldest first. Returns the number of checkpoints delivered.
+    """Sends the checkpoints that the sink has not received, oldest first.
 
-    Delivery is at least once: a failed batch is sent again, and a line that arrives twice has the same content.
+    Returns how many were delivered. Delivery is at least once: a failed batch is sent again, and a line that arrives
+    twice has the same content.
     """
     AuditSink.objects.bulk_create([AuditSink(target=target)], ignore_conflicts=True)
     total = 0

@@ -1,7 +1,7 @@
 """The audit log: the only code that writes events, in the transaction of the change that they describe.
 
-Secrets are stored only as an HMAC, control characters only as escapes, details as canonical JSON. `acting_as` sets who
-acts, once for each request or command.
+Secrets are stored only as an HMAC, control characters only as escapes, details as canonical JSON. `acting_as` sets the
+actor, once for each request or command.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def guarded(text: str) -> str:
 
 
 def sealed(value: str) -> str:
-    """The HMAC that stands for a secret. Only this installation can tell that two secrets are equal."""
+    """The HMAC that replaces a secret. Only this installation can find out that two secrets are equal."""
     mac = salted_hmac(SALT, value.encode("utf-8", "surrogatepass"), algorithm="sha256")
     return f"hmac:{mac.hexdigest()[:32]}"
 
@@ -97,7 +97,7 @@ WORKER = Actor(name="karpdash", method="worker")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What happened. `verb` is a code such as `rollout.approved`; `object` names the object that it happened to."""
+    """An event. `verb` is a code such as `rollout.approved`; `object` names the object that was changed."""
 
     verb: str
     actor: Actor
@@ -148,7 +148,7 @@ def sign_head(why: str) -> int:
 
 
 def token_mark(token_id: str) -> str:
-    """How the log identifies a token: a hash of its id (A50)."""
+    """The mark of a token in the log: a hash of its id (A50)."""
     return hashlib.sha256(token_id.encode()).hexdigest()[:32] if token_id else ""
 
 
@@ -190,7 +190,7 @@ def _row(event: Event, *, seq: int, prev: str) -> AuditEvent:
 
 _COLUMNS = AuditEvent._meta.concrete_fields  # noqa: SLF001 - Django's documented way to a model's columns
 _ROOM = {column.name: int(getattr(column, "max_length", None) or 0) for column in _COLUMNS}
-"""Maximum length per column. Longer texts are cut, since a refused event would also block the change."""
+"""Maximum length per column. Longer texts are cut, because a rejected event would block the change."""
 
 
 SYSTEM = Actor(name="karpdash", method="system")
@@ -207,7 +207,7 @@ _now: ContextVar[_Acting] = ContextVar("acting")
 
 @contextmanager
 def acting_as(actor: Actor, *, request_id: str = "") -> Iterator[None]:
-    """Events recorded inside the block are attributed to this actor; `request_id` becomes their correlation id."""
+    """Attributes events in the block to this actor; `request_id` becomes their correlation id."""
     token = _now.set(_Acting(actor, request_id))
     try:
         yield
@@ -216,7 +216,7 @@ def acting_as(actor: Actor, *, request_id: str = "") -> Iterator[None]:
 
 
 def set_actor(actor: Actor, *, request_id: str = "") -> None:
-    """As `acting_as`, until the surrounding block ends: for code that authenticates the actor halfway through."""
+    """Sets the actor until the surrounding block ends, for code that authenticates during a request."""
     _now.set(_Acting(actor, request_id))
 
 

@@ -37,9 +37,9 @@ class Job:
     gives: tuple[str, ...]
     read: Callable[[Reading], Parts]
     needs: tuple[str, ...] = ()
-    """Parts that this job depends on: if one of them is Unseen, this job's parts are Unseen too, never empty."""
+    """Parts that this job depends on: if one of them is unseen, this job's parts are unseen, too, and never empty."""
     lists: Kind | None = None
-    """The only list that it reads, where a part may be kept for the next scan."""
+    """The only list that the job reads; set if its part may be stored for the next scan."""
 
 
 def _keep(seen: Seen[N], condition: Callable[[N], bool], *, counts_all: bool = False) -> Seen[N]:
@@ -72,7 +72,7 @@ def _simple(part: str, kind: Kind, *, projection: type[o.NamedObject]) -> Job:
 
 
 def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
-    """Drops unparsable objects that do not belong to Karpenter, so that they do not make its part doubtful."""
+    """Drops unparsable objects that do not belong to Karpenter, so that they do not make the part doubtful."""
     quarantined = tuple(bad for bad in seen.quarantined if word in bad.name or bad.nameless)
     return Seen(seen.items, seen.served, quarantined, total=seen.total)
 

@@ -1,4 +1,4 @@
-"""Reads what surrounds Karpenter: Namespaces, volumes, monitors, policies, and the sources of Flux."""
+"""Reads objects around Karpenter: Namespaces, volumes, monitors, policies, and the sources of Flux."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repe
 
 N = TypeVar("N", bound=NamedObject)
 ItemReader: TypeAlias = Callable[[msgspec.Raw], N | UnparsableObject | None]
-"""Returns None for an object that is not kept."""
+"""Returns None for an object that is dropped."""
 
 
 def namespaces(reading: Reading) -> Parts:
@@ -42,7 +42,7 @@ def namespaces(reading: Reading) -> Parts:
 
 
 def volumes(reading: Reading) -> Parts:
-    """The PersistentVolumes; of their metadata name and zone labels, because there may be tens of thousands."""
+    """The PersistentVolumes; only name and zone labels of their metadata, because there may be tens of thousands."""
     return {"volumes": _kept(reading, kinds.PERSISTENT_VOLUME, read=_volume)}
 
 
@@ -62,7 +62,7 @@ def monitors(reading: Reading) -> Parts:
 
 
 def policies(reading: Reading) -> Parts:
-    """The policies that name Karpenter. Constraints of Gatekeeper have kinds of their own, told by discovery."""
+    """The policies that name Karpenter. Constraints of Gatekeeper have kinds of their own, which discovery reports."""
     seens = [_kept(reading, kind, read=_policy) for kind in kinds.POLICY_KINDS]
     reading.refuse_doubtful(kinds.GATEKEEPER_CONSTRAINT)
     seens += [_listed(reading, resource, read=_policy) for resource in _constraints(reading)]
@@ -93,7 +93,7 @@ def sources(reading: Reading) -> Parts:
 
 
 def _sources(reading: Reading, kind: Kind, *, names: set[SourceName]) -> Seen[GitOpsSource]:
-    """Those of one kind; without asking where no delivery names one."""
+    """The sources of one kind; makes no request if no delivery names one."""
     of_kind = {(home, name) for named, home, name in names if named == kind.kind}
     if not of_kind:
         return Seen(())
@@ -108,7 +108,9 @@ def _item_if(item: msgspec.Raw, *, kind: type[N], condition: Callable[[N], bool]
 
 
 def _kept(reading: Reading, kind: Kind, *, read: ItemReader[N]) -> Seen[N]:
-    """What `read` keeps of every object of a kind, counting all; empty if the kind is not served."""
+    """The results of `read` for the objects of a kind, with the count of all objects; empty if the kind is not
+    served.
+    """
     reading.refuse_doubtful(kind)
     for resource in reading.candidates(kind):
         try:

@@ -40,9 +40,10 @@ class ChannelSecrets(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
-    """Settings of a new channel. Without `groups` it receives events of every cluster.
+    """Settings of a new channel.
 
-    `key` is what PagerDuty, Opsgenie and Jira want beside the address.
+    Without `groups` it receives events of every cluster. `key` is the key that PagerDuty, Opsgenie and Jira need
+    besides the address.
     """
 
     name: str
@@ -55,7 +56,7 @@ class ChannelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelUpdate:
-    """Changes to a channel; None leaves a field as it is. Another address of a service needs its key again."""
+    """Changes to a channel; None leaves a field unchanged. A new address of a service needs its key again."""
 
     name: str | None = None
     target: str | None = None
@@ -197,7 +198,7 @@ def _applied(row: Channel, change: ChannelUpdate) -> None:
         former = unsealed_channel(row)
         target, key = change.target or former.target, former.key if change.key is None else change.key
         if row.kind in KEYED and change.key is None and target != former.target:
-            # Otherwise whoever changes the address would have the key sent to a server of their own.
+            # Otherwise a person could change the address and receive the key on a server of their own.
             raise InvalidInput("another address needs its key again", where="key", code="bad_key")
         row.place = _place(row.kind, target, key=key)
         row.sealed = _sealed(row, ChannelSecrets(target, former.secrets, key))

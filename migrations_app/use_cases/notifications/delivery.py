@@ -1,4 +1,4 @@
-"""Sends deliveries: all waiting events of a channel go out in one message, and are retried until received or given up.
+"""Sends deliveries: all waiting events of a channel in one message, retried until received or given up.
 
 Delivery is at least once (R02): an attempt is counted before sending. If a worker dies between sending and recording
 the outcome, the delivery is sent again with the same event id, so that receivers can drop duplicates.
@@ -36,7 +36,9 @@ log = logging.getLogger(__name__)
 QUIET = timedelta(minutes=5)
 """Minimum pause after a message; events that are not urgent are collected meanwhile."""
 CLAIM = timedelta(seconds=60)
-"""How long a worker holds a channel: longer than one message may take, so a dead worker delays it no longer."""
+"""How long a worker claims a channel: longer than one message may take, so that a dead worker does not block it
+longer.
+"""
 BATCH = 1000
 TRIES = 24
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
@@ -58,7 +60,8 @@ def due(now: datetime) -> list[uuid.UUID]:
 
 
 def deliver(channel_id: uuid.UUID) -> int:
-    """Sends what waits for one channel, unless another worker holds it. Returns how many events were received.
+    """Sends the waiting deliveries of one channel, unless another worker has claimed it. Returns how many events were
+    received.
 
     1. Claim the channel until CLAIM has passed; return 0 if another worker has it.
     2. Take the waiting deliveries and count this attempt on each of them.
@@ -81,7 +84,9 @@ def deliver(channel_id: uuid.UUID) -> int:
 
 
 def _taken(channel: Channel, now: datetime) -> list[Delivery]:
-    """The deliveries of the next message, with this attempt counted. Others are given up after TRIES attempts (R36)."""
+    """The deliveries of the next message, with this attempt counted. Deliveries with TRIES attempts are given
+    up (R36).
+    """
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING)
     with transaction.atomic():
         # Each mail to people goes to those who have rights over its cluster, so events are not combined.
@@ -94,16 +99,19 @@ def _taken(channel: Channel, now: datetime) -> list[Delivery]:
 
 
 def _tried_together(rows: list[Delivery]) -> list[Delivery]:
-    """The rows of the message that was tried longest ago; all of them where none was tried.
+    """The rows of the message that was tried longest ago; all rows if none was tried.
 
-    A service may have that message already. What came to it since then would be marked as received, and seen by nobody.
+    A service may have received that message already: rows added to it since would be marked as received although they
+    were not sent.
     """
     times = [row.log[-1]["at"] for row in rows if row.attempts]
     return [row for row in rows if row.attempts and row.log[-1]["at"] == min(times)] if times else rows
 
 
 def _counted(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime) -> bool:
-    """Counts the attempt if the row is still as it was read. False when another event was merged into it meanwhile."""
+    """Counts the attempt if the row is unchanged since it was read. False if another event was merged into it
+    meanwhile.
+    """
     tried = [*row.log[-KEPT_TRIES + 1 :], {"at": now.isoformat(), "code": UNKNOWN}]
     same = waiting.filter(pk=row.pk, attempts=row.attempts, event_id=row.event_id)
     row.attempts, row.log = row.attempts + 1, tried
@@ -132,7 +140,7 @@ def _sent(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
 
 
 def _message(rows: Sequence[Delivery]) -> ServiceMessage:
-    """One message for a service. Its id stays when it is tried again."""
+    """One message for a service. Its id stays the same when it is tried again."""
     events: list[Event] = [row.body for row in rows]
     first = min(rows, key=lambda row: (-row.attempts, row.made_at, str(row.pk)))
     return ServiceMessage(
@@ -177,7 +185,9 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
 
 
 def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
-    """Addresses of active users who may approve or administer every cluster in the events (any cluster, if none)."""
+    """Addresses of active users who may approve or administer every cluster in the events (any cluster, if none is
+    named).
+    """
     people = User.objects.filter(is_active=True).exclude(email="").order_by("pk")
     rights = frozenset({"approve", "administer"})
     clusters = sorted({event["data"]["cluster"] for event in events if event["data"].get("cluster")})

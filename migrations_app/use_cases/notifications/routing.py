@@ -63,9 +63,10 @@ class _Wanting:
         return [channel for channel in self._channels if event["type"] in channel.events and self._near(channel, event)]
 
     def _near(self, channel: Channel, event: Event) -> bool:
-        """Events without a cluster or group go to all channels that subscribe to their type.
+        """Whether the channel receives the event.
 
-        Those of samples go beside real clusters only to channels of a group that a sample is in.
+        Events without a cluster or group go to all subscribed channels. If there are real clusters, events of samples
+        only go to channels limited to a group with that sample.
         """
         where = event["data"].get("cluster") or event["data"].get("group")
         if where in self._samples:
@@ -74,7 +75,7 @@ class _Wanting:
 
 
 def _samples_aside(cluster_ids: Iterable[str]) -> frozenset[str]:
-    """Those of the clusters that are samples; none while there are no other clusters."""
+    """Those of the clusters that are samples; none while there are only samples."""
     if not Cluster.objects.exclude(source__in=SAMPLES).exists():
         return frozenset()
     clusters = Cluster.objects.filter(pk__in=list(cluster_ids), source__in=SAMPLES)

@@ -1,7 +1,7 @@
-"""Opens the pull request that a person approved: written down first, one request per change, nothing left half-done.
+"""Opens the pull request that a person approved: stored first, one request per change, nothing left half-done.
 
-The row says `opening` before the first write. Then the branch is made with its commit, and the request; if that fails,
-the branch is deleted again, and where that fails, too, the row says that it was left.
+The row has the state `opening` before the first write. Then the branch is created with its commit, and the request; if
+that fails, the branch is deleted again. If that fails, too, the row records that the branch was left.
 """
 
 import uuid
@@ -22,14 +22,14 @@ from migrations_app.use_cases.pull_requests.preview import proposal_of
 from migrations_app.use_cases.pull_requests.repositories import connect_repository
 
 VALID: Final = timedelta(days=1)
-"""How long a preview may be approved."""
+"""How long after its creation a preview may be approved."""
 UNDER_WAY: Final = timedelta(minutes=2)
-"""From when on a request that is still being opened counts as one whose process ended."""
+"""From this age on, a request that is still being opened counts as interrupted."""
 State = PullRequest.State
 
 
 def may_open(person: Person) -> Refusal | None:
-    """A person in the browser who may start changes, never a token (A42)."""
+    """Whether the person may open pull requests: a person in the browser who may start changes, never a token (A42)."""
     if person.method != "session":
         return Refusal(code="person_needed", why="a pull request is approved by a person in the browser")
     return may_start(person)
@@ -38,7 +38,7 @@ def may_open(person: Person) -> Refusal | None:
 def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> None:
     """Opens the request with exactly the content of that digest.
 
-    Raises PermissionDenied, NotFound, Conflict, InvalidInput, ReadError: the row says what came of it.
+    Raises PermissionDenied, NotFound, Conflict, InvalidInput, ReadError; the outcome is stored in the row.
     """
     row = _begun(request_id, person, digest=digest, now=now)
     proposal = proposal_of(row)
@@ -57,9 +57,10 @@ def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: dat
 
 
 def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
-    """Asks the host for the state. A request whose opening ended in the middle is settled by reading.
+    """Reads the state from the Git host.
 
-    Raises NotFound, Conflict where there is nothing to ask for, ReadError.
+    A request whose opening was interrupted is settled by reading. Raises NotFound, Conflict if there is nothing to
+    read, ReadError.
     """
     row = request_of(request_id)
     if row.repository is None:
@@ -74,7 +75,7 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
 
 
 def request_of(request_id: uuid.UUID, *, locked: bool = False) -> PullRequest:
-    """The row of a cluster that may be seen. Raises NotFound."""
+    """The row, if the caller may see its cluster. Raises NotFound."""
     rows = PullRequest.objects.filter(pk=request_id, cluster__in=visible_clusters())
     rows = rows.select_for_update(of=("self",)) if locked else rows.select_related("repository")
     row = rows.first()
@@ -84,7 +85,7 @@ def request_of(request_id: uuid.UUID, *, locked: bool = False) -> PullRequest:
 
 
 def _begun(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> PullRequest:
-    """The row, approved and written down. Raises Conflict where it is not what was previewed."""
+    """Stores the approval and returns the row. Raises Conflict if it differs from the preview."""
     try:
         with transaction.atomic():
             row = request_of(request_id, locked=True)
@@ -107,7 +108,7 @@ def _refuse(person: Person) -> None:
 
 
 def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> None:
-    """Raises Conflict where the files are no longer those of the preview, or the branch is there without a request."""
+    """Raises Conflict if the files differ from those of the preview, or the branch exists without a request."""
     head = host.head(row.base)
     if head.commit != row.commit:
         for file in proposal.files:
@@ -121,7 +122,7 @@ def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> 
 
 
 def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: datetime) -> HostRequest:
-    """The new request. What fails behind the first write is settled by reading, and the branch is deleted."""
+    """The new request. An error after the first write is settled by reading, and the branch is deleted."""
     commit = ""
     try:
         files = {file.path: file.new for file in proposal.files}
@@ -142,8 +143,9 @@ def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: dateti
 
 
 def _tidied(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostRequest | None, bool]:
-    """The request if it is there after all; else whether the branch is left. Only a branch that still stands at our
-    own commit is deleted."""
+    """The request if it exists after all; else whether the branch is left. The branch is only deleted if it is still at
+    karpdash's own commit.
+    """
     try:
         if (existing := host.open_request(row.branch, row.base)) is not None:
             return existing, False
@@ -179,7 +181,7 @@ def _ended(
     existed: bool = False,
     before: str = State.OPENING,
 ) -> None:
-    """Stores what came of it, unless somebody else did so meanwhile."""
+    """Stores the outcome, unless it was stored meanwhile."""
     fields: dict[str, Any] = {
         "state": state,
         "number": number,

@@ -40,9 +40,9 @@ class RehearsalTaken(Conflict):
 
 
 def rehearse_claimed(claim: RehearsalClaim) -> None:
-    """Reads the cluster, plays, and stores the result, or why there is none. The cluster is not changed.
+    """Reads the cluster, plays the plan, and stores the result, or the reason why there is none.
 
-    If another worker has taken the rehearsal over, the result is dropped.
+    The cluster is not changed. If another worker has taken the rehearsal over, the result is dropped.
     """
     rehearsal = Rehearsal.objects.select_related("rollout__cluster").get(pk=claim.rehearsal_id)
     try:
@@ -85,7 +85,9 @@ def _plays(rehearsal: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPla
 
 
 class _RehearsalWatch:
-    """Renews the lease once a second on a thread of its own, and ends the work when it is lost or the time is over."""
+    """Renews the lease once a second on a thread of its own, and ends the work if the lease is lost or the time is
+    over.
+    """
 
     def __init__(self, claim: RehearsalClaim) -> None:
         self._claim = claim
@@ -94,7 +96,7 @@ class _RehearsalWatch:
         self._ends = time.monotonic() + settings.ENV.scan_deadline
 
     def refuse_late(self) -> None:
-        """Raises RehearsalOverdue, RehearsalTaken."""
+        """Raises RehearsalOverdue if the time is over, RehearsalTaken if the lease is lost."""
         if self._lost:
             raise RehearsalTaken("another worker has the rehearsal")
         if time.monotonic() > self._ends:
@@ -113,7 +115,7 @@ class _RehearsalWatch:
         try:
             self._lost = not queue.renew(self._claim)
         except DatabaseError:
-            # A restarting database is tried again over a new connection, for as long as the lease may last.
+            # Tries a restarting database again over a new connection, for as long as the lease may last.
             connection.close()
         return not self._lost
 

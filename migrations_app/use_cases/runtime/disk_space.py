@@ -12,7 +12,9 @@ MIB = 1024 * 1024
 
 
 def why_full() -> str:
-    """Which disk has too little free space, in words; empty while there is enough. Scans resume by themselves."""
+    """Text of which disk has too little free space; empty while there is enough. Scans resume when there is enough
+    again.
+    """
     return next((why for word, place in _places() if (why := _short(word, place))), "")
 
 

@@ -1,4 +1,4 @@
-"""Stands for a person's own `helm upgrade` of Karpenter in a sample cluster: no action of karpdash does that."""
+"""Simulates a person's own `helm upgrade` of Karpenter in a sample cluster, which no action of karpdash does."""
 
 import uuid
 from typing import Any
@@ -30,7 +30,7 @@ _ROOTS = {
 
 
 def control_of(version: str, *, revision: int = objects.FIRST_REVISION) -> TwinControl:
-    """How a sample's Karpenter of that release behaves; drift is on in every sample."""
+    """The behaviour of a sample's Karpenter of that release; drift is on in every sample."""
     order = minor_order(release(version).minor)
     return TwinControl(
         version="v1" if order >= (1, 0) else "v1beta1",
@@ -76,7 +76,7 @@ def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: st
 
 
 def _tell_ready(twin: Twin) -> None:
-    """From v1 on the controller tells of pools and classes whether they are ready."""
+    """Adds the Ready condition to pools and classes, as the controller does from v1 on."""
     status = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}]}}
     for root in _WITH_READY:
         for item in _items(twin, root):
@@ -84,7 +84,7 @@ def _tell_ready(twin: Twin) -> None:
 
 
 def _put(twin: Twin, doc: Doc) -> None:
-    """Creates the object or replaces what it says, and keeps who it is."""
+    """Creates the object or replaces its content; an existing object keeps its uid."""
     desired = objects.with_own_uids(doc)
     root = _root(doc["kind"])
     answer = twin.request("GET", f"{root}/{doc['metadata']['name']}")
