@@ -64,7 +64,7 @@ def seconds_to_wait(*, address: str) -> int:
     now = timezone.now()
     tries = wrong_tries(
         address, since=now - ADDRESS_SPAN, until=now + ADDRESS_SPAN
-    )  # ignores times of a clock that was far ahead
+    )  # ignores a clock far ahead
     return pause_after(tries, now=now)
 
 

@@ -35,7 +35,7 @@ def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None)
     """Verifies the whole log against its head row and the checkpoints in `outside`, or else those in the database."""
     from_outside = (
         None if outside is None else list(outside)
-    )  # before the head is read, because the log grows meanwhile
+    )  # before the head is read: the log grows
     end = head()
     signed_lines = checkpoint_lines(last=end.seq) if from_outside is None else from_outside
     lines = export_lines(AuditAsk(last=end.seq)) if end.seq else iter(())
