@@ -62,9 +62,7 @@ def seconds_to_wait(*, address: str) -> int:
     An address with many wrong passwords, for any names, may try once in a few seconds.
     """
     now = timezone.now()
-    tries = wrong_tries(
-        address, since=now - ADDRESS_SPAN, until=now + ADDRESS_SPAN
-    )  # ignores a clock far ahead
+    tries = wrong_tries(address, since=now - ADDRESS_SPAN, until=now + ADDRESS_SPAN)  # ignores a clock far ahead
     return pause_after(tries, now=now)
 
 

@@ -33,9 +33,7 @@ class ChainStatus:
 
 def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None) -> ChainVerdict:
     """Verifies the whole log against its head row and the checkpoints in `outside`, or else those in the database."""
-    from_outside = (
-        None if outside is None else list(outside)
-    )  # before the head is read: the log grows
+    from_outside = None if outside is None else list(outside)  # before the head is read: the log grows
     end = head()
     signed_lines = checkpoint_lines(last=end.seq) if from_outside is None else from_outside
     lines = export_lines(AuditAsk(last=end.seq)) if end.seq else iter(())

@@ -70,9 +70,7 @@ def _earlier(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResp
         return _taken_over(row)
     try:
         plain = keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD)
-    except (
-        InvalidSetting
-    ):  # the encryption key is gone: the response cannot be repeated, and the request must not run twice
+    except InvalidSetting:  # its key is gone, and the request must not run twice
         raise Conflict("the answer to this key can no longer be read", code="answer_lost") from None
     return msgspec.msgpack.decode(plain, type=StoredResponse)
 
