@@ -17,7 +17,7 @@ from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict, TaskFailed
-from migrations_app.queries.rollouts.policies import looks_only
+from migrations_app.queries.rollouts.policies import has_no_action_workers
 from migrations_app.use_cases.audit import checkpoint_delivery
 from migrations_app.use_cases.campaigns import preview as campaign_preview
 from migrations_app.use_cases.campaigns import worker as campaign_worker
@@ -135,7 +135,7 @@ def rehearse(rehearsal_id: str) -> None:
             _guarded(claim, rehearse_claimed, rows=rehearsals, kind="rehearsal")
 
 
-def wake_rehearsal(rehearsal_id: uuid.UUID) -> bool:
+def enqueue_rehearsal(rehearsal_id: uuid.UUID) -> bool:
     """Enqueues a rehearsal; False if the broker is down: then the sweep tries again (R05)."""
     return _send(rehearse, str(rehearsal_id))
 
@@ -149,7 +149,7 @@ def prepare_rollout(rollout_id: str) -> None:
         except Conflict:
             log.info("the draft moved meanwhile")
     if journey := journey_worker.journey_of(uuid.UUID(rollout_id)):
-        wake_journey(journey)
+        enqueue_journey(journey)
 
 
 @shared_task(name="advance_journey", ignore_result=True)
@@ -159,15 +159,15 @@ def advance_journey(journey_id: str) -> None:
     with bound_contextvars(journey=journey_id):
         woken = journey_worker.advance_journey(uuid.UUID(journey_id), holder=holder)
     for scan_id in woken.scans:
-        wake(scan_id)
+        enqueue_scan(scan_id)
     for rollout_id in woken.drafts:
-        wake_rollout(rollout_id, prepare_rollout)
+        enqueue_rollout(rollout_id, prepare_rollout)
     for rollout_id in woken.rollouts:
-        wake_rollout(rollout_id, advance_rollout)
+        enqueue_rollout(rollout_id, advance_rollout)
     if woken.again:
-        wake_journey(uuid.UUID(journey_id))
+        enqueue_journey(uuid.UUID(journey_id))
     elif campaign := campaign_worker.campaign_of(uuid.UUID(journey_id)):
-        wake_campaign(campaign)
+        enqueue_campaign(campaign)
 
 
 @shared_task(name="preview_campaign_member", ignore_result=True)
@@ -186,9 +186,9 @@ def advance_campaign(campaign_id: str) -> None:
     with bound_contextvars(campaign=campaign_id):
         woken = campaign_worker.advance_campaign(uuid.UUID(campaign_id))
     for journey_id in woken.journeys:
-        wake_journey(journey_id)
+        enqueue_journey(journey_id)
     if woken.again:
-        wake_campaign(uuid.UUID(campaign_id))
+        enqueue_campaign(uuid.UUID(campaign_id))
 
 
 @shared_task(name="sweep_campaigns", ignore_result=True)
@@ -197,17 +197,17 @@ def sweep_campaigns() -> None:
     time.
     """
     expire_campaigns()
-    for campaign_id in campaign_worker.campaigns_to_look_at():
-        wake_campaign_preview(campaign_id)
-        wake_campaign(campaign_id)
+    for campaign_id in campaign_worker.campaigns_to_advance():
+        enqueue_campaign_previews(campaign_id)
+        enqueue_campaign(campaign_id)
 
 
-def wake_campaign(campaign_id: uuid.UUID) -> bool:
+def enqueue_campaign(campaign_id: uuid.UUID) -> bool:
     """Enqueues a campaign; False if the broker is down: then the sweep tries again (R05)."""
     return _send(advance_campaign, str(campaign_id))
 
 
-def wake_campaign_preview(campaign_id: uuid.UUID) -> None:
+def enqueue_campaign_previews(campaign_id: uuid.UUID) -> None:
     """Enqueues the missing previews of a draft, one message for each cluster."""
     for member_id in campaign_preview.missing_previews(campaign_id):
         if not _send(preview_campaign_member, str(member_id)):
@@ -221,10 +221,10 @@ def sweep_journeys() -> None:
     """
     expire_journeys()
     for journey_id in journey_worker.stranded_journeys():
-        wake_journey(journey_id)
+        enqueue_journey(journey_id)
 
 
-def wake_journey(journey_id: uuid.UUID) -> bool:
+def enqueue_journey(journey_id: uuid.UUID) -> bool:
     """Enqueues a journey; False if the broker is down: then the sweep tries again (R05)."""
     return _send(advance_journey, str(journey_id))
 
@@ -236,13 +236,13 @@ def advance_rollout(rollout_id: str) -> None:
     with bound_contextvars(rollout=rollout_id):
         more = worker.advance(uuid.UUID(rollout_id), holder=holder)
     if more:
-        wake_rollout(uuid.UUID(rollout_id), advance_rollout)
+        enqueue_rollout(uuid.UUID(rollout_id), advance_rollout)
         return
     keep_comparison(uuid.UUID(rollout_id))
     if scan := waiting_scan(uuid.UUID(rollout_id)):
-        wake(scan)
+        enqueue_scan(scan)
     if journey := journey_worker.journey_of(uuid.UUID(rollout_id)):
-        wake_journey(journey)
+        enqueue_journey(journey)
 
 
 @shared_task(name="sweep_rollouts", ignore_result=True)
@@ -255,10 +255,10 @@ def sweep_rollouts() -> None:
     for ended in uncompared():
         keep_comparison(ended)
     for rollout_id, state in stranded_rollouts():
-        wake_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
+        enqueue_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
 
 
-def wake_rollout(rollout_id: uuid.UUID, task: "Task[[str], None]") -> bool:
+def enqueue_rollout(rollout_id: uuid.UUID, task: "Task[[str], None]") -> bool:
     """Enqueues a task of a rollout; False if the broker is down: then the sweep tries again (R05)."""
     return _send(task, str(rollout_id))
 
@@ -267,7 +267,7 @@ def wake_rollout(rollout_id: uuid.UUID, task: "Task[[str], None]") -> bool:
 def scan_fleet() -> None:
     """Requests the scans that are due and enqueues each."""
     for scan_id in queue.due_scans():
-        wake(scan_id)
+        enqueue_scan(scan_id)
 
 
 @shared_task(name="checkpoint", ignore_result=True)
@@ -288,11 +288,11 @@ def look_at_organization(organization_id: str) -> None:
 @shared_task(name="sweep_organizations", ignore_result=True)
 def sweep_organizations() -> None:
     """Enqueues the listings that are due, and those that lost their message or worker."""
-    for organization_id in organization_queue.looks_to_wake():
-        wake_look(organization_id)
+    for organization_id in organization_queue.listings_to_enqueue():
+        enqueue_listing(organization_id)
 
 
-def wake_look(organization_id: uuid.UUID) -> bool:
+def enqueue_listing(organization_id: uuid.UUID) -> bool:
     """Enqueues the listing of an organization; False if the broker is down: then the sweep tries again (R05)."""
     return _send(look_at_organization, str(organization_id))
 
@@ -301,7 +301,7 @@ def wake_look(organization_id: uuid.UUID) -> bool:
 def begin_fleet_scan(fleet_scan_id: str) -> None:
     """Creates and enqueues the scans of a fleet scan."""
     for scan_id in scan_fleet_flow.begin(uuid.UUID(fleet_scan_id)):
-        wake(scan_id)
+        enqueue_scan(scan_id)
 
 
 @shared_task(name="sweep", ignore_result=True)
@@ -312,11 +312,11 @@ def sweep() -> None:
     """
     heartbeat.beat(heartbeat.BEAT, [heartbeat.BEAT])
     for scan_id in queue.stranded():
-        wake(scan_id)
+        enqueue_scan(scan_id)
     for rehearsal_id in rehearsals.stranded():
-        wake_rehearsal(rehearsal_id)
+        enqueue_rehearsal(rehearsal_id)
     for fleet_scan_id in scan_fleet_flow.not_begun():
-        wake_fleet_scan(fleet_scan_id)
+        enqueue_fleet_scan(fleet_scan_id)
     scan_fleet_flow.close_ended()
 
 
@@ -332,7 +332,7 @@ def notify() -> None:
     now = timezone.now()
     route_events(now)
     for channel_id in notify_flow.due(now):
-        wake_channel(channel_id)
+        enqueue_channel(channel_id)
 
 
 @shared_task(name="deliver", ignore_result=True)
@@ -358,7 +358,7 @@ def make_sample_history() -> None:
     make_history(now=timezone.now())
 
 
-def wake_sample_history() -> bool:
+def enqueue_sample_history() -> bool:
     """Enqueues `make_sample_history`; False if the broker is down: then the samples have no history until the next
     `karpdash up`.
     """
@@ -369,23 +369,23 @@ def wake_sample_history() -> bool:
     return True
 
 
-def wake(scan_id: uuid.UUID) -> bool:
+def enqueue_scan(scan_id: uuid.UUID) -> bool:
     """Enqueues a scan; False if the broker is down: then the row stays queued and the sweep tries again (R05)."""
     return _send(probe_cluster if queue.needs_probe(scan_id) else scan_cluster, str(scan_id))
 
 
-def wake_fleet_scan(fleet_scan_id: uuid.UUID) -> bool:
-    """As `wake`, for a fleet scan."""
+def enqueue_fleet_scan(fleet_scan_id: uuid.UUID) -> bool:
+    """As `enqueue_scan`, for a fleet scan."""
     return _send(begin_fleet_scan, str(fleet_scan_id))
 
 
-def wake_channel(channel_id: uuid.UUID) -> bool:
+def enqueue_channel(channel_id: uuid.UUID) -> bool:
     """Enqueues the deliveries of a channel; False if the broker is down: then the next `notify` tries again (R05)."""
     return _send(deliver, str(channel_id))
 
 
 def _send(task: "Task[[str], None]", row_id: str) -> bool:
-    if looks_only() and task.app.conf.task_routes.get(task.name) == ACTIONS:
+    if has_no_action_workers() and task.app.conf.task_routes.get(task.name) == ACTIONS:
         return False  # no worker would take it from the queue, and every sweep would make the queue longer
     try:
         task.delay(row_id)

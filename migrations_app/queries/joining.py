@@ -151,15 +151,15 @@ def _side(row: Cluster) -> JoinSide:
 
 
 def _labels(stays: Cluster, ends: Cluster) -> tuple[JoinLabel, ...]:
-    has = _told(stays) | place_in(stays.eks_arn)
+    has = _stored_labels(stays) | place_in(stays.eks_arn)
     return tuple(
         JoinLabel(key=key, value=value, stays=has.get(key, ""))
-        for key, value in sorted(_told(ends).items())
+        for key, value in sorted(_stored_labels(ends).items())
         if has.get(key) != value
     )
 
 
-def _told(row: Cluster) -> dict[str, str]:
+def _stored_labels(row: Cluster) -> dict[str, str]:
     own = {ENVIRONMENT: row.environment} if row.environment else {}
     return dict(row.labels.values_list("key", "value")) | own
 
@@ -183,11 +183,11 @@ def _obstacles(stays: Cluster, ends: Cluster) -> Iterator[JoinObstacle]:
         words = f"the newest scan of {stays.name} failed, or there was none: keep a registration that can be read"
         yield JoinObstacle(code="not_read", words=words, registration=stays.name)
     for row in (stays, ends):
-        yield from _under_way(row)
+        yield from _active_work(row)
     if _limits(stays) != _limits(ends):
         words = "their rollout policies differ, and both hold until now: give them the same policy first"
         yield JoinObstacle(code="policies_differ", words=words)
-    if len(_told(stays) | _told(ends)) > MOST_LABELS:
+    if len(_stored_labels(stays) | _stored_labels(ends)) > MOST_LABELS:
         yield JoinObstacle(code="too_many", words=f"together they have more than {MOST_LABELS} labels")
 
 
@@ -207,7 +207,7 @@ def _not_the_same(stays: Cluster, ends: Cluster) -> Iterator[JoinObstacle]:
             yield JoinObstacle(code="not_same_cluster", words=words, registration=row.name)
 
 
-def _under_way(row: Cluster) -> Iterator[JoinObstacle]:
+def _active_work(row: Cluster) -> Iterator[JoinObstacle]:
     work: tuple[tuple[str, str, bool], ...] = (
         ("rollout_holds", "a rollout", Rollout.objects.filter(cluster=row, state__in=ROLLOUTS).exists()),
         ("journey_holds", "a journey", Journey.objects.filter(cluster=row, state__in=journeys.HOLDING).exists()),

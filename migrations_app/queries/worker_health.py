@@ -12,7 +12,7 @@ SILENT = timedelta(seconds=60)
 LANES: tuple[str, ...] = ("probe", "scan", "action", "upkeep", "beat")
 
 
-def silent_lanes() -> tuple[str, ...]:
+def queues_without_worker() -> tuple[str, ...]:
     """Queues without a live worker for a minute; `beat` is the scheduler. Without the action queue if it is switched
     off.
     """

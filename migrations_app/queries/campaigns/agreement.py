@@ -9,7 +9,7 @@ from migrations_app.actions.changes import Risk
 from migrations_app.models.campaign import Campaign, CampaignApproval
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy
-from migrations_app.queries.rollouts.policies import approvals_asked, risk_of
+from migrations_app.queries.rollouts.policies import approvals_required, risk_of
 from migrations_app.queries.visibility import rights_over_every
 
 
@@ -18,7 +18,7 @@ def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict
     policies = {row.cluster_id: row for row in Policy.objects.all()}
     general = policies.get(None) or Policy()
     if not policies.keys() - {None}:
-        return dict.fromkeys(cluster_ids, approvals_asked(general, risk))
+        return dict.fromkeys(cluster_ids, approvals_required(general, risk))
     rows = Cluster.objects.filter(pk__in=cluster_ids).values_list("pk", "kube_system_uid")
     uids = dict(rows)
     twins: dict[str, set[uuid.UUID]] = defaultdict(set)
@@ -27,7 +27,7 @@ def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict
         twins[uid].add(pk)
     return {
         pk: max(
-            approvals_asked(policies.get(registration) or general, risk)
+            approvals_required(policies.get(registration) or general, risk)
             for registration in {pk} | twins.get(uids.get(pk, ""), set())
         )
         for pk in cluster_ids

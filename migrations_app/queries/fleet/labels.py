@@ -59,7 +59,7 @@ def labels_of(cluster_id: uuid.UUID) -> tuple[Label, ...]:
     return shown_labels(row) if row else ()
 
 
-def labels_told(cluster_id: uuid.UUID, *, environment: str, arn: str) -> tuple[Label, ...]:
+def labels_from_columns(cluster_id: uuid.UUID, *, environment: str, arn: str) -> tuple[Label, ...]:
     """All labels of a cluster whose columns the caller has read already, in one query."""
     stored = ClusterLabel.objects.filter(cluster_id=cluster_id).values_list("key", "value")
     return labels_in(Cluster(environment=environment, eks_arn=arn), stored)

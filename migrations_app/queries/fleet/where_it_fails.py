@@ -45,6 +45,6 @@ def _accepted(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str) -
     for place, ones in held.items():
         for waived in ones:
             if waived.check == check and waived.blockers:
-                here = Q(pk__isnull=False) if place is None else Q(pk=place)
-                condition |= here & Q(latest__next_hop=waived.hop) if waived.hop else here
+                on_cluster = Q(pk__isnull=False) if place is None else Q(pk=place)
+                condition |= on_cluster & Q(latest__next_hop=waived.hop) if waived.hop else on_cluster
     return condition

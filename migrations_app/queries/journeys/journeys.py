@@ -20,7 +20,7 @@ from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.journeys.disruption_hold import DisruptionHold, disruption_hold
 from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
 from migrations_app.queries.pagination import Page
-from migrations_app.queries.rollouts.policies import approvals_asked, policy_of
+from migrations_app.queries.rollouts.policies import approvals_required, policy_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
@@ -247,7 +247,9 @@ def approvals_needed(row: Journey, plan: JourneyPlan) -> int:
     """How many approvals the covered plans need now, by the strictest policy of the cluster's registrations."""
     if plan.risk is None:
         return 0
-    return max(approvals_asked(policy_of(registration), plan.risk) for registration in registrations_of(row.cluster_id))
+    return max(
+        approvals_required(policy_of(registration), plan.risk) for registration in registrations_of(row.cluster_id)
+    )
 
 
 def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:

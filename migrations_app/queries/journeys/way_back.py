@@ -13,7 +13,7 @@ from migrations_app.models.journey import JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Attempt, Rollout
 
 
-def to_take_back(step: JourneyStepRow) -> Rollout | None:
+def rollout_to_undo(step: JourneyStepRow) -> Rollout | None:
     """The newest rollout of the step that changed the cluster and was not rolled back; None if there is none."""
     return _changed().filter(journey_part__step=step).order_by("-journey_part__pk").first()
 

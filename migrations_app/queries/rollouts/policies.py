@@ -94,7 +94,7 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
         row,
         cluster=cluster_id,
         own=row.pk is not None and row.cluster_id == cluster_id,
-        approvals={risk: approvals_asked(row, risk) for risk in RISKS},
+        approvals={risk: approvals_required(row, risk) for risk in RISKS},
         actions=tuple(row.actions),
         windows=tuple(row.windows),
         rehearsals=demanded_risks(row),
@@ -136,7 +136,7 @@ def _own(row: Policy) -> OwnPolicyRow:
     return OwnPolicyRow(cluster=row.cluster.pk, name=row.cluster.name, version=row.version)
 
 
-def approvals_asked(policy: Policy, risk: Risk) -> int:
+def approvals_required(policy: Policy, risk: Risk) -> int:
     """How many different people have to approve; the default if the stored number is invalid."""
     stored = policy.approvals.get(risk)
     number = stored if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0 else ASKED[risk]
@@ -146,7 +146,7 @@ def approvals_asked(policy: Policy, risk: Risk) -> int:
 def needed(row: Rollout) -> int:
     """How many approvals the rollout's risk needs now, by the strictest policy of the cluster's registrations."""
     risk = risk_of(row.risk)
-    return max(approvals_asked(policy_of(registration), risk) for registration in registrations_of(row.cluster_id))
+    return max(approvals_required(policy_of(registration), risk) for registration in registrations_of(row.cluster_id))
 
 
 def risk_of(word: str) -> Risk:
@@ -154,7 +154,7 @@ def risk_of(word: str) -> Risk:
     return next((risk for risk in RISKS if risk == word), "destructive")
 
 
-def looks_only() -> bool:
+def has_no_action_workers() -> bool:
     """Whether this installation has no worker of the action queue."""
     return not settings.ENV.action_slots
 

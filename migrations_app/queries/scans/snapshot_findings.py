@@ -91,12 +91,14 @@ def snapshot_finding_page(
 
 def answer_ages(snapshot_id: uuid.UUID) -> Mapping[FindingKey, AnswerAge]:
     """Since when each finding of the snapshot has its answer, by check and hop; waivers do not change answers."""
-    here = Snapshot.objects.get(pk=snapshot_id)
-    earlier = Snapshot.objects.filter(cluster=here.cluster_id, scanned_at__lte=here.scanned_at, replaced=here.replaced)
+    snapshot = Snapshot.objects.get(pk=snapshot_id)
+    earlier = Snapshot.objects.filter(
+        cluster=snapshot.cluster_id, scanned_at__lte=snapshot.scanned_at, replaced=snapshot.replaced
+    )
     rows = list(earlier.order_by("-scanned_at", "-pk").values_list("content", "scanned_at")[:MOST_SNAPSHOTS])
-    compared = list(dict.fromkeys((here.content_id, *(content for content, _ in rows))))[: LOOK_BACK + 1]
+    compared = list(dict.fromkeys((snapshot.content_id, *(content for content, _ in rows))))[: LOOK_BACK + 1]
     answers = answers_in(compared)
-    scans = [(here.scanned_at, answers[here.content_id])]
+    scans = [(snapshot.scanned_at, answers[snapshot.content_id])]
     for content, at in rows:
         if content not in answers:
             break

@@ -73,7 +73,7 @@ def change_person(account_id: int, person: PersonAsTold) -> None:
     """
     _refuse(person)
     with transaction.atomic():
-        _apply(_held(account_id), person)
+        _apply(_locked_user(account_id), person)
 
 
 def remove_person(account_id: int) -> None:
@@ -82,12 +82,12 @@ def remove_person(account_id: int) -> None:
     The row stays, because the audit log names it. Raises NotFound, Conflict `last_admin`.
     """
     with transaction.atomic():
-        user = _held(account_id)
+        user = _locked_user(account_id)
         known = _known(user)
         _close(user, known)
         teams = sorted(user.groups.values_list("name", flat=True))
         roles, everything = user.grants.count(), user.is_superuser
-        _strip(user)
+        _remove_access(user)
         ProvisionedAccount.objects.filter(pk=user.pk).update(removed_at=timezone.now())
         record_audit_event("account.deprovisioned", user.username, left=teams, roles=roles, everything=everything)
         management.refuse_without_admin()
@@ -118,7 +118,7 @@ def _apply(user: User, person: PersonAsTold) -> None:
     known = _known(user)
     _record_details(user, known=known, person=person)
     if person.user_name is not None and person.user_name != known.user_name:
-        if _is_taken(person.user_name, but=user.pk):
+        if _is_taken(person.user_name, except_id=user.pk):
             raise Conflict("there is an account of that name", code="name_taken")
         record_audit_event("account.directory_name", user.username, before=known.user_name, after=person.user_name)
         known.user_name = person.user_name
@@ -168,16 +168,16 @@ def _restore(known: ProvisionedAccount, person: PersonAsTold) -> int:
     if user.is_active or user.username in SAMPLE_PEOPLE:
         # Opened here since then: it belongs to a person, with rights that were granted here.
         raise Conflict("there is an account of that name", code="name_taken")
-    _strip(user)
+    _remove_access(user)
     ProvisionedAccount.objects.filter(pk=user.pk).update(removed_at=None, made_by_directory=True)
     user.set_unusable_password()
     user.save(update_fields=["password"])
     record_audit_event("account.provisioned_again", user.username)
-    _apply(_held(user.pk), person)
+    _apply(_locked_user(user.pk), person)
     return user.pk
 
 
-def _strip(user: User) -> None:
+def _remove_access(user: User) -> None:
     """Removes teams, roles and rights from an account, and its link to the identity provider."""
     user.groups.clear()
     user.user_permissions.clear()
@@ -193,16 +193,16 @@ def _known(user: User) -> ProvisionedAccount:
     )[0]
 
 
-def _held(account_id: int) -> User:
+def _locked_user(account_id: int) -> User:
     row = User.objects.select_for_update().filter(pk__in=directory_people().values("pk"), pk=account_id).first()
     if row is None:
         raise NotFound("no such user")
     return row
 
 
-def _is_taken(name: str, *, but: int = 0) -> bool:
-    named = User.objects.filter(username__iexact=name).exclude(pk=but).exists()
-    return named or ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(pk=but).exists()
+def _is_taken(name: str, *, except_id: int = 0) -> bool:
+    named = User.objects.filter(username__iexact=name).exclude(pk=except_id).exists()
+    return named or ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(pk=except_id).exists()
 
 
 def _changed_or(value: str | None, before: str) -> str:

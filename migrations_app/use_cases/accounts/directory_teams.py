@@ -46,13 +46,13 @@ def change_directory_team(team_id: int, team: TeamAsTold) -> None:
     Raises NotFound, InvalidInput for an unknown member, and Conflict `name_taken`, `last_admin`.
     """
     with transaction.atomic():
-        _apply_to(_held_team(team_id), team)
+        _apply_to(_locked_team(team_id), team)
 
 
 def remove_directory_team(team_id: int) -> None:
     """Deletes a team with its role grants. Raises NotFound, Conflict `last_admin`."""
     with transaction.atomic():
-        management.drop_team(_held_team(team_id).name, person=None)
+        management.drop_team(_locked_team(team_id).name, person=None)
 
 
 def told_teams(names: Collection[str]) -> frozenset[str]:
@@ -112,7 +112,7 @@ def _name(text: str) -> str:
     return text.strip()
 
 
-def _held_team(team_id: int) -> Group:
+def _locked_team(team_id: int) -> Group:
     row = Group.objects.select_for_update().filter(pk=team_id).first()
     if row is None:
         raise NotFound("no such group")

@@ -114,7 +114,7 @@ def reset_password(name: str) -> str:
         if Identity.objects.filter(user=row).exists():
             raise Conflict("that account signs in at the identity provider", code="other_sign_in")
         password = _one_time_password(row)
-        record_audit_event("account.password_reset", name, ended=_end_everything(row))
+        record_audit_event("account.password_reset", name, ended=_end_sessions_and_tokens(row))
     return password
 
 
@@ -134,7 +134,7 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
         User.objects.filter(pk=row.pk).update(is_active=active)
         # A directory may only open accounts that it closed itself.
         ProvisionedAccount.objects.filter(user=row).update(closed_by_directory=False)
-        ended = 0 if active else _end_everything(row)
+        ended = 0 if active else _end_sessions_and_tokens(row)
         record_audit_event("account.opened" if active else "account.closed", name, ended=ended)
         if not active:
             refuse_without_admin()
@@ -185,12 +185,12 @@ def change_team(team: str, change: TeamChange, *, person: Person | None) -> None
     if set(change.add) & set(change.remove):
         raise InvalidInput("an account is added or removed, not both", where="remove")
     with transaction.atomic():
-        here = set(_team(team).user_set.values_list("username", flat=True))
+        member_names = set(_team(team).user_set.values_list("username", flat=True))
         for name in dict.fromkeys(change.add):
-            if _account(name).username not in here:
+            if _account(name).username not in member_names:
                 add_to_team(team, member=name, person=person)
         for name in dict.fromkeys(change.remove):
-            if _account(name).username in here:
+            if _account(name).username in member_names:
                 remove_from_team(team, member=name, person=person)
 
 
@@ -208,26 +208,26 @@ def drop_team(team: str, *, person: Person | None) -> None:
         refuse_without_admin()
 
 
-def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
+def grant_role(role_grant: RoleGrant, *, person: Person | None) -> uuid.UUID:
     """Creates a role grant and returns its id.
 
     Raises PermissionDenied, NotFound, InvalidInput, Conflict `given_already`, `sample_person`.
     """
     may(person)
-    if gift.role not in ROLES:
+    if role_grant.role not in ROLES:
         raise InvalidInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")
-    if bool(gift.person) is bool(gift.team):
+    if bool(role_grant.person) is bool(role_grant.team):
         raise InvalidInput("a role is given to a person or to a team", where="person", code="bad_receiver")
     with transaction.atomic():
-        group = _group(gift.over) if gift.over else None
-        receiver = _account(gift.person) if gift.person else None
+        group = _group(role_grant.over) if role_grant.over else None
+        receiver = _account(role_grant.person) if role_grant.person else None
         if receiver is not None and (group is None or has_real_clusters(group)):
             refuse_sample_person(receiver)
-        to = {"person": receiver, "team": _team(gift.team) if gift.team else None}
+        to = {"person": receiver, "team": _team(role_grant.team) if role_grant.team else None}
         _refuse_own(person, to["person"] or to["team"])
-        if Grant.objects.filter(**to, over=group, role=gift.role).exists():
+        if Grant.objects.filter(**to, over=group, role=role_grant.role).exists():
             raise Conflict("that role was given already", code="given_already")
-        row = Grant.objects.create(**to, over=group, role=gift.role, created_by=actor().name)
+        row = Grant.objects.create(**to, over=group, role=role_grant.role, created_by=actor().name)
         record_audit_event("access.given", _receiver(row), role=row.role, over=group.name if group else "every cluster")
     return row.pk
 
@@ -257,11 +257,11 @@ def refuse_without_admin() -> None:
     Called after the change is in the audit log, whose head is then locked: if two people close each other's account at
     the same time, the second one waits there and then finds the change of the first.
     """
-    if not any(_appointing()):
+    if not any(_account_managers()):
         raise Conflict("nobody would be left who may decide what others may do", code="last_admin")
 
 
-def _appointing() -> Iterator[bool]:
+def _account_managers() -> Iterator[bool]:
     live = User.objects.filter(is_active=True)
     yield live.filter(is_superuser=True).exists()
     admin = Grant.objects.filter(role=Grant.Role.ADMIN, over=None, person__service=None)
@@ -269,7 +269,7 @@ def _appointing() -> Iterator[bool]:
     yield admin.filter(team__user__is_active=True).exists()
 
 
-def _end_everything(row: User) -> int:
+def _end_sessions_and_tokens(row: User) -> int:
     """Ends all sessions, tokens and feed links of the account. Returns how many ended."""
     ended = ApiToken.objects.filter(owner=row, revoked_at=None).update(revoked_at=timezone.now())
     ended += FeedLink.objects.filter(owner=row, revoked_at=None).update(revoked_at=timezone.now())

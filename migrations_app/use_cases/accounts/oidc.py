@@ -105,7 +105,7 @@ def _key_of(token: str, idp: Provider) -> jwt.PyJWK:
         raise _refused("the token is not signed in a way that is taken")
     if not isinstance(kid, str) or not kid:
         raise _refused("the token does not say which key signed it")
-    fitting = [key for key in keys_of(idp, reach=network_policy()) if key.get("kid") == kid and _signs(key)]
+    fitting = [key for key in keys_of(idp, reach=network_policy()) if key.get("kid") == kid and _can_sign(key)]
     if len(fitting) != 1:
         raise _refused("no key of the provider is the one that the token names")
     return jwt.PyJWK(fitting[0], algorithm=algorithm)
@@ -119,10 +119,10 @@ def account_of(claims: Mapping[str, Any]) -> User:
         raise _refused("the provider's name of the person cannot be kept")
     with transaction.atomic():
         known = Identity.objects.select_related("user").filter(issuer=issuer, subject=subject).first()
-        user = known.user if known else _made(name, issuer=issuer, subject=subject)
+        user = known.user if known else _create_account(name, issuer=issuer, subject=subject)
         if not user.is_active:
             raise _refused("the account is closed")
-        _bring_up_to_date(user, teams)
+        _synchronize_teams(user, teams)
     return user
 
 
@@ -150,11 +150,11 @@ def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None
         raise _refused("the provider does not say that it asked the person again")
 
 
-def _made(name: str, *, issuer: str, subject: str) -> User:
+def _create_account(name: str, *, issuer: str, subject: str) -> User:
     if name.casefold().startswith(RESERVED):
         raise _refused("the name is one of a service account")
     if waiting := adopted_by(name):
-        return _tied(waiting, issuer=issuer, subject=subject)
+        return _link_account(waiting, issuer=issuer, subject=subject)
     # Also a name of an account in the directory: a person whose account was closed could otherwise get a new one.
     if is_told_name(name) or User.objects.filter(username__iexact=name).exists():
         raise _refused("an account of that name exists already and is not of this provider")
@@ -168,7 +168,7 @@ def _made(name: str, *, issuer: str, subject: str) -> User:
     return user
 
 
-def _tied(user: User, *, issuer: str, subject: str) -> User:
+def _link_account(user: User, *, issuer: str, subject: str) -> User:
     """Links the account that a directory created for the person to the person's identity. The account had no identity
     yet.
     """
@@ -181,7 +181,7 @@ def _tied(user: User, *, issuer: str, subject: str) -> User:
     return user
 
 
-def _bring_up_to_date(user: User, teams: frozenset[str]) -> None:
+def _synchronize_teams(user: User, teams: frozenset[str]) -> None:
     """Makes the account's teams equal to those of the token: missing ones are added, others removed.
 
     Teams of a directory (SCIM) are left alone: the directory knows who left, the token only who was a member.
@@ -221,7 +221,7 @@ def _teams(claims: Mapping[str, Any]) -> frozenset[str]:
     return usable
 
 
-def _signs(key: Mapping[str, Any]) -> bool:
+def _can_sign(key: Mapping[str, Any]) -> bool:
     return key.get("kty") in ("RSA", "EC", "OKP") and key.get("use", "sig") == "sig"
 
 

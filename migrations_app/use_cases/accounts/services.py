@@ -78,13 +78,13 @@ def change_service(service_id: uuid.UUID, rules: ServiceRules, *, version: int, 
     row = live_service(service_id)
     checked = _checked(rules, person=person)
     with transaction.atomic():
-        was = {"role": _role(row), "scopes": row.scopes, "networks": row.networks}
+        before_values = {"role": _role(row), "scopes": row.scopes, "networks": row.networks}
         same = ServiceAccountRow.objects.filter(pk=row.pk, version=version, ended_at=None)
         changed = {"purpose": checked.purpose, "scopes": list(checked.scopes), "networks": list(checked.networks)}
         if not same.update(version=version + 1, **changed):
             raise Conflict("the service account was changed meanwhile", code="stale")
         Grant.objects.filter(person_id=row.user_id).delete()
-        record_audit_event("service.changed", row.name, before=was, after=_grant(row, checked))
+        record_audit_event("service.changed", row.name, before=before_values, after=_grant(row, checked))
 
 
 def end_service(service_id: uuid.UUID, *, person: Person) -> None:
@@ -113,12 +113,12 @@ def _checked(rules: ServiceRules, *, person: Person) -> ServiceRules:
     """The rules in canonical form. Raises PermissionDenied for rights that the person does not have, and
     InvalidInput.
     """
-    here = over(person, None)
-    refuse_person(may_appoint(here))
+    scoped_person = over(person, None)
+    refuse_person(may_appoint(scoped_person))
     refuse_scopes(rules.scopes)
     if rules.role not in PROGRAM_ROLES:
         raise InvalidInput(f"a role is one of {', '.join(PROGRAM_ROLES)}", where="role", code="bad_role")
-    if not rights_of_program(rules.role) <= set(here.rights):
+    if not rights_of_program(rules.role) <= set(scoped_person.rights):
         raise PermissionDenied("nobody gives a service account rights that they lack themselves")
     if rules.everywhere is bool(rules.groups):
         raise InvalidInput("either every cluster, or one group or more", where="groups", code="bad_groups")

@@ -77,7 +77,7 @@ def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: 
             scopes=sorted(set(scopes)),
             expires_at=timezone.now() + timedelta(days=days),
         )
-        record_audit_event("token.made", row.name, **_told(row, owner.get_username()))
+        record_audit_event("token.made", row.name, **_audit_details(row, owner.get_username()))
     return IssuedToken(row.id, secret.text, row.expires_at)
 
 
@@ -128,7 +128,7 @@ def revoke(token_id: uuid.UUID, *, owner_id: int) -> None:
         if not live.update(revoked_at=timezone.now()):
             raise NotFound("no such token")
         row = ApiToken.objects.select_related("owner").get(pk=token_id)
-        record_audit_event("token.revoked", row.name, **_told(row, row.owner.get_username()))
+        record_audit_event("token.revoked", row.name, **_audit_details(row, row.owner.get_username()))
 
 
 def revoke_all(owner_id: int) -> int:
@@ -140,7 +140,7 @@ def revoke_all(owner_id: int) -> int:
     return len(ended)
 
 
-def _told(row: ApiToken, owner: str) -> dict[str, Any]:
+def _audit_details(row: ApiToken, owner: str) -> dict[str, Any]:
     mark = token_mark(str(row.pk))
     return {"mark": mark, "owner": owner, "scopes": row.scopes, "expires_at": row.expires_at.isoformat()}
 

@@ -81,11 +81,11 @@ def hello(message: AgentMessage) -> bytes:
     """Opens a session. Raises Conflict `agent_version`, `agent_elsewhere` or `agent_soon`, and InvalidInput for an
     invalid message.
     """
-    greeting = _read(message, AgentHello)
+    agent_hello = _read(message, AgentHello)
     row = message.agent
     with _as_agent(message):
-        if greeting.protocol != PROTOCOL:
-            spoken = greeting.protocol
+        if agent_hello.protocol != PROTOCOL:
+            spoken = agent_hello.protocol
             words = f"this server speaks protocol {PROTOCOL}, and the agent {spoken}: install the server's release"
             _refuse(row, "agent_version", words=words)
         if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
@@ -93,13 +93,13 @@ def hello(message: AgentMessage) -> bytes:
             _refuse(row, "agent_elsewhere", words=words)
         if row.connected_at and row.made_at < row.connected_at and timezone.now() - row.connected_at < OPENED_EVERY:
             raise Conflict("an agent with this token has just connected; try again in a moment", code="agent_soon")
-        return packed(AgentWelcome(_opened(row, greeting, address=message.address)))
+        return packed(AgentWelcome(_open_session(row, agent_hello, address=message.address)))
 
 
 def poll(message: AgentMessage) -> bytes:
     """The waiting calls; held for a moment if there are none. Raises Conflict `agent_session`."""
     room = min(_read(message, AgentPoll).room, MOST_CALLS)
-    _hear(message)
+    _store_heartbeat(message)
     mailbox = mailbox_of(message.agent)
     if room <= 0:
         return packed(AgentCalls(wait=POLLED_AGAIN))
@@ -119,7 +119,7 @@ def begin(message: AgentMessage) -> bytes:
     `agent_session`.
     """
     nonce = _read(message, AgentBegin).nonce
-    _hear(message)
+    _store_heartbeat(message)
     if not _is_nonce(nonce) or not mailbox_of(message.agent).awaits(nonce):
         raise Conflict("nobody waits for that call any more", code="agent_not_awaited")
     return b""
@@ -130,7 +130,7 @@ def piece(message: AgentMessage) -> bytes:
     agent_piece = _read(message, AgentPiece)
     if not _is_nonce(agent_piece.nonce) or agent_piece.index < 0:
         raise InvalidInput("this is no answer to a call", code="agent_message")
-    _hear(message)
+    _store_heartbeat(message)
     match mailbox_of(message.agent).put(agent_piece):
         case "wait":
             raise Conflict("the pieces before are not read yet", code="agent_wait")
@@ -175,12 +175,16 @@ def _is_recent(row: ClusterAgent) -> bool:
     return row.heard_at is not None and timezone.now() - row.heard_at < timedelta(seconds=lost_after())
 
 
-def _opened(row: ClusterAgent, greeting: AgentHello, *, address: str) -> str:
+def _open_session(row: ClusterAgent, agent_hello: AgentHello, *, address: str) -> str:
     now = timezone.now()
     session = secrets.token_hex(16)
-    columns: dict[str, Any] = {"server": _server(greeting), "ca_digest": greeting.ca_digest, "acts": greeting.acts}
-    columns |= {"helm_in": clean(greeting.helm_in, longest=63) if greeting.acts else ""}
-    columns |= {"release": clean(greeting.version, longest=40), "address": address[:45]}
+    columns: dict[str, Any] = {
+        "server": _server(agent_hello),
+        "ca_digest": agent_hello.ca_digest,
+        "acts": agent_hello.acts,
+    }
+    columns |= {"helm_in": clean(agent_hello.helm_in, longest=63) if agent_hello.acts else ""}
+    columns |= {"release": clean(agent_hello.version, longest=40), "address": address[:45]}
     fresh = columns | {"session": session, "connected_at": now, "heard_at": now, "refused_code": ""}
     with transaction.atomic():
         # Only if the session is the one read before: of two concurrent agents one is refused.
@@ -197,13 +201,13 @@ def _opened(row: ClusterAgent, greeting: AgentHello, *, address: str) -> str:
     return session
 
 
-def _server(greeting: AgentHello) -> str:
+def _server(agent_hello: AgentHello) -> str:
     """The URL of the agent's API server. Raises InvalidInput `agent_message` for an invalid URL or CA digest."""
     try:
-        server = parse_server(greeting.server).url
+        server = parse_server(agent_hello.server).url
     except InvalidInput:
         raise InvalidInput("the agent names no API server", code="agent_message") from None
-    if len(server) > _LONGEST_URL or not _DIGEST.fullmatch(greeting.ca_digest):
+    if len(server) > _LONGEST_URL or not _DIGEST.fullmatch(agent_hello.ca_digest):
         raise InvalidInput("the agent names no API server with a CA", code="agent_message")
     return server
 
@@ -221,7 +225,7 @@ def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
     raise Conflict(words, code=code)
 
 
-def _hear(message: AgentMessage) -> None:
+def _store_heartbeat(message: AgentMessage) -> None:
     """Stores the heartbeat. Raises Conflict `agent_session`."""
     _require_session(message)
     row, now = message.agent, timezone.now()

@@ -33,7 +33,7 @@ def register_agent(details: Details) -> AgentSecret:
     """Registers a cluster whose agent is not installed yet. Raises InvalidInput, and Conflict for a taken name."""
     with transaction.atomic():
         cluster = stored(new_row(details, source=Cluster.Source.AGENT), None)
-        return _issued(found_cluster(cluster), by=details.by)
+        return _issue(found_cluster(cluster), by=details.by)
 
 
 def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
@@ -47,7 +47,7 @@ def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
         raise InvalidInput(f"this cluster is not reached by an agent but by {cluster.source}", code="no_agent_here")
     with transaction.atomic():
         before = ClusterAgent.objects.filter(cluster_id=cluster_id).first()
-        secret = _issued(cluster, by=by)
+        secret = _issue(cluster, by=by)
         void_plans(cluster_id)
         void_journeys(cluster_id)
         if before is not None:
@@ -62,7 +62,7 @@ def revoke_agent_token(cluster_id: uuid.UUID) -> None:
         if row is None:
             raise NotFound("no such token")
         ClusterAgent.objects.filter(pk=row.pk).update(revoked_at=timezone.now(), session="")
-        _recorded("agent.revoked", row)
+        _record_event("agent.revoked", row)
     _silence(row)
 
 
@@ -82,16 +82,16 @@ def _silence(row: ClusterAgent) -> None:
         mailbox_of(row).silence()
 
 
-def _issued(cluster: Cluster, *, by: str) -> AgentSecret:
+def _issue(cluster: Cluster, *, by: str) -> AgentSecret:
     secret = new_secret()
     now = timezone.now()
     fresh = {"prefix": secret.prefix, "digest": digest_of(secret.text), "made_at": now, "made_by_name": by}
     gone = {"revoked_at": None, "session": "", "refused_at": None, "refused_code": ""}
     row, _ = ClusterAgent.objects.update_or_create(cluster=cluster, defaults=fresh | gone)
-    _recorded("agent.token_made", row)
+    _record_event("agent.token_made", row)
     return AgentSecret(cluster.pk, secret.text)
 
 
-def _recorded(verb: str, row: ClusterAgent) -> None:
+def _record_event(verb: str, row: ClusterAgent) -> None:
     name = row.cluster.name
     record_audit_event(verb, name, cluster_id=row.cluster_id, prefix=row.prefix, mark=token_mark(row.digest))

@@ -43,8 +43,8 @@ def seal(folder: Path) -> AuditSegment:
         raise InvalidInput("nothing came since the last seal", where="audit seal")
     name = f"audit-{first:010}-{last:010}"
     file, signed = folder / f"{name}.jsonl", folder / f"{name}.checkpoints.jsonl"
-    digest = _written(file, export_lines(AuditAsk(first=first, last=last)))
-    _written(signed, checkpoint_lines(first=first - 1, last=last))
+    digest = _write_file(file, export_lines(AuditAsk(first=first, last=last)))
+    _write_file(signed, checkpoint_lines(first=first - 1, last=last))
     _prove(file, signed, first=first, last=last)
     with transaction.atomic():
         record_audit_event("audit.sealed", file.name, first=first, last=last, sha256=digest)
@@ -56,7 +56,7 @@ def _last_sealed() -> int:
     return int(json.loads(event.detail)["last"]) if event else 0
 
 
-def _written(path: Path, lines: Iterable[bytes]) -> str:
+def _write_file(path: Path, lines: Iterable[bytes]) -> str:
     """Writes a new read-only file, flushed to disk, and returns its SHA-256. Raises InvalidInput if it exists or cannot
     be written.
     """

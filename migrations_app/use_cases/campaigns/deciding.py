@@ -54,27 +54,27 @@ def decide_together(
     chosen = tuple(dict.fromkeys(request.keys))
     if not chosen or len(chosen) > MOST_ON_A_PAGE:
         raise InvalidInput(f"choose 1 to {MOST_ON_A_PAGE}", where="decisions", code="out_of_range")
-    here = load_campaign(campaign_id)
+    loaded = load_campaign(campaign_id)
     waiting = {decision.key: decision for decision in waiting_in(campaign_id)}
-    if here.row.name != request.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
+    if loaded.row.name != request.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
         raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")
-    outcomes = tuple(_decided(key, waiting.get(key), person=person, request=request, by=by) for key in chosen)
+    outcomes = tuple(_decide(key, waiting.get(key), person=person, request=request, by=by) for key in chosen)
     done = sorted(outcome.key for outcome in outcomes if not outcome.code)
     detail = {"done": done, "refused": {outcome.key: outcome.code for outcome in outcomes if outcome.code}}
     note_campaign(
-        here, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=request.note, detail=detail)
+        loaded, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=request.note, detail=detail)
     )
     return outcomes
 
 
-def _decided(
+def _decide(
     key: str, decision: WaitingDecision | None, *, person: Person, request: TogetherRequest, by: Actor
 ) -> DecisionOutcome:
     if decision is None:
         return DecisionOutcome(key=key, code="moved", why="it does not wait for a decision any more, or was changed")
     code, why = "", ""
     try:
-        _act(decision, person, request=request, by=by)
+        _carry_out(decision, person, request=request, by=by)
     except (PermissionDenied, Conflict, InvalidInput) as refused:
         code, why = refused.code, refused.message
     return DecisionOutcome(
@@ -93,7 +93,7 @@ def _approve(decision: WaitingDecision, person: Person, *, request: TogetherRequ
     approvals.approve(decision.rollout, person, yes=yes, by=by)
 
 
-def _act(decision: WaitingDecision, person: Person, *, request: TogetherRequest, by: Actor) -> None:
+def _carry_out(decision: WaitingDecision, person: Person, *, request: TogetherRequest, by: Actor) -> None:
     if decision.kind == "plan":
         _approve(decision, person, request=request, by=by)
     elif decision.kind == "differing":

@@ -25,7 +25,7 @@ from migrations_app.use_cases.campaigns.requests import (
     checked_recipe,
 )
 from migrations_app.use_cases.campaigns.transitions import campaign_name
-from migrations_app.use_cases.rollouts.start_checks import refuse_without_lane
+from migrations_app.use_cases.rollouts.start_checks import refuse_without_action_workers
 
 LIFETIME = timedelta(hours=72)
 """How long a campaign may wait for its start."""
@@ -39,7 +39,7 @@ def draft_campaign(request: CampaignRequest, *, person: Person, by: Actor) -> uu
     Raises PermissionDenied, and InvalidInput that names the field: also `no_clusters` and `too_many` for the selection.
     Raises Conflict `read_only` if there is no worker of the action queue.
     """
-    refuse_without_lane()
+    refuse_without_action_workers()
     recipe = checked_recipe(request)
     name = request.name.strip()
     if not name or len(name) > LONGEST_CAMPAIGN_NAME or not name.isprintable():

@@ -28,7 +28,7 @@ from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.campaigns.transitions import LoadedCampaign, shown_of
 from migrations_app.use_cases.journeys import approvals, lifecycle
-from migrations_app.use_cases.journeys.carried import carry_to_journey
+from migrations_app.use_cases.journeys.carried import copy_approvals_to_journey
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.journeys.lifecycle import ROLLOUT_HOLDS
 from migrations_app.use_cases.journeys.settled import cover_with_campaign
@@ -46,26 +46,26 @@ STOPPED_WITH_ALL = frozenset({"kill_switch", "audit"})
 """Causes of a paused journey that stop every campaign, too: the journey is resumed with the campaign."""
 
 
-def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
+def draft_of(loaded: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
     """Drafts the journey of the cluster's next hop, in the caller's transaction.
 
     Its author is the campaign's author. Raises as `draft_journey`, and Conflict `author_gone`, `cluster_gone`.
     """
     if member.cluster_id is None:
         raise Conflict("the registration of the cluster was removed", code="cluster_gone")
-    recipe, row = here.recipe, here.row
+    recipe, row = loaded.recipe, loaded.row
     request = JourneyRequest(
         covers=recipe.covers,
-        parameters=_named(recipe.parameters, member.cluster_name),
+        parameters=_with_cluster_name(recipe.parameters, member.cluster_name),
         soak_seconds=recipe.soak_seconds,
         ticket=row.ticket,
         note=f"campaign {row.name}",
-        settled=_settled(here, member),
+        settled=_decisions_for(loaded, member),
     )
-    return draft_journey(member.cluster_id, request, person=_author(here, member.cluster_id), by=WORKER)
+    return draft_journey(member.cluster_id, request, person=_author(loaded, member.cluster_id), by=WORKER)
 
 
-def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, dict[str, Any]]:
+def _with_cluster_name(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, dict[str, Any]]:
     """The parameters with the cluster's name in place of CLUSTER."""
     return {
         action: {
@@ -75,11 +75,11 @@ def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, 
     }
 
 
-def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
+def _decisions_for(loaded: LoadedCampaign, member: CampaignMember) -> SettledBefore:
     """The decisions that the approval of the campaign contains for this cluster: confirmed checks, and the plans that
     may be made without a preview.
     """
-    recipe, row, preview = here.recipe, here.row, shown_of(member)
+    recipe, row, preview = loaded.recipe, loaded.row, shown_of(member)
     actions = {hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in preview.hops}
     objects = destroyed_by(preview)
     return SettledBefore(
@@ -103,7 +103,7 @@ def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
     )
 
 
-def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
+def differences_of(loaded: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
     """Codes of the reasons why the campaign's approval does not cover the previewed journey; empty if it does."""
     preview = shown_of(member)
     plan = msgspec.json.decode(bytes(journey.plan), type=JourneyPlan)
@@ -112,13 +112,13 @@ def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Jou
     cluster = member.cluster
     if cluster is None or (cluster.kube_system_uid, cluster.ca_digest) != (preview.uid, preview.ca):
         codes.append("other_cluster")
-    began = here.row.started_at
+    began = loaded.row.started_at
     if began is None or timezone.now() - began >= COVERS_FOR:
         codes.append("approval_old")
     return tuple(codes)
 
 
-def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
+def cover_journey(loaded: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
     """Requests approval of the journey and copies the campaign's approvals to it; the current policy may
     require more.
     """
@@ -126,33 +126,35 @@ def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid
         CarriedApproval(
             approver_id=approval.approver_id, approver_name=approval.approver_name, step_up=approval.step_up
         )
-        for approval in campaign_approvals_valid(here.row, here.clusters)
+        for approval in campaign_approvals_valid(loaded.row, loaded.clusters)
     ]
     with transaction.atomic():
-        ask_journey_of(here, member, journey=journey)
-        covered = carry_to_journey(journey, campaign_approvals, source=f"campaign {here.row.pk}", by=WORKER)
+        ask_journey_of(loaded, member, journey=journey)
+        covered = copy_approvals_to_journey(journey, campaign_approvals, source=f"campaign {loaded.row.pk}", by=WORKER)
         cover_with_campaign(covered)
         return covered
 
 
-def ask_journey_of(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
+def ask_journey_of(loaded: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
     """Requests people's approval of the journey itself."""
-    return approvals.ask_journey(journey, _author(here, member.cluster_id), by=WORKER)
+    return approvals.request_journey_approval(journey, _author(loaded, member.cluster_id), by=WORKER)
 
 
-def start_journey_of(here: LoadedCampaign, journey: Journey) -> None:
+def start_journey_of(loaded: LoadedCampaign, journey: Journey) -> None:
     """Starts the journey with the rights of the person who started the campaign. Raises as `start_journey`."""
-    row = here.row
+    row = loaded.row
     person = account(row.starter_id, journey.cluster_id, token=row.started_by_token)
     lifecycle.start_journey(journey.pk, person, digest=journey.digest, by=WORKER)
 
 
-def hold_journeys(here: LoadedCampaign) -> None:
+def hold_journeys(loaded: LoadedCampaign) -> None:
     """Locks the active journeys and their rollouts, before the first event of the transaction.
 
     Workers lock them before the head of the audit log, too, so that there is no deadlock.
     """
-    journey_ids = sorted(member.journey_id for member in here.members if member.journey_id and member.state in AT_WORK)
+    journey_ids = sorted(
+        member.journey_id for member in loaded.members if member.journey_id and member.state in AT_WORK
+    )
     locked = list(
         Journey.objects.select_for_update().filter(pk__in=journey_ids).order_by("pk").values_list("pk", flat=True)
     )
@@ -160,26 +162,26 @@ def hold_journeys(here: LoadedCampaign) -> None:
     list(Rollout.objects.select_for_update().filter(pk__in=rollouts.values("pk")).order_by("pk").values_list("pk"))
 
 
-def pause_journeys(here: LoadedCampaign, *, by: Actor, but: int = 0) -> None:
+def pause_journeys(loaded: LoadedCampaign, *, by: Actor, except_member: int = 0) -> None:
     """Pauses the active journeys, and marks them to be resumed together with the campaign.
 
     The caller has checked the rights for every cluster, or the approved recipe says that all stop with one cluster
-    (`but`).
+    (`except_member`).
     """
-    for member in here.members:
-        if member.journey_id is None or member.state not in AT_WORK or member.pk == but:
+    for member in loaded.members:
+        if member.journey_id is None or member.state not in AT_WORK or member.pk == except_member:
             continue
-        if lifecycle.pause_part(member.journey_id, by=by):
+        if lifecycle.pause_if_running(member.journey_id, by=by):
             CampaignMember.objects.filter(pk=member.pk).update(paused_with=True)
 
 
-def resume_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
+def resume_journeys(loaded: LoadedCampaign, person: Person, *, by: Actor) -> None:
     """Resumes the journeys that were paused with the campaign, by the kill switch or by the audit log.
 
     A journey that has to wait for a change window or another rollout stays paused, and the worker tries it again.
     Raises Conflict with the name of the cluster whose journey cannot be resumed; then nothing is resumed.
     """
-    for member in here.members:
+    for member in loaded.members:
         journey = member.journey
         if journey is None or journey.state != "paused" or member.state not in AT_WORK:
             continue
@@ -220,9 +222,9 @@ def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:
         raise Conflict("its rollout stopped by itself: resume or end it there first", code="rollout_paused")
 
 
-def withdraw_journeys(here: LoadedCampaign, person: Person, *, reason: str, by: Actor) -> None:
+def withdraw_journeys(loaded: LoadedCampaign, person: Person, *, reason: str, by: Actor) -> None:
     """Withdraws the journeys that were not started. Raises PermissionDenied, Conflict."""
-    for member in here.members:
+    for member in loaded.members:
         if member.journey is not None and member.journey.state in PLANNED:
             approvals.reject_journey(member.journey.pk, person, reason=reason, by=by)
 
@@ -244,8 +246,8 @@ def account(user_id: int | None, cluster_id: uuid.UUID, *, token: bool = False) 
     return Person(id=user.pk, name=user.get_username(), rights=rights_over(user, cluster_id), method=method)
 
 
-def _author(here: LoadedCampaign, cluster_id: uuid.UUID | None) -> Person:
-    user = User.objects.filter(pk=here.row.author_id or 0, is_active=True).first()
+def _author(loaded: LoadedCampaign, cluster_id: uuid.UUID | None) -> Person:
+    user = User.objects.filter(pk=loaded.row.author_id or 0, is_active=True).first()
     if user is None or cluster_id is None:
         raise Conflict("the account that made the campaign is closed", code="author_gone")
     return Person(id=user.pk, name=user.get_username(), rights=rights_over(user, cluster_id))

@@ -54,7 +54,7 @@ def preview_member(member_id: int) -> uuid.UUID | None:
     if member is None or member.campaign.state != "draft":
         return None
     if member.shown is None:
-        preview = _previewed(member)
+        preview = _preview(member)
         CampaignMember.objects.filter(pk=member_id, shown__isnull=True).update(shown=msgspec.to_builtins(preview))
     left = CampaignMember.objects.filter(campaign_id=member.campaign_id, shown__isnull=True).exists()
     return None if left else member.campaign_id
@@ -65,20 +65,22 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
 
     Raises Conflict if the campaign was changed meanwhile.
     """
-    here = load_campaign(campaign_id)
-    if here.row.state != "draft" or any(member.shown is None for member in here.members):
+    loaded = load_campaign(campaign_id)
+    if loaded.row.state != "draft" or any(member.shown is None for member in loaded.members):
         return
-    previews = _without_twins(sorted((shown_of(member) for member in here.members), key=lambda member: member.name))
+    previews = _without_twins(sorted((shown_of(member) for member in loaded.members), key=lambda member: member.name))
     joined = [member for member in previews if not member.cause]
-    recipe = here.recipe
-    waves = in_waves([_placed(member) for member in joined], recipe)
+    recipe = loaded.recipe
+    waves = in_waves([_placement(member) for member in joined], recipe)
     plan = CampaignPlan(
-        name=here.row.name, recipe=recipe, waves=waves, shown=tuple(previews), author=here.row.author_name
+        name=loaded.row.name, recipe=recipe, waves=waves, shown=tuple(previews), author=loaded.row.author_name
     )
     with transaction.atomic():
-        _store_members(here, previews, waves=waves)
-        CampaignWave.objects.bulk_create(CampaignWave(campaign=here.row, number=number) for number in range(len(waves)))
-        here.row.digest = plan.digest
+        _store_members(loaded, previews, waves=waves)
+        CampaignWave.objects.bulk_create(
+            CampaignWave(campaign=loaded.row, number=number) for number in range(len(waves))
+        )
+        loaded.row.digest = plan.digest
         detail = {
             "clusters": len(joined),
             "left_out": len(previews) - len(joined),
@@ -89,10 +91,10 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
         if not joined:
             event = CampaignEvent(verb="campaign.expired", by=WORKER, code="nothing_joins", detail=detail)
             ended = {"cause_code": "nothing_joins", "finished_at": timezone.now()}
-            store_campaign(here, "expired", event=event, **frozen, **ended)
+            store_campaign(loaded, "expired", event=event, **frozen, **ended)
             return
         event = CampaignEvent(verb="campaign.previewed", by=WORKER, detail=detail)
-        store_campaign(here, "previewed", event=event, **frozen)
+        store_campaign(loaded, "previewed", event=event, **frozen)
 
 
 def missing_previews(campaign_id: uuid.UUID) -> list[int]:
@@ -101,7 +103,7 @@ def missing_previews(campaign_id: uuid.UUID) -> list[int]:
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
-def _previewed(member: CampaignMember) -> MemberPreview:
+def _preview(member: CampaignMember) -> MemberPreview:
     cluster = member.cluster
     base = MemberPreview(
         cluster=str(member.cluster_id or ""),
@@ -144,14 +146,14 @@ def _cause(member: CampaignMember, cluster: Cluster | None) -> str:
     if timezone.now() - cluster.latest.scanned_at > SCAN_OLD:
         return "scan_old"
     every = registrations_of(cluster.pk)
-    if _claimed(every, campaign=member.campaign):
+    if _is_claimed(every, campaign=member.campaign):
         return "in_campaign"
     if Journey.objects.filter(cluster_id__in=every, state__in=sorted(PLANNED | HOLDING)).exists():
         return "journey_open"
     return ""
 
 
-def _claimed(clusters: Iterable[uuid.UUID], *, campaign: Campaign) -> bool:
+def _is_claimed(clusters: Iterable[uuid.UUID], *, campaign: Campaign) -> bool:
     others = CampaignMember.objects.filter(cluster_id__in=tuple(clusters), claims=True)
     return others.filter(campaign__state__in=sorted(CLAIMING)).exclude(campaign=campaign).exists()
 
@@ -168,16 +170,16 @@ def _without_twins(members: Iterable[MemberPreview]) -> list[MemberPreview]:
     return previews
 
 
-def _placed(member: MemberPreview) -> Placed:
+def _placement(member: MemberPreview) -> Placed:
     return Placed(id=member.cluster, name=member.name, environment=member.environment, nodes=member.owned or 0)
 
 
 def _store_members(
-    here: LoadedCampaign, previews: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]
+    loaded: LoadedCampaign, previews: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]
 ) -> None:
     places = {pk: (wave, place) for wave, ids in enumerate(waves) for place, pk in enumerate(ids)}
     by_cluster = {preview.cluster: preview for preview in previews}
-    for member in here.members:
+    for member in loaded.members:
         preview = by_cluster.get(str(member.cluster_id or ""))
         wave, place = places.get(str(member.cluster_id or ""), (0, member.place))
         member.wave, member.place = wave, place
@@ -188,4 +190,4 @@ def _store_members(
         if preview is not None:
             member.shown = msgspec.to_builtins(preview)
     columns = ["wave", "place", "state", "cause_code", "hops_left", "lands", "shown"]
-    CampaignMember.objects.bulk_update(here.members, columns, batch_size=200)
+    CampaignMember.objects.bulk_update(loaded.members, columns, batch_size=200)

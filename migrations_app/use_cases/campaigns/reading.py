@@ -28,9 +28,9 @@ from migrations_app.use_cases.campaigns.transitions import (
 )
 
 
-def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
+def campaign_seen(loaded: LoadedCampaign) -> CampaignSeen:
     """The stored state that the decision is based on."""
-    joined = here.joined
+    joined = loaded.joined
     clusters = _clusters([member.cluster_id for member in joined if member.cluster_id])
     waiting = [member.cluster_id for member in joined if member.cluster_id and member.state == "waiting"]
     busy_ids = set(
@@ -38,18 +38,18 @@ def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
             "cluster_id", flat=True
         )
     )
-    recipe = here.recipe
+    recipe = loaded.recipe
     return CampaignSeen(
-        state=here.row.state,  # type: ignore[arg-type]  # the column's choices are the states
+        state=loaded.row.state,  # type: ignore[arg-type]  # the column's choices are the states
         recipe=recipe,
         members=tuple(
-            _member_seen(here, member, clusters=clusters, held=member.cluster_id in busy_ids) for member in joined
+            _member_state(loaded, member, clusters=clusters, held=member.cluster_id in busy_ids) for member in joined
         ),
         waves=tuple(
             WaveSeen(opened=wave.opened_at is not None, agreed=wave.agreed_at is not None, stops=wave.stops)
-            for wave in here.waves
+            for wave in loaded.waves
         ),
-        halts=_halts(here) if here.row.state == "running" else "",
+        halts=_pause_code(loaded) if loaded.row.state == "running" else "",
         window=windows.any_open(recipe.windows, timezone.now()),
     )
 
@@ -61,8 +61,8 @@ def _clusters(ids: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, str, dateti
     return {pk: (failures, release or "", at) for pk, failures, release, at in rows.values_list(*columns)}
 
 
-def _member_seen(
-    here: LoadedCampaign, member: CampaignMember, *, clusters: Mapping[uuid.UUID, tuple[int, str, datetime | None]],
+def _member_state(
+    loaded: LoadedCampaign, member: CampaignMember, *, clusters: Mapping[uuid.UUID, tuple[int, str, datetime | None]],
     held: bool,
 ) -> MemberSeen:  # fmt: skip
     known = clusters.get(member.cluster_id) if member.cluster_id else None
@@ -81,7 +81,7 @@ def _member_seen(
         state=member.state,  # type: ignore[arg-type]  # the column's choices are the states
         region=member.region,
         environment=member.environment,
-        journey=_journey_seen(here, member),
+        journey=_journey_state(loaded, member),
         left=hops_after(member),
         paused_with=member.paused_with,
         ended_at=member.ended_at,
@@ -104,7 +104,7 @@ def hops_after(member: CampaignMember) -> int:
     return len(ends) - 1 - ends.index(lands) if lands in ends else member.hops_left
 
 
-def _journey_seen(here: LoadedCampaign, member: CampaignMember) -> JourneySeen | None:
+def _journey_state(loaded: LoadedCampaign, member: CampaignMember) -> JourneySeen | None:
     journey = member.journey
     if journey is None:
         return None
@@ -113,15 +113,15 @@ def _journey_seen(here: LoadedCampaign, member: CampaignMember) -> JourneySeen |
         state=journey.state,
         cause_code=journey.cause_code,
         wait_code=journey.wait_code,
-        differs=member_journeys.differences_of(here, member, journey=journey) if compared else (),
+        differs=member_journeys.differences_of(loaded, member, journey=journey) if compared else (),
     )
 
 
-def _halts(here: LoadedCampaign) -> str:
+def _pause_code(loaded: LoadedCampaign) -> str:
     """The code of the reason that stops the whole campaign now; empty if there is none."""
     if everything_stopped():
         return "kill_switch"
     if delivery_lag.why_blocked():
         return "audit"
-    count = len(campaign_approvals_valid(here.row, here.clusters))
-    return "approval_missing" if count < campaign_approvals_needed(here.row, here.clusters) else ""
+    count = len(campaign_approvals_valid(loaded.row, loaded.clusters))
+    return "approval_missing" if count < campaign_approvals_needed(loaded.row, loaded.clusters) else ""

@@ -35,20 +35,20 @@ def open_wave(
     if not note.strip():
         raise InvalidInput("a reason is needed", where="note", code="reason_needed")
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        refuse_person(may_resolve(over_every(person, here.clusters)))
-        refuse_other_version(here, version)
-        in_state(here, "running")
-        following = next((campaign_wave for campaign_wave in here.waves if campaign_wave.opened_at is None), None)
+        loaded = load_campaign(campaign_id, lock=True)
+        refuse_person(may_resolve(over_every(person, loaded.clusters)))
+        refuse_other_version(loaded, version)
+        in_state(loaded, "running")
+        following = next((campaign_wave for campaign_wave in loaded.waves if campaign_wave.opened_at is None), None)
         if following is None or following.number != wave or following.agreed_at is not None:
             raise Conflict("this wave does not wait for a person", code="moved")
         event = CampaignEvent(
             verb="campaign.wave_agreed", by=by, code="agreed", words=note, detail={"wave": wave + 1}
         )  # fmt: skip
-        store_campaign(here, "running", event=event, wait_code="", needs_person=False)
+        store_campaign(loaded, "running", event=event, wait_code="", needs_person=False)
         columns = {"agreed_by": person.name, "agreed_at": timezone.now(), "note": note.strip()[:2000]}
         CampaignWave.objects.filter(pk=following.pk).update(**columns)
-    return here.row
+    return loaded.row
 
 
 def leave_out(
@@ -61,7 +61,7 @@ def leave_out(
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     with transaction.atomic():
-        here, row = _member(campaign_id, person, member=member, version=version)
+        loaded, row = _locked_member(campaign_id, person, member=member, version=version)
         if row.state not in ("waiting", "stopped", "asking"):
             raise Conflict(f"a cluster that is {row.state} is not taken out", code="moved")
         columns = {
@@ -71,11 +71,11 @@ def leave_out(
             "ended_at": timezone.now(),
         }
         event = CampaignEvent(verb="campaign.member_out", by=by, code="left_out", words=reason)
-        alone = LoadedCampaign(here.row, here.waves, [row])
+        alone = LoadedCampaign(loaded.row, loaded.waves, [row])
         member_journeys.hold_journeys(alone)
-        store_member(here, row, then="out", event=event, **columns)
+        store_member(loaded, row, then="out", event=event, **columns)
         member_journeys.withdraw_journeys(alone, person, reason=reason, by=by)
-    return here.row
+    return loaded.row
 
 
 def try_again(
@@ -88,21 +88,21 @@ def try_again(
     of `resume_campaign`; then nothing is changed.
     """
     with transaction.atomic():
-        here, row = _member(campaign_id, person, member=member, version=version)
-        member_journeys.hold_journeys(here)
+        loaded, row = _locked_member(campaign_id, person, member=member, version=version)
+        member_journeys.hold_journeys(loaded)
         if row.state != "stopped":
             raise Conflict("this cluster is not stopped", code="moved")
         quiet = {"cause_code": "", "cause": "", "ended_at": None}
         event = CampaignEvent(verb="campaign.member_again", by=by, code="retried")
         if row.journey is not None and row.journey.state not in ENDED:
             _retry_failed_step(row.journey.pk, person, by=by)
-            store_member(here, row, then="running", event=event, **quiet)
+            store_member(loaded, row, then="running", event=event, **quiet)
         else:
             again = quiet | {"journey": None, "covered": False, "hops_left": row.hops_left + 1}
-            store_member(here, row, then="waiting", event=event, **again)
-        if resume and here.row.state == "paused":
+            store_member(loaded, row, then="waiting", event=event, **again)
+        if resume and loaded.row.state == "paused":
             resume_campaign(campaign_id, person, by=by)
-    return here.row
+    return loaded.row
 
 
 def _retry_failed_step(journey_id: uuid.UUID, person: Person, *, by: Actor) -> None:
@@ -112,14 +112,14 @@ def _retry_failed_step(journey_id: uuid.UUID, person: Person, *, by: Actor) -> N
     steps.retry(journey_id, person, step=failed.step, by=by)
 
 
-def _member(
+def _locked_member(
     campaign_id: uuid.UUID, person: Person, *, member: int, version: int | None
 ) -> tuple[LoadedCampaign, CampaignMember]:
     """The locked campaign, and the row of one cluster in it. Raises NotFound, PermissionDenied, Conflict."""
-    here = load_campaign(campaign_id, lock=True)
-    row = here.member(member)
-    refuse_person(may_start(over_every(person, here.clusters)))
-    refuse_other_version(here, version)
-    if here.row.state not in ("running", "paused"):
-        raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
-    return here, row
+    loaded = load_campaign(campaign_id, lock=True)
+    row = loaded.member(member)
+    refuse_person(may_start(over_every(person, loaded.clusters)))
+    refuse_other_version(loaded, version)
+    if loaded.row.state not in ("running", "paused"):
+        raise Conflict(f"the campaign is {loaded.row.state.replace('_', ' ')}", code="moved")
+    return loaded, row

@@ -121,14 +121,14 @@ def load_campaign(campaign_id: uuid.UUID, *, lock: bool = False) -> LoadedCampai
     )
 
 
-def store_campaign(here: LoadedCampaign, then: CampaignState, *, event: CampaignEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
+def store_campaign(loaded: LoadedCampaign, then: CampaignState, *, event: CampaignEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
     """Stores a state and columns with the event.
 
     Raises Conflict `moved` if the campaign changed since it was read, or the change is not allowed.
     """
-    row, before = here.row, here.row.state
+    row, before = loaded.row, loaded.row.state
     if then != before and then not in MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
-        raise Conflict(f"a campaign that is {_spoken(before)} cannot become {_spoken(then)}", code="moved")
+        raise Conflict(f"a campaign that is {_state_text(before)} cannot become {_state_text(then)}", code="moved")
     reached("before_store")
     changed = {"state": then, "version": row.version + 1, "changed_at": timezone.now(), **columns}
     with transaction.atomic():
@@ -143,7 +143,7 @@ def store_campaign(here: LoadedCampaign, then: CampaignState, *, event: Campaign
 
 
 def store_member(
-    here: LoadedCampaign, member: CampaignMember, *, then: MemberState, event: CampaignEvent, **columns: Any  # noqa: ANN401 - columns
+    loaded: LoadedCampaign, member: CampaignMember, *, then: MemberState, event: CampaignEvent, **columns: Any  # noqa: ANN401 - columns
 ) -> None:  # fmt: skip
     """Stores the state of one cluster with the event, if the campaign is unchanged since it was read.
 
@@ -156,30 +156,30 @@ def store_member(
     now = timezone.now()
     changed = {"state": then, "version": member.version + 1, "changed_at": now, **columns}
     with transaction.atomic():
-        hold_campaign(here)
+        hold_campaign(loaded)
         rows = CampaignMember.objects.filter(pk=member.pk, state=before, version=member.version)
         if not rows.update(**changed):
             raise Conflict("the campaign was changed meanwhile", code="moved")
         detail = {"cluster": member.cluster_name, "from": before, "to": then}
-        _record(here.row, event, detail=detail, cluster=str(member.cluster_id or ""))
+        _record(loaded.row, event, detail=detail, cluster=str(member.cluster_id or ""))
     for name, value in changed.items():
         setattr(member, name, value)
     reached("after_member")
 
 
-def note_campaign(here: LoadedCampaign, event: CampaignEvent) -> None:
+def note_campaign(loaded: LoadedCampaign, event: CampaignEvent) -> None:
     """Records an event of the campaign that changes no state."""
     with transaction.atomic():
-        _record(here.row, event, detail={"state": here.row.state})
+        _record(loaded.row, event, detail={"state": loaded.row.state})
 
 
-def hold_campaign(here: LoadedCampaign) -> None:
+def hold_campaign(loaded: LoadedCampaign) -> None:
     """Locks the row of the campaign until the transaction ends, so that no pause happens at the same time.
 
     Lock order, as everywhere: the campaign, then its journeys, their rollouts, and the head of the audit log. Raises
     Conflict `moved` if the campaign changed since it was read.
     """
-    same = Campaign.objects.filter(pk=here.row.pk, state=here.row.state, version=here.row.version)
+    same = Campaign.objects.filter(pk=loaded.row.pk, state=loaded.row.state, version=loaded.row.version)
     if not same.update(changed_at=timezone.now()):
         raise Conflict("the campaign was changed meanwhile", code="moved")
 
@@ -209,5 +209,5 @@ def _record(row: Campaign, event: CampaignEvent, *, detail: Mapping[str, Any], c
         Outbox.objects.create(topic=event.tells, body=body | {"code": event.code, "why": event.words[:300]})
 
 
-def _spoken(state: str) -> str:
+def _state_text(state: str) -> str:
     return state.replace("_", " ")

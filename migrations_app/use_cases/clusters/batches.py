@@ -28,11 +28,11 @@ def register_all(clusters: Sequence[NewCluster]) -> tuple[uuid.UUID, ...]:
     Raises as the registration of one cluster, with its place in the list.
     """
     with transaction.atomic():
-        return tuple(_registered(cluster, place) for place, cluster in enumerate(clusters))
+        return tuple(_register(cluster, place) for place, cluster in enumerate(clusters))
 
 
-def _registered(cluster: NewCluster, place: int) -> uuid.UUID:
-    with _placed(place):
+def _register(cluster: NewCluster, place: int) -> uuid.UUID:
+    with _with_place_in_error(place):
         if cluster.kubeconfig is None:
             return register_in_cluster(cluster.details)
         return register_kubeconfig(cluster.kubeconfig, cluster.details, context=cluster.context)
@@ -61,7 +61,7 @@ def remove_all(names: Mapping[uuid.UUID, str]) -> None:
         raise _missing(missing)
     with transaction.atomic():
         for place, (cluster_id, name) in enumerate(names.items()):
-            with _placed(place):
+            with _with_place_in_error(place):
                 remove(cluster_id, typed_name=name)
 
 
@@ -71,7 +71,7 @@ def _missing(ids: Collection[uuid.UUID]) -> InvalidInput:
 
 
 @contextmanager
-def _placed(place: int) -> Iterator[None]:
+def _with_place_in_error(place: int) -> Iterator[None]:
     """Raises an error of the block again, with the place of its cluster in the list."""
     try:
         yield

@@ -71,7 +71,7 @@ def replace_kubeconfig(
         raise InvalidInput(OTHER, where="kubeconfig", code="other_cluster")
     if same == "unknown" and typed_name != cluster.name:
         raise InvalidInput(UNKNOWN, where="typed_name", code="name_not_typed")
-    return _kept(cluster, text, connection=connection, same=same)
+    return _store(cluster, text, connection=connection, same=same)
 
 
 def _with_kubeconfig(cluster_id: uuid.UUID) -> Cluster:
@@ -116,7 +116,7 @@ def _known_uids(cluster: Cluster) -> set[str]:
     return uids
 
 
-def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCluster) -> int:
+def _store(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCluster) -> int:
     sealed = keys().seal(text, owner=str(cluster.pk), field=FIELD)
     server, context = connection.server.url, connection.context
     with transaction.atomic():

@@ -197,14 +197,14 @@ def try_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: boo
     try:
         prove(entry)
         guarded = True
-        return replace(_seen(entry, place, with_server=with_server), guarded=True)
+        return replace(_test_access(entry, place, with_server=with_server), guarded=True)
     except (InvalidInput, Conflict, ReadError) as wrong:
         if wrong.code == UNGUARDED:
             guarded = False
         return AccessTest(result=failed(wrong), guarded=guarded)
 
 
-def _seen(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
+def _test_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
     try:
         with eks_way(entry, _complete(place, entry)) as (connection, token):
             test = (

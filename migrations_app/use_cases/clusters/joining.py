@@ -20,7 +20,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import FleetScanPart, LegacyDay, Scan, Snapshot
 from migrations_app.queries.joining import JoinPreview, join_preview, new_groups
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.groups import put_in
+from migrations_app.use_cases.clusters.groups import add_to_group
 from migrations_app.use_cases.clusters.labels import label_row
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
@@ -47,7 +47,7 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
     first obstacle, and `digest_moved` if the preview has changed.
     """
     with transaction.atomic():
-        kept, gone = _locked(stays, ends)
+        kept, gone = _locked_rows(stays, ends)
         preview = join_preview(stays, ends)
         if typed_name != gone.name:
             words = "type the name of the registration that ends"
@@ -57,12 +57,12 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
             raise Conflict(first.words, code=first.code)
         if seen != preview.digest:
             raise Conflict("what would be joined has changed; look again", code="digest_moved")
-        _recorded(preview, kept, gone=gone)
+        _record_events(preview, kept, gone=gone)
         void_plans(ends)
         void_journeys(ends)
         _move(kept, gone)
         for group in list(new_groups(kept, gone)):
-            put_in(group.pk, [stays])
+            add_to_group(group.pk, [stays])
         label_row(kept, {label.key: label.value for label in preview.labels if not label.stays})
         gone.delete()
         recount(stays, now=timezone.now())
@@ -70,7 +70,7 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
     return preview
 
 
-def _locked(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
+def _locked_rows(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
     """Both rows, locked together with everything that could begin to hold one of the clusters (A13). Raises
     NotFound.
     """
@@ -84,7 +84,7 @@ def _locked(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
     return rows[stays], rows[ends]
 
 
-def _recorded(preview: JoinPreview, kept: Cluster, *, gone: Cluster) -> None:
+def _record_events(preview: JoinPreview, kept: Cluster, *, gone: Cluster) -> None:
     """Records two events, so that the log of each registration names the other one."""
     numbers = ("snapshots", "scans", "rollouts", "journeys", "campaigns", "waivers_over", "roles", "plans_expire")
     detail: dict[str, Any] = {name: getattr(preview, name) for name in numbers}

@@ -50,9 +50,9 @@ def collect_aws(api: AwsApi, inventory: Inventory, *, releases: Sequence[str] | 
     credentials of another account nothing is read, since equal names there belong to other objects.
     """
     identity: Part[Caller] = part(lambda: read_one(api.caller()))
-    stop = _stop(api, identity)
+    stop = _why_not_read(api, identity)
     if stop is not None:
-        return _nothing(api, inventory, identity=identity, why=stop)
+        return _all_unseen(api, inventory, identity=identity, why=stop)
     place = replace(api.place, account=identity.items[0].account)
     cluster = part(lambda: read_one(api.cluster()))
     reading = AwsReading(api=api, inventory=inventory, place=place, cluster=cluster)
@@ -60,7 +60,7 @@ def collect_aws(api: AwsApi, inventory: Inventory, *, releases: Sequence[str] | 
     return AwsSeen(place=place, identity=identity, cluster=cluster, **_parts(reading, versions))
 
 
-def _stop(api: AwsApi, identity: Part[Caller]) -> Unseen | None:
+def _why_not_read(api: AwsApi, identity: Part[Caller]) -> Unseen | None:
     if isinstance(identity, Unseen):
         return identity
     reached, expected = identity.items[0].account, api.place.account
@@ -69,7 +69,7 @@ def _stop(api: AwsApi, identity: Part[Caller]) -> Unseen | None:
     return Unseen("wrong_account", f"these credentials are of account {reached}, the cluster is in {expected}")
 
 
-def _nothing(api: AwsApi, inventory: Inventory, *, identity: Part[Caller], why: Unseen) -> AwsSeen:
+def _all_unseen(api: AwsApi, inventory: Inventory, *, identity: Part[Caller], why: Unseen) -> AwsSeen:
     unseen: dict[str, Any] = dict.fromkeys(AWS_PART_NAMES, why)
     return AwsSeen(place=api.place, **unseen | {"identity": identity, "aws_auth": auth_rows(inventory.aws_auth)})
 
@@ -155,11 +155,11 @@ def hand_in(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
     """
     if not documents:
         return collected
-    roles = _handed_in(documents, arn=controller_role(collected.inventory))
+    roles = _given_roles(documents, arn=controller_role(collected.inventory))
     return _with(collected, replace(collected.inventory.aws, controller_roles=roles), seconds=0.0)
 
 
-def _handed_in(documents: Mapping[str, bytes], *, arn: str) -> Part[ControllerRole]:
+def _given_roles(documents: Mapping[str, bytes], *, arn: str) -> Part[ControllerRole]:
     try:
         policies = tuple(_document(name, text) for name, text in sorted(documents.items()))
     except InvalidInput as wrong:

@@ -105,10 +105,10 @@ def collect(
         with side_by_side() as pool:
             list(pool.map(run.read, stage))
         run.reading.learn(run.parts)
-    run.parts |= unconverted.as_content_shows(run.reading)
+    run.parts |= unconverted.read_by_content(run.reading)
     parts: dict[str, Any] = {**run.parts}
     inventory = Inventory(cluster=cluster, taken_at=taken_at(api, now), **parts)
-    return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_passed_over(api)))
+    return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_skipped_documents(api)))
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def taken_at(api: ClusterApi, now: str) -> str:
     return now or api.clock().server_date or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
+def _skipped_documents(api: ClusterApi) -> Iterator[PartLine]:
     """A line about documents of a bundle without a readable kind: a check may depend on any of them."""
     clock = api.clock()
     if clock.passed_over:
@@ -135,7 +135,7 @@ def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
         yield PartLine(name=DOCUMENTS, seen=True, count=clock.documents, quarantined=clock.passed_over, detail=why)
 
 
-def _read_as(part: Seen[Any]) -> str:
+def _other_version_text(part: Seen[Any]) -> str:
     """The unusual version in which the list was read, and the reason; empty in the usual case."""
     other = part.other_version
     if other is None:
@@ -160,7 +160,7 @@ def _line(name: str, run: PartsRun) -> PartLine:
             detail=first,
             seconds=seconds,
             reasons=codes or UNSET,
-            read_as=_read_as(part),
+            read_as=_other_version_text(part),
             unchanged_since=run.memory.proven.get(name, "") if run.memory else "",
         )
     return PartLine(name=name, seen=False, why=part.why, detail=part.detail[:500], seconds=seconds)

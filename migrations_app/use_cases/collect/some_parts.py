@@ -39,7 +39,7 @@ class PartsOnDemand:
             with side_by_side() as pool:
                 list(pool.map(run.read, new))
             run.reading.learn(_every(run.parts))
-        run.parts |= unconverted.as_content_shows(run.reading)
+        run.parts |= unconverted.read_by_content(run.reading)
         parts: dict[str, Any] = _every(run.parts)
         return Inventory(cluster=self._cluster, taken_at=taken_at(run.reading.api, ""), **parts)
 

@@ -15,7 +15,7 @@ from migrations_app.use_cases.collect.reading import Parts, Reading
 V = TypeVar("V", NodePool, NodeClaim, EC2NodeClass)
 
 
-def as_content_shows(reading: Reading) -> Parts:
+def read_by_content(reading: Reading) -> Parts:
     """The parts of these kinds that contain v1beta1 objects labelled v1; other parts are not in the result."""
     parts = {
         "nodepools": _read(reading, kinds.NODE_POOL, part="nodepools", projection=NodePool),

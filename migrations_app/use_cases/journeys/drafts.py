@@ -23,7 +23,7 @@ from migrations_app.readiness.action_offers import READ_ONLY
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.drafts import checked
-from migrations_app.use_cases.rollouts.start_checks import refuse_without_lane
+from migrations_app.use_cases.rollouts.start_checks import refuse_without_action_workers
 
 LONGEST_SOAK = 24 * 3600
 SETTLED = "settled"
@@ -51,7 +51,7 @@ def draft_journey(cluster_id: uuid.UUID, request: JourneyRequest, *, person: Per
     Raises NotFound, PermissionDenied, InvalidInput that names the field, Conflict `read_only`, and `journey_open` if
     the cluster has a journey that did not end.
     """
-    refuse_without_lane()
+    refuse_without_action_workers()
     refuse_person(may_prepare(over(person, cluster_id)))
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:

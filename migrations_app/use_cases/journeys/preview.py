@@ -41,7 +41,7 @@ REPOSITORY_OF = {HELM_RELEASE: "flux", APPLICATION: "argocd"}
 
 
 @dataclass(slots=True)
-class Woken:
+class WorkToEnqueue:
     """The ids of rows to enqueue for workers; `again`: the journey itself can make another move at once."""
 
     scans: list[uuid.UUID] = field(default_factory=list)
@@ -50,13 +50,19 @@ class Woken:
     again: bool = False
 
 
-def prepare_journey(here: LoadedJourney) -> Woken:
+def prepare_journey(loaded: LoadedJourney) -> WorkToEnqueue:
     """Makes the next part of the preview of a draft; called again until the journey is no longer a draft."""
-    if not here.steps:
-        return _composed(here)
-    pairs = [(step, step_rollouts.made_for(step, purpose=PREVIEW)) for step in here.steps if step.kind == "rollout"]
+    if not loaded.steps:
+        return _compose(loaded)
+    pairs = [
+        (step, step_rollouts.newest_rollout_for(step, purpose=PREVIEW))
+        for step in loaded.steps
+        if step.kind == "rollout"
+    ]
     if any(rollout is not None and rollout.state == "draft" for _, rollout in pairs):
-        return Woken(drafts=[rollout.pk for _, rollout in pairs if rollout is not None and rollout.state == "draft"])
+        return WorkToEnqueue(
+            drafts=[rollout.pk for _, rollout in pairs if rollout is not None and rollout.state == "draft"]
+        )
     with transaction.atomic():
         outlines: dict[str, Outline] = {}
         for step, rollout in pairs:
@@ -65,29 +71,29 @@ def prepare_journey(here: LoadedJourney) -> Woken:
                 outlines[step.step] = outline
                 if rollout.state == "previewed":
                     step_rollouts.withdraw(rollout, step_rollouts.SHOWN)
-        plan = _plan(here, outlines)
-        here.row.digest = plan.digest
+        plan = _plan(loaded, outlines)
+        loaded.row.digest = plan.digest
         event = JourneyEvent(verb="journey.previewed", by=WORKER)
-        move(here, "previewed", event=event, plan=canonical(plan), digest=plan.digest)
-    return Woken()
+        move(loaded, "previewed", event=event, plan=canonical(plan), digest=plan.digest)
+    return WorkToEnqueue()
 
 
-def _composed(here: LoadedJourney) -> Woken:
+def _compose(loaded: LoadedJourney) -> WorkToEnqueue:
     """Stores the steps of the next hop, and drafts the rollouts of the preview. Requests a scan if there is no fresh
     one.
     """
-    row = here.row
+    row = loaded.row
     newest = report_since(row.cluster_id, row.made_at - FRESH)
     if newest is None:
         due = row.asked_at is None or timezone.now() - row.asked_at > FRESH
         scan_id = ask_for_scan(row) if due else None
-        return Woken(scans=[scan_id] if scan_id else [])
+        return WorkToEnqueue(scans=[scan_id] if scan_id else [])
     snapshot, report = newest
     hop = next(iter(runbook(report).hops), None)
     if hop is None:
         cause = JourneyEvent(verb="journey.expired", by=WORKER, code="no_hop", words=_why_no_hop(report))
-        move(here, "expired", event=cause, cause_code="no_hop", cause=cause.words, finished_at=timezone.now())
-        return Woken()
+        move(loaded, "expired", event=cause, cause_code="no_hop", cause=cause.words, finished_at=timezone.now())
+        return WorkToEnqueue()
     parameters, soak = row.choices["parameters"], row.choices["soak_seconds"]
     choices = choices_of(row, report, hop=hop, parameters=parameters, soak=soak)
     steps = journey_steps(hop, installed=report.cluster.installed, choices=choices)
@@ -103,24 +109,24 @@ def _composed(here: LoadedJourney) -> Woken:
             for place, journey_step in enumerate(steps)
         ]
         JourneyStepRow.objects.bulk_create(rows)
-        here.steps = list(JourneyStepRow.objects.filter(journey=row).order_by("place"))
-        if len(here.steps) != len(steps):
+        loaded.steps = list(JourneyStepRow.objects.filter(journey=row).order_by("place"))
+        if len(loaded.steps) != len(steps):
             raise Conflict("the journey was changed meanwhile", code="moved")
         drafts = [
-            step_rollouts.plan_rollout(row, step, purpose=PREVIEW) for step in here.steps if step.kind == "rollout"
+            step_rollouts.plan_rollout(row, step, purpose=PREVIEW) for step in loaded.steps if step.kind == "rollout"
         ]
         progress = JourneyProgress("draft", tuple(StepProgress("waiting", protects=step.protects) for step in steps))
         columns = {
             "hop": hop.lands.hop, "starts": hop.starts, "lands": hop.lands.release, "snapshot_id": snapshot,
         }  # fmt: skip
-        store(here, progress, event=JourneyEvent(verb="journey.composed", by=WORKER), columns=columns)
-    return Woken(drafts=drafts, again=not drafts)
+        store(loaded, progress, event=JourneyEvent(verb="journey.composed", by=WORKER), columns=columns)
+    return WorkToEnqueue(drafts=drafts, again=not drafts)
 
 
 def choices_of(row: Journey, report: Report, *, hop: RunbookHop, parameters: Mapping[str, Any], soak: int) -> Choices:
     """The choices of the author, and which of its actions karpdash may use by installation and policy."""
     permitted = permitted_choices(row.cluster_id, parameters=parameters, soak=soak)
-    return permitted._replace(diffs=dict(_diffs(report, hop)))
+    return permitted._replace(diffs=dict(_changes_to_commit(report, hop)))
 
 
 def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], soak: int) -> Choices:
@@ -135,7 +141,7 @@ def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], s
     )
 
 
-def _diffs(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
+def _changes_to_commit(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
     """The change that a person commits, by chart, if the object that installs the chart comes from a repository."""
     carriers = report.cluster.installed.carriers if report.cluster.installed else ()
     start, lands = parse(hop.starts), parse(hop.lands.release)
@@ -156,15 +162,15 @@ def _why_no_hop(report: Report) -> str:
     return notes[0] if notes else "nothing is left to do, or the running release is not known"
 
 
-def _plan(here: LoadedJourney, outlines: dict[str, Outline]) -> JourneyPlan:
-    row = here.row
+def _plan(loaded: LoadedJourney, outlines: dict[str, Outline]) -> JourneyPlan:
+    row = loaded.row
     return JourneyPlan(
         cluster=str(row.cluster_id),
         hop=row.hop,
         starts=row.starts,
         lands=row.lands,
         covers=row.covers,  # type: ignore[arg-type]  # one of COVERABLE, checked in the draft
-        steps=tuple(definition(step) for step in here.steps),
+        steps=tuple(definition(step) for step in loaded.steps),
         shown=outlines,
         author=row.author_name,
         snapshot=str(row.snapshot_id or ""),

@@ -31,11 +31,11 @@ def settled_of(row: Journey) -> SettledBefore | None:
     return msgspec.convert(raw, type=SettledBefore) if raw else None
 
 
-def weighed_before(here: LoadedJourney, step: JourneyStepRow) -> bool:
+def confirmed_in_advance(loaded: LoadedJourney, step: JourneyStepRow) -> bool:
     """Whether a person has confirmed everything in the step for this cluster in advance, and none of its checks
     fails.
     """
-    settlement, row, journey_step = settled_of(here.row), here.row, definition(step)
+    settlement, row, journey_step = settled_of(loaded.row), loaded.row, definition(step)
     newest = report_since(row.cluster_id, row.made_at - FRESH) if settlement else None
     if settlement is None or newest is None:
         return False

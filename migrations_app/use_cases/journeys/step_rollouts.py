@@ -48,7 +48,7 @@ def plan_rollout(row: Journey, step: JourneyStepRow, *, purpose: str) -> uuid.UU
     return rollout_id
 
 
-def made_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
+def newest_rollout_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
     """The newest rollout that was made for the step; None if there is none."""
     part = step.made.filter(purpose=purpose).select_related("rollout").last()
     return part.rollout if part else None
@@ -83,12 +83,12 @@ def withdraw(row: Rollout, code: str) -> None:
     transition(row, "expired", by=WORKER, cause=TransitionCause(code=code), finished_at=timezone.now())
 
 
-def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> RolloutSeen | None:
+def rollout_state_of(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> RolloutSeen | None:
     """The state of the rollout that does the step, compared with the preview; None if there is none yet."""
-    rollout = made_for(step, purpose=JourneyRollout.Purpose.WORK)
+    rollout = newest_rollout_for(step, purpose=JourneyRollout.Purpose.WORK)
     if rollout is None or (step.since and rollout.made_at < step.since):
         return None  # made before the step was retried
-    plan_differences = differing(plan, rollout, step_id=step.step)
+    plan_differences = differences_from_preview(plan, rollout, step_id=step.step)
     unseen = step.step not in plan.shown and unseen_covered(row, step, outline=outline_of(rollout))
     deletes = not plan_differences and destroys(row, step, rollout=rollout)
     return RolloutSeen(
@@ -108,7 +108,7 @@ def destroys(row: Journey, step: JourneyStepRow, *, rollout: Rollout) -> bool:
     return risk == "destructive" and destroying_covered(row, step, outline=outline_of(rollout), plan=_plan_of(rollout))
 
 
-def differing(plan: JourneyPlan, rollout: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
+def differences_from_preview(plan: JourneyPlan, rollout: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
     """How the plan differs from the previewed one; None if there was no preview of it, or the approval may not cover
     it.
     """
@@ -169,7 +169,7 @@ def _saw_deletions(row: Journey) -> set[int | None]:
     return set(same.values_list("approver_id", flat=True))
 
 
-def asks_nobody(rollout: Rollout) -> bool:
+def needs_no_approver(rollout: Rollout) -> bool:
     """Whether the policy needs no approver for that plan: then the operator has to accept it."""
     return not needed(rollout) and not approvals.acknowledgements_needed(rollout)
 

@@ -79,7 +79,7 @@ def crashed(look_claim: LookClaim, kind: str) -> None:
     fail(look_claim, "look_crashed", words=f"{kind} in the look; see the worker's log")
 
 
-def looks_to_wake() -> tuple[uuid.UUID, ...]:
+def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
     """The organizations whose listing is to be enqueued: due ones, and those whose message or worker was lost. Fails
     those without attempts left.
     """

@@ -40,7 +40,7 @@ def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: dat
 
     Raises PermissionDenied, NotFound, Conflict, InvalidInput, ReadError; the outcome is stored in the row.
     """
-    row = _begun(request_id, person, digest=digest, now=now)
+    row = _store_approval(request_id, person, digest=digest, now=now)
     proposal = proposal_of(row)
     try:
         if row.repository is None:
@@ -50,10 +50,12 @@ def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: dat
         if existing is None:
             _check_unchanged(host, row, proposal=proposal)
     except KarpdashError as wrong:
-        _ended(row, state=State.FAILED, error=wrong, now=now)
+        _store_outcome(row, state=State.FAILED, error=wrong, now=now)
         raise
-    host_request = existing or _written(host, row, proposal=proposal, now=now)
-    _ended(row, state=State(host_request.status), number=host_request.number, now=now, existed=existing is not None)
+    host_request = existing or _write_branch(host, row, proposal=proposal, now=now)
+    _store_outcome(
+        row, state=State(host_request.status), number=host_request.number, now=now, existed=existing is not None
+    )
 
 
 def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
@@ -67,7 +69,7 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
         raise Conflict("the repository was removed, and its credential with it", code="repository_gone")
     if row.number is not None:
         host_request = connect_repository(row.repository).request(row.number)
-        _ended(row, state=State(host_request.status), number=host_request.number, now=now, before=row.state)
+        _store_outcome(row, state=State(host_request.status), number=host_request.number, now=now, before=row.state)
     elif row.state == State.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
         _settle(connect_repository(row.repository), row, now=now)
     else:
@@ -84,7 +86,7 @@ def request_of(request_id: uuid.UUID, *, locked: bool = False) -> PullRequest:
     return row
 
 
-def _begun(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> PullRequest:
+def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> PullRequest:
     """Stores the approval and returns the row. Raises Conflict if it differs from the preview."""
     try:
         with transaction.atomic():
@@ -97,7 +99,7 @@ def _begun(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime)
                 raise Conflict("the preview is another one or too old; preview again", code="stale")
             row.state, row.approved_by_name, row.approved_at = State.OPENING, person.name, now
             row.save(update_fields=["state", "approved_by_name", "approved_at"])
-            _tell("pull_request.approved", row, digest=row.digest, base=row.base)
+            _record("pull_request.approved", row, digest=row.digest, base=row.base)
     except IntegrityError:
         raise Conflict("a request of this change is open already", code="already_open") from None
     return request_of(request_id)
@@ -121,7 +123,7 @@ def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> 
         raise Conflict(words, code="branch_exists")
 
 
-def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: datetime) -> HostRequest:
+def _write_branch(host: GitHost, row: PullRequest, *, proposal: Proposal, now: datetime) -> HostRequest:
     """The new request. An error after the first write is settled by reading, and the branch is deleted."""
     commit = ""
     try:
@@ -133,16 +135,16 @@ def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: dateti
         )
     except (ReadError, Conflict, InvalidInput) as wrong:
         if isinstance(wrong, Conflict) and not commit:
-            _ended(row, state=State.FAILED, error=wrong, now=now)
+            _store_outcome(row, state=State.FAILED, error=wrong, now=now)
             raise
-        existing, left = _tidied(host, row, commit=commit)
+        existing, left = _clean_up(host, row, commit=commit)
         if existing is not None:
             return existing
-        _ended(row, state=State.FAILED, error=wrong, now=now, branch_left=left)
+        _store_outcome(row, state=State.FAILED, error=wrong, now=now, branch_left=left)
         raise
 
 
-def _tidied(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostRequest | None, bool]:
+def _clean_up(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostRequest | None, bool]:
     """The request if it exists after all; else whether the branch is left. The branch is only deleted if it is still at
     karpdash's own commit.
     """
@@ -163,14 +165,14 @@ def _tidied(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostReques
 def _settle(host: GitHost, row: PullRequest, *, now: datetime) -> None:
     existing = host.open_request(row.branch, row.base)
     if existing is not None:
-        _ended(row, state=State.OPEN, number=existing.number, now=now, existed=True)
+        _store_outcome(row, state=State.OPEN, number=existing.number, now=now, existed=True)
         return
     left = bool(host.branch_commit(row.branch))
     error = Conflict("karpdash ended while it opened the request", code="interrupted")
-    _ended(row, state=State.FAILED, error=error, now=now, branch_left=left)
+    _store_outcome(row, state=State.FAILED, error=error, now=now, branch_left=left)
 
 
-def _ended(
+def _store_outcome(
     row: PullRequest,
     *,
     state: State,
@@ -193,9 +195,9 @@ def _ended(
     with transaction.atomic():
         if PullRequest.objects.filter(pk=row.pk, state=before).update(**fields) and state != before:
             detail = {"number": number, "found": existed, "code": fields["error_code"], "branch_left": branch_left}
-            _tell(f"pull_request.{state}", row, **detail)
+            _record(f"pull_request.{state}", row, **detail)
 
 
-def _tell(verb: str, row: PullRequest, **detail: Any) -> None:  # noqa: ANN401 - any JSON
+def _record(verb: str, row: PullRequest, **detail: Any) -> None:  # noqa: ANN401 - any JSON
     about = {"request": str(row.pk), "branch": row.branch, "check": row.check_id}
     record_audit_event(verb, row.address, cluster_id=row.cluster_id, **about, **detail)

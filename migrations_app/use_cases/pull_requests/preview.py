@@ -69,7 +69,7 @@ class PreviewRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _WantedChange:
+class _FileChange:
     """The requested change: which files may be part of it, and how they are changed."""
 
     cluster: Cluster
@@ -102,14 +102,14 @@ def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -
         check_id=request.check, hop=request.hop, base=head.branch, commit=head.commit, branch=proposal.branch,
         digest=proposal.digest, made_by_name=person.name, made_at=now,
     )  # fmt: skip
-    return _stored(row, proposal)
+    return _store_preview(row, proposal)
 
 
-def _fix(request: PreviewRequest) -> _WantedChange:
+def _fix(request: PreviewRequest) -> _FileChange:
     """The change for the fix of a check. Raises NotFound, InvalidInput."""
     cluster, finding, change = found_change(request.cluster, check=request.check, hop=request.hop)
     subject = _subject(cluster, request, title=finding.title)
-    return _WantedChange(
+    return _FileChange(
         cluster=cluster,
         may_hold=partial(may_hold, change=change),
         proposed=lambda texts, origin: propose(change, texts, subject=subject, origin=origin),
@@ -117,7 +117,7 @@ def _fix(request: PreviewRequest) -> _WantedChange:
     )
 
 
-def _conversion(request: PreviewRequest) -> _WantedChange:
+def _conversion(request: PreviewRequest) -> _FileChange:
     """The change that converts the manifests to a generation. Raises NotFound, InvalidInput `bad_generation`."""
     cluster = visible_clusters().filter(pk=request.cluster).first()
     if cluster is None:
@@ -125,7 +125,7 @@ def _conversion(request: PreviewRequest) -> _WantedChange:
     if request.hop not in TARGETS:
         raise InvalidInput(f"is none of {', '.join(TARGETS)}", where="hop", code="bad_generation")
     subject = _subject(cluster, request, title=f"Convert manifests of Karpenter to {request.hop}")
-    return _WantedChange(
+    return _FileChange(
         cluster=cluster,
         may_hold=may_hold_objects,
         proposed=lambda texts, _origin: propose_conversion(texts, to=TARGETS[request.hop], subject=subject),
@@ -184,7 +184,7 @@ def proposal_of(row: PullRequest) -> Proposal:
     return msgspec.json.decode(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD), type=Proposal)
 
 
-def _stored(row: PullRequest, proposal: Proposal) -> uuid.UUID:
+def _store_preview(row: PullRequest, proposal: Proposal) -> uuid.UUID:
     """Stores the preview in place of earlier previews of the same change, and returns its id."""
     row.sealed = keys().seal(msgspec.json.encode(proposal), owner=str(row.pk), field=FIELD)
     same = PullRequest.objects.filter(cluster=row.cluster, check_id=row.check_id, hop=row.hop)

@@ -25,7 +25,7 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rehearsals.result import Scenario
-from migrations_app.use_cases.rollouts.start_checks import refuse_late
+from migrations_app.use_cases.rollouts.start_checks import refuse_expired
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
 ATTEMPTS = 2
@@ -54,21 +54,21 @@ def request_rehearsal(
     Raises PermissionDenied; InvalidInput `not_played`, `bad_parameter`; Conflict `moved` if the plan was started,
     `expired`, `too_many`.
     """
-    _refuse_odd(failures, seed)
+    _refuse_invalid(failures, seed)
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_person(may_prepare(over(person, row.cluster_id)))
         if row.state not in REHEARSED:
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not rehearsed", code="moved")
-        refuse_late(row)
+        refuse_expired(row)
         if why := why_unplayed(msgspec.json.decode(bytes(row.plan), type=Plan)):
             raise InvalidInput(why, code="not_played", where="plan")
         if row.rehearsals.count() >= MOST_OF_A_PLAN:
             raise Conflict(f"{MOST_OF_A_PLAN} rehearsals of a plan are kept: make a new preview", code="too_many")
-        return _enqueued(row, person, failures=failures, seed=seed, by=by)
+        return _enqueue(row, person, failures=failures, seed=seed, by=by)
 
 
-def _refuse_odd(failures: Sequence[Failure], seed: int) -> None:
+def _refuse_invalid(failures: Sequence[Failure], seed: int) -> None:
     if not 0 <= seed <= HIGHEST_SEED:
         raise InvalidInput(f"0 to {HIGHEST_SEED}", where="seed", code="bad_parameter")
     if len({failure.scenario for failure in failures}) != len(failures):
@@ -78,7 +78,7 @@ def _refuse_odd(failures: Sequence[Failure], seed: int) -> None:
             raise InvalidInput(f"one of {', '.join(SCENARIOS)}", where="failures", code="bad_parameter")
 
 
-def _enqueued(row: Rollout, person: Person, *, failures: Sequence[Failure], seed: int, by: Actor) -> uuid.UUID:
+def _enqueue(row: Rollout, person: Person, *, failures: Sequence[Failure], seed: int, by: Actor) -> uuid.UUID:
     try:
         with transaction.atomic():
             rehearsal = Rehearsal.objects.create(

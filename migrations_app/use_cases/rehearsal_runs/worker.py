@@ -79,7 +79,7 @@ def _plays(rehearsal: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPla
             cluster=row.cluster_name,
             failures=failures,
             seed=rehearsal.seed,
-            check=watch.refuse_late,
+            check=watch.refuse_overdue,
             simulated=behaviour_of(row.cluster_id) if row.cluster.source == Cluster.Source.TWIN else None,
         )
 
@@ -95,7 +95,7 @@ class _RehearsalWatch:
         self._lost = False
         self._ends = time.monotonic() + settings.ENV.scan_deadline
 
-    def refuse_late(self) -> None:
+    def refuse_overdue(self) -> None:
         """Raises RehearsalOverdue if the time is over, RehearsalTaken if the lease is lost."""
         if self._lost:
             raise RehearsalTaken("another worker has the rehearsal")

@@ -34,7 +34,7 @@ AWS_APART = UnknownPart(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ground:
+class _PlayInput:
     """The common input of all plays of a rehearsal."""
 
     plan: Plan
@@ -69,39 +69,41 @@ def rehearse_plan(
     around = surroundings(reading, inventory, seed=seed)
     if simulated is not None:
         around = as_sample(around, simulated)
-    ground = _Ground(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
-    calm = _play(ground, NO_FAILURE)
-    return calm, *(_play(ground, _placed(failure, reading)) for failure in failures)
+    play_input = _PlayInput(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
+    calm = _play(play_input, NO_FAILURE)
+    return calm, *(_play(play_input, _with_zone(failure, reading)) for failure in failures)
 
 
-def _play(ground: _Ground, failure: Failure) -> RehearsalPlay:
+def _play(play_input: _PlayInput, failure: Failure) -> RehearsalPlay:
     scenario, zone = failure.scenario, failure.zone
-    ground.check()
+    play_input.check()
     try:
-        stage = set_up(ground.reading, ground.around.behaviour, identity=ground.plan.identity, failure=failure)
+        stage = set_up(
+            play_input.reading, play_input.around.behaviour, identity=play_input.plan.identity, failure=failure
+        )
     except InvalidInput as wrong:
         refusal = PlayRefusal(code=wrong.code, words=wrong.message)
         return RehearsalPlay(scenario=scenario, zone=zone, result=None, refusal=refusal)
     result = rehearse_on(
         stage,
-        ground.plan,
-        inventory=ground.inventory,
-        around=ground.around,
+        play_input.plan,
+        inventory=play_input.inventory,
+        around=play_input.around,
         failure=failure,
-        check=ground.check,
+        check=play_input.check,
     )
-    result = msgspec.structs.replace(result, unknown=(*result.unknown, _of_aws(ground.plan)))
+    result = msgspec.structs.replace(result, unknown=(*result.unknown, _aws_unknown(play_input.plan)))
     return RehearsalPlay(scenario=scenario, zone=zone, result=result)
 
 
-def _of_aws(plan: Plan) -> UnknownPart:
+def _aws_unknown(plan: Plan) -> UnknownPart:
     """What the play does not know of AWS: either nothing was read, or the preview made the comparison."""
     lines = plan.forecast.capacity or ()
     read = any(line.what != "pool" and line.standing != "unknown" for line in lines)
     return AWS_APART if read else AWS_UNREAD
 
 
-def _placed(failure: Failure, reading: ClusterReading) -> Failure:
+def _with_zone(failure: Failure, reading: ClusterReading) -> Failure:
     """The failure with its zone; without a given zone, the one with most of Karpenter's nodes."""
     if failure.scenario != "full_zone" or failure.zone:
         return failure

@@ -15,7 +15,7 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position
 from migrations_app.simulator.clock import SimulatorClock
-from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, AttemptLine, Intent, Outcome, hour_is_full
+from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, AttemptLine, Intent, Outcome, hourly_wait_text
 
 NAME = "rehearsal"
 _COUNTS = ("", "unknown", "applied")
@@ -68,9 +68,9 @@ class RehearsalExecution:
         while self._first < len(self.plan.steps):
             step = self.plan.steps[self._first]
             alone = msgspec.structs.replace(self.plan, steps=(step,))
-            here = states.place(alone, self._lines.get(step.id, ()))
-            if here is not None:
-                return here
+            position = states.place(alone, self._lines.get(step.id, ()))
+            if position is not None:
+                return position
             self._first += 1
         return None
 
@@ -93,7 +93,7 @@ class RehearsalExecution:
         while self._deletions and (self._deletions[0].at or since) <= since:
             self._deletions.popleft()
         lately = sum(line.outcome in _COUNTS for line in self._deletions)
-        return hour_is_full(lately, self.plan.limits.per_hour)
+        return hourly_wait_text(lately, self.plan.limits.per_hour)
 
     def skip_asked(self, step: Step) -> str:
         del step
@@ -144,8 +144,8 @@ class RehearsalExecution:
         line = self._line(step, verb)
         line.outcome, line.reason = outcome, reason
 
-    def open_line(self, here: Position) -> AttemptLine | None:
-        return here.open if isinstance(here.open, RehearsedLine) else None
+    def open_line(self, position: Position) -> AttemptLine | None:
+        return position.open if isinstance(position.open, RehearsedLine) else None
 
     def last_refusal(self, step: Step) -> tuple[int | None, str]:
         last = self._lines[step.id][-1]

@@ -15,7 +15,7 @@ from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amoun
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, go_on, play, set_up
+from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, no_check, play, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
@@ -75,7 +75,7 @@ def rehearse_on(
     inventory: Inventory,
     around: Surroundings,
     failure: Failure,
-    check: Callable[[], None] = go_on,
+    check: Callable[[], None] = no_check,
 ) -> RehearsalResult:
     """Plays the plan on the twin and returns the result. `check` as in `play`."""
     state, measured = stage.simulator.state, stage.simulator.measurements

@@ -166,11 +166,13 @@ class _Way:
         action = registry.find(journey_step.action) if journey_step.action else None
         if journey_step.kind == "wait":
             wait_for(self.stage, journey_step.seconds)
-            return _told(journey_step, ends="waits", seconds=journey_step.seconds)
+            return _way_step(journey_step, ends="waits", seconds=journey_step.seconds)
         if journey_step.kind != "rollout" or action is None or action.needs_chart or action.role:
-            return _told(journey_step, ends="by_others")
+            return _way_step(journey_step, ends="by_others")
         if restarts_workloads(action):
-            return _told(journey_step, ends="by_others", code="not_played", words="changes of workloads are not played")
+            return _way_step(
+                journey_step, ends="by_others", code="not_played", words="changes of workloads are not played"
+            )
         self._refresh()
         definitions = collect(TwinReader(self.stage.twin), cluster="").inventory.crds
         try:
@@ -183,14 +185,14 @@ class _Way:
             )
         except KarpdashError as reason:
             if reason.code == NOTHING_TO_DO:
-                return _told(journey_step, ends="played", words=reason.message, code=reason.code)
+                return _way_step(journey_step, ends="played", words=reason.message, code=reason.code)
             # A step that does not block is skipped, and the runbook continues.
             ends: StepEnd = "not_planned" if journey_step.protects else "by_others"
-            return _told(journey_step, ends=ends, code=reason.code, words=reason.message)
+            return _way_step(journey_step, ends=ends, code=reason.code, words=reason.message)
         played = play(plan, self.stage)
         if played.stopped is None:
-            return _told(journey_step, ends="played", seconds=played.seconds)
-        return _told(
+            return _way_step(journey_step, ends="played", seconds=played.seconds)
+        return _way_step(
             journey_step, ends="stops", seconds=played.seconds, code=played.stopped.code, words=played.stopped.words
         )
 
@@ -247,7 +249,9 @@ def _unanswered(findings: tuple[Finding, ...]) -> Iterator[str]:
             yield finding.id
 
 
-def _told(journey_step: JourneyStep, *, ends: StepEnd, seconds: float = 0, code: str = "", words: str = "") -> WayStep:
+def _way_step(
+    journey_step: JourneyStep, *, ends: StepEnd, seconds: float = 0, code: str = "", words: str = ""
+) -> WayStep:
     return WayStep(
         title=journey_step.title,
         action=journey_step.action,

@@ -21,7 +21,7 @@ from migrations_app.queries.rollouts.policies import needed, risk_of
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
-from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved, refuse_unrehearsed
+from migrations_app.use_cases.rollouts.start_checks import refuse_expired, refuse_moved, refuse_unrehearsed
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 
 __all__ = [
@@ -80,7 +80,7 @@ def ask(
         row = _locked(rollout_id)
         refuse_person(may_prepare(over(person, row.cluster_id)))
         refuse_moved(row, version)
-        refuse_late(row)
+        refuse_expired(row)
         action = registry.find(row.action)
         if typed is not None and action is not None and action.typed:
             _refuse_untyped(row, typed)
@@ -101,12 +101,12 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
     with transaction.atomic():
         row = _awaiting(rollout_id)
         risk = risk_of(row.risk)
-        here = over(person, row.cluster_id)
+        scoped_person = over(person, row.cluster_id)
         author = row.author_id or 0
-        refuse_person(may_approve(here, author=author, makers=makers_of(author), risk=risk, now=now))
-        refuse_late(row)
+        refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
+        refuse_expired(row)
         refuse_unrehearsed(row)
-        _refuse_other(row, yes, typed=risk in TYPED)
+        _refuse_other_plan(row, yes, typed=risk in TYPED)
         _store(row, person, yes=yes, now=now)
         record(_event(row, by, verb="rollout.yes", outcome="yes", why=yes.reason))
         if row.approvals.count() >= needed(row):
@@ -158,9 +158,9 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, 
         raise InvalidInput("say what the emergency is", where="reason", code="reason_needed")
     with transaction.atomic():
         row = _awaiting(rollout_id)
-        refuse_late(row)
+        refuse_expired(row)
         refuse_unrehearsed(row)
-        _refuse_other(row, yes, typed=True)
+        _refuse_other_plan(row, yes, typed=True)
         _store(row, person, yes=yes, now=now, alone=True)
         record(_event(row, by, verb="rollout.break_glass", outcome="alone", why=yes.reason))
         Outbox.objects.create(topic="rollout.break_glass", body={"rollout": str(row.pk), "by": person.name})
@@ -174,9 +174,9 @@ def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, ver
     """
     with transaction.atomic():
         row = _locked(rollout_id)
-        here = over(person, row.cluster_id)
-        if "approve" not in here.rights:
-            refuse_person(may_prepare(here))
+        scoped_person = over(person, row.cluster_id)
+        if "approve" not in scoped_person.rights:
+            refuse_person(may_prepare(scoped_person))
         refuse_moved(row, version)
         if row.state in ("draft", "previewed"):
             transition(
@@ -221,7 +221,7 @@ def _store(row: Rollout, person: Person, *, yes: ApprovalRequest, now: datetime,
     row.accepted = accepted
 
 
-def _refuse_other(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:
+def _refuse_other_plan(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:
     if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
         raise Conflict("the plan is not the one that you looked at", code="digest_moved")
     if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):

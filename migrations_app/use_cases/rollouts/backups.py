@@ -38,7 +38,7 @@ def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
         path=target.path,
         defaults={"uid": str(value_at(read, ("metadata", "uid")) or ""), "sealed": sealed, "digest": digest},
     )
-    if hashlib.sha256(_opened(row, backup.pk)).hexdigest() != digest:
+    if hashlib.sha256(_decrypted(row, backup.pk)).hexdigest() != digest:
         raise Conflict("what was exported does not read back", code="export_unproven")
     Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
     return backup
@@ -51,7 +51,7 @@ def seal_backup(row: Rollout, path: str, *, plain: bytes) -> Exported:
     backup, _ = Exported.objects.update_or_create(
         rollout=row, path=path, defaults={"uid": "", "sealed": sealed, "digest": digest}
     )
-    if hashlib.sha256(_opened(row, backup.pk)).hexdigest() != digest:
+    if hashlib.sha256(_decrypted(row, backup.pk)).hexdigest() != digest:
         raise Conflict("what was exported does not read back", code="export_unproven")
     Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
     return backup
@@ -62,12 +62,12 @@ def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
     their key is missing.
     """
     pks = row.exported.exclude(path__endswith=HIDDEN).order_by("pk").values_list("pk", flat=True)
-    return tuple(msgspec.json.decode(_opened(row, pk), type=dict[str, Any]) for pk in pks)
+    return tuple(msgspec.json.decode(_decrypted(row, pk), type=dict[str, Any]) for pk in pks)
 
 
 def opened_backup(row: Rollout, path: str) -> bytes:
     """The bytes of the backup at that path. Raises Conflict if its key is missing."""
-    return _opened(row, row.exported.get(path=path).pk)
+    return _decrypted(row, row.exported.get(path=path).pk)
 
 
 def exports_yaml(rollout_id: uuid.UUID) -> str:
@@ -75,7 +75,7 @@ def exports_yaml(rollout_id: uuid.UUID) -> str:
     return stream(text_of(manifest) for manifest in exported(rollout_for_update(rollout_id)))
 
 
-def _opened(row: Rollout, pk: int) -> bytes:
+def _decrypted(row: Rollout, pk: int) -> bytes:
     again = Exported.objects.get(pk=pk)
     try:
         return keys().open(bytes(again.sealed), owner=str(row.pk), field=EXPORT_FIELD)

@@ -141,7 +141,7 @@ class Execution(Protocol):
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
         """Adds a journal line without a request."""
 
-    def open_line(self, here: Position) -> AttemptLine | None:
+    def open_line(self, position: Position) -> AttemptLine | None:
         """The line of the request whose outcome is not known; None if there is none."""
 
     def last_refusal(self, step: Step) -> tuple[int | None, str]:
@@ -151,6 +151,6 @@ class Execution(Protocol):
         """Whether the line's request can no longer arrive; `deadline` is that of the request, in seconds (R18)."""
 
 
-def hour_is_full(lately: int, most: int) -> str:
+def hourly_wait_text(lately: int, most: int) -> str:
     """Text of the wait after `lately` deletions within an hour; empty if another deletion is allowed."""
     return f"the next hour: {lately} deletions of at most {most} an hour are done" if lately >= most else ""

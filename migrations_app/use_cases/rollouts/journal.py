@@ -88,10 +88,10 @@ class ExecutionContext:
         reached(point)
 
     def grace_period(self) -> str:
-        return limits.cancellable(self.row)
+        return limits.grace_period_text(self.row)
 
     def hourly_limit(self, step: Step) -> str:
-        return limits.over_the_hour(self.row, self.plan, step=step)
+        return limits.hourly_limit_text(self.row, self.plan, step=step)
 
     def skip_asked(self, step: Step) -> str:
         return skip_asked(self, step)
@@ -129,8 +129,8 @@ class ExecutionContext:
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
         record_skipped(self, step, verb=verb, reason=reason, outcome=outcome)
 
-    def open_line(self, here: Position) -> Attempt | None:
-        return here.open if isinstance(here.open, Attempt) else None
+    def open_line(self, position: Position) -> Attempt | None:
+        return position.open if isinstance(position.open, Attempt) else None
 
     def last_refusal(self, step: Step) -> tuple[int | None, str]:
         last = Attempt.objects.filter(rollout=self.row, step=step.id).latest("pk")

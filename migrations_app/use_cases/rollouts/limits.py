@@ -10,14 +10,14 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.use_cases.accounts.rights import named_over
-from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, RolloutHalted, hour_is_full
-from migrations_app.use_cases.rollouts.start_checks import closed_anywhere
+from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, RolloutHalted, hourly_wait_text
+from migrations_app.use_cases.rollouts.start_checks import why_closed
 
 
 def refuse_batch(row: Rollout) -> None:
     """Raises RolloutHalted `right_gone`, or `closed` by a freeze or change window."""
     refuse_without_right(row)
-    if why := closed_anywhere(row):
+    if why := why_closed(row):
         raise RolloutHalted("closed", why)
 
 
@@ -30,7 +30,7 @@ def refuse_without_right(row: Rollout) -> None:
         )
 
 
-def cancellable(row: Rollout) -> str:
+def grace_period_text(row: Rollout) -> str:
     """Text of the grace period after the start, in which nothing is sent so that the start can be cancelled; empty if
     it is over.
     """
@@ -42,7 +42,7 @@ def cancellable(row: Rollout) -> str:
     return f"{settings.ENV.cancel_seconds} seconds, in which it can still be cancelled"
 
 
-def over_the_hour(row: Rollout, plan: Plan, *, step: Step) -> str:
+def hourly_limit_text(row: Rollout, plan: Plan, *, step: Step) -> str:
     """Text of what the hourly limit of deletions waits for; empty if nothing."""
     if step.change is None or step.change.verb != COUNTED:
         return ""
@@ -53,4 +53,4 @@ def over_the_hour(row: Rollout, plan: Plan, *, step: Step) -> str:
         outcome__in=(Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED),
         intent_at__gt=Now() - HOUR,
     ).count()
-    return hour_is_full(lately, most)
+    return hourly_wait_text(lately, most)

@@ -96,13 +96,13 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
         if document is not None:
             read[change.target] = document
         again = change.target.path in touched
-        tied.append(_tied(step, document, again=again))
+        tied.append(_tie(step, document, again=again))
         if change.verb == "helm":
             continue  # its preview is the proof and the diff
-        if again or _waits(change, touched):
+        if again or _waits_for_crd(change, touched):
             doubts[step.id] = LATER
         else:
-            diffs[step.id] = (document, _dry(writer, step, document=document, doubts=doubts))
+            diffs[step.id] = (document, _dry_run(writer, step, document=document, doubts=doubts))
         touched.add(change.target.path)
     return ProofResult(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
 
@@ -114,7 +114,7 @@ def refuse_changed_sources(writer: Writer, steps: Iterable[Step]) -> None:
             raise InvalidInput(f"{why} while the plan was made; try again", code="changed")
 
 
-def _tied(step: Step, document: Tree | None, *, again: bool) -> Step:
+def _tie(step: Step, document: Tree | None, *, again: bool) -> Step:
     """The step with the digest of the fields that it depends on.
 
     A step planned from an older read is refused, since it would overwrite a change made in between. A later step on the
@@ -134,13 +134,13 @@ def _tied(step: Step, document: Tree | None, *, again: bool) -> Step:
     return step
 
 
-def _waits(change: Change, touched: set[str]) -> bool:
+def _waits_for_crd(change: Change, touched: set[str]) -> bool:
     """Whether an earlier step creates the CRD of this object's kind."""
     crd = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{change.target.plural}.{change.target.group}"
     return crd in touched
 
 
-def _dry(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[str, str]) -> Tree | None:
+def _dry_run(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[str, str]) -> Tree | None:
     change = step.change
     if change is None or all_hold(step.postconditions, document, uid=change.target.uid):
         return document

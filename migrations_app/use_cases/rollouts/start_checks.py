@@ -22,9 +22,9 @@ from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rollouts.policies import (
     CONTROLLER_UPGRADES_OFF,
     NEVER_ALONE,
-    approvals_asked,
+    approvals_required,
     everything_stopped,
-    looks_only,
+    has_no_action_workers,
     needed,
     policy_of,
 )
@@ -35,7 +35,7 @@ from migrations_app.use_cases.accounts.rights import over
 from migrations_app.use_cases.audit.log import assert_writable
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
-__all__ = ["NEVER_ALONE", "approvals_asked", "closed", "policy_of"]
+__all__ = ["NEVER_ALONE", "approvals_required", "closed", "policy_of"]
 
 
 def closed(policy: Policy, action: str, *, now: datetime) -> str:
@@ -49,7 +49,7 @@ def closed(policy: Policy, action: str, *, now: datetime) -> str:
     return ""
 
 
-def refuse_late(row: Rollout) -> None:
+def refuse_expired(row: Rollout) -> None:
     """Raises Conflict `expired` for an expired plan."""
     if row.expires_at <= timezone.now():
         raise Conflict("the plan is too old; make a new preview", code="expired")
@@ -61,9 +61,9 @@ def refuse_moved(row: Rollout, version: int | None) -> None:
         raise Conflict(f"the rollout moved meanwhile: it is {row.state.replace('_', ' ')} now", code="moved")
 
 
-def refuse_without_lane() -> None:
+def refuse_without_action_workers() -> None:
     """Raises Conflict `read_only` if there is no worker of the action queue, which would make the plan."""
-    if looks_only():
+    if has_no_action_workers():
         raise Conflict(LOOKS_ONLY, code="read_only")
 
 
@@ -78,7 +78,7 @@ def refuse_start(row: Rollout, person: Person) -> None:
     policy = policy_of(row.cluster_id)
     if policy.version != row.policy_version:
         raise Conflict("the policy of the cluster was changed since the plan was made", code="policy_moved")
-    if why := closed_anywhere(row):
+    if why := why_closed(row):
         raise Conflict(why, code="closed")
     _refuse_switched_off(row)
     refuse_unrehearsed(row)
@@ -101,7 +101,7 @@ def refuse_unrehearsed(row: Rollout) -> None:
         raise Conflict(why, code="rehearsal_missing")
 
 
-def closed_anywhere(row: Rollout) -> str:
+def why_closed(row: Rollout) -> str:
     """Text of why a policy does not allow the rollout now; empty if all do.
 
     A cluster that is registered twice is under the policies of both registrations.
@@ -115,7 +115,7 @@ def closed_anywhere(row: Rollout) -> str:
 
 def refuse_held_elsewhere(row: Rollout) -> None:
     """Raises Conflict `busy` if a rollout holds the same cluster through another registration (A13)."""
-    if words := _held_elsewhere(row):
+    if words := _why_held_elsewhere(row):
         raise Conflict(words, code="busy")
 
 
@@ -123,11 +123,11 @@ def refuse_beside(row: Rollout) -> None:
     """Raises Conflict `busy` for a rollout while a hold or release of a pause runs, and for a hold or release while
     another rollout works.
     """
-    if words := _works_beside(row):
+    if words := _pause_conflict(row):
         raise Conflict(words, code="busy")
 
 
-def _works_beside(row: Rollout) -> str:
+def _pause_conflict(row: Rollout) -> str:
     states = WORKING if row.beside else HOLDING
     if not row.beside and JourneyHold.objects.filter(journey__steps__made__rollout=row).exists():
         return "Karpenter's own disruption is held: resume the upgrade, which restores the budgets first"
@@ -140,11 +140,11 @@ def refuse_held_by_journey(row: Rollout) -> None:
     """Raises Conflict `busy` if a journey holds the cluster, unless it made the rollout or the one that is
     rolled back.
     """
-    if words := _held_by_journey(row):
+    if words := _why_held_by_journey(row):
         raise Conflict(words, code="busy")
 
 
-def _held_by_journey(row: Rollout) -> str:
+def _why_held_by_journey(row: Rollout) -> str:
     journey = holding_journey(row.cluster_id)
     if journey is None or is_part_of(row, journey):
         return ""
@@ -155,7 +155,7 @@ def _held_by_journey(row: Rollout) -> str:
     return f"journey {journey.pk} holds this cluster"
 
 
-def _held_elsewhere(row: Rollout) -> str:
+def _why_held_elsewhere(row: Rollout) -> str:
     other = holder_elsewhere(row)
     if other is None:
         return ""
@@ -197,7 +197,7 @@ def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
         return refusal.why
     try:
         if row.state == "approved":
-            refuse_late(row)
+            refuse_expired(row)
         refuse_start(row, person)
     except Conflict as wrong:
         return wrong.message
@@ -206,4 +206,4 @@ def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     other = others.exclude(pk__in=aside).first()
     if other is not None:
         return f"another rollout holds this cluster: {other.title}"
-    return _works_beside(row) or _held_elsewhere(row) or _held_by_journey(row)
+    return _pause_conflict(row) or _why_held_elsewhere(row) or _why_held_by_journey(row)

@@ -46,7 +46,7 @@ def begin(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredRespons
             row = ApiIdempotency.objects.create(owner_id=owner_id, key=key, digest=digest, created_at=now)
         return NewRequest(row.pk)
     except IntegrityError:
-        return _earlier(owner_id, key=key, digest=digest)
+        return _repeated(owner_id, key=key, digest=digest)
 
 
 def finish(begun: NewRequest, answer: StoredResponse) -> None:
@@ -60,14 +60,14 @@ def forget(begun: NewRequest) -> None:
     ApiIdempotency.objects.filter(pk=begun.id, status=None).delete()
 
 
-def _earlier(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
+def _repeated(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
     row = ApiIdempotency.objects.filter(owner_id=owner_id, key=key).first()
     if row is None:  # the other request failed a moment ago
         return begin(owner_id, key=key, digest=digest)
     if row.digest != digest:
         raise InvalidInput("this key came with another request before", where="Idempotency-Key", code="key_reused")
     if row.sealed is None:
-        return _taken_over(row)
+        return _take_over(row)
     try:
         plain = keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD)
     except InvalidSetting:  # its key is gone, and the request must not run twice
@@ -75,7 +75,7 @@ def _earlier(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResp
     return msgspec.msgpack.decode(plain, type=StoredResponse)
 
 
-def _taken_over(row: ApiIdempotency) -> NewRequest:
+def _take_over(row: ApiIdempotency) -> NewRequest:
     now = timezone.now()
     changed = ApiIdempotency.objects.filter(
         pk=row.pk, sealed=None, created_at=row.created_at, created_at__lt=now - ABANDONED

@@ -25,10 +25,10 @@ APPROVALS = {"low": 0, "medium": 1, "high": 1, "destructive": 1}
 def make_all() -> list[uuid.UUID]:
     """Registers every missing sample cluster and returns the ids of all. In a transaction of the caller."""
     twin_ids = dict(SampleTwin.objects.values_list("sample", "pk"))
-    return [twin_ids.get(sample.name) or _made(sample) for sample in SAMPLES]
+    return [twin_ids.get(sample.name) or _create(sample) for sample in SAMPLES]
 
 
-def _made(sample: LivingSample) -> uuid.UUID:
+def _create(sample: LivingSample) -> uuid.UUID:
     row = Cluster.objects.create(
         name=sample.name,
         source=Cluster.Source.TWIN,
@@ -67,7 +67,7 @@ def is_living(cluster_id: uuid.UUID) -> bool:
     return SampleTwin.objects.filter(pk=cluster_id).exists()
 
 
-def put_back(cluster_id: uuid.UUID, sample: LivingSample) -> None:
+def reset_to_initial_state(cluster_id: uuid.UUID, sample: LivingSample) -> None:
     """Resets the cluster to its initial state. It gets a new identity, so earlier plans do not apply to it any more."""
     now = timezone.now()
     body = packed(first_state(sample, now))

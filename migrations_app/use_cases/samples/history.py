@@ -62,7 +62,7 @@ def _has_past(cluster: Cluster, *, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldStage:
+class StageResult:
     """The result of a scan in a stage of the history, and the plan of the rollout that ended the stage."""
 
     stage: PastStage
@@ -79,8 +79,8 @@ def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
     """
     stages = past(sample.name)
     ends = [*(stage.days_ago for stage in stages[1:]), 0]
-    told_stages = [
-        _told_stage(cluster, sample, stage=stage, until=end, now=now) for stage, end in zip(stages, ends, strict=True)
+    stage_results = [
+        _scan_stage(cluster, sample, stage=stage, until=end, now=now) for stage, end in zip(stages, ends, strict=True)
     ]
     with transaction.atomic():
         # The update locks the row, so that only one of two processes finds no history.
@@ -88,12 +88,12 @@ def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
             return False
         if _has_past(cluster, now=now):
             return False
-        for told_stage in told_stages:
-            _store(cluster, told_stage, now=now)
+        for stage_result in stage_results:
+            _store(cluster, stage_result, now=now)
     return True
 
 
-def _told_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime) -> ToldStage:
+def _scan_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime) -> StageResult:
     at = now - timedelta(days=stage.days_ago)
     documents = stage.build(at)
     twin = Twin(lambda: at, minor=MINOR, seed=str(uuid.uuid4()), version=server_version(sample.cluster.kubernetes))
@@ -103,10 +103,10 @@ def _told_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, unt
     scanned = evaluate(collected, target=cluster.target or None)
     left: Remaining = {**remaining(collected.inventory, scanned.report), **legacy_columns(scanned.report)}
     plan = _planned(cluster, twin, collected=collected, rollout=stage.ended_by) if stage.ended_by else None
-    return ToldStage(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
+    return StageResult(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
 
 
-def _store(cluster: Cluster, past_stage: ToldStage, *, now: datetime) -> None:
+def _store(cluster: Cluster, past_stage: StageResult, *, now: datetime) -> None:
     first, stage = past_stage.stage.days_ago, past_stage.stage
     publish_past(cluster, past_stage.scanned, moments=list(_moments(first, end=past_stage.until, now=now)))
     days = (now.date() - timedelta(days=number) for number in range(first, past_stage.until, -1))

@@ -52,7 +52,7 @@ class SamplePath:
         self.steps = steps(sample.cluster.name, begins=sample.begins)
         stored = StoredTwin(cluster_id)
         self.facts = facts_of(stored.current(), running=stored.control().release)
-        self.so_far = _so_far(cluster_id, since=row.begun_at)
+        self.so_far = _rollouts_so_far(cluster_id, since=row.begun_at)
         self.next: SampleNext = next_step(self.steps, self.facts, so_far=self.so_far)
 
     @property
@@ -106,7 +106,7 @@ def _items(twin: Twin, path: str, **query: str) -> list[dict[str, Any]]:
     return items
 
 
-def _so_far(cluster_id: uuid.UUID, *, since: object) -> RolloutsSoFar:
+def _rollouts_so_far(cluster_id: uuid.UUID, *, since: object) -> RolloutsSoFar:
     rows = list(
         Rollout.objects.filter(cluster_id=cluster_id, made_at__gte=since).order_by("-made_at", "-pk").defer("plan")
     )
@@ -150,7 +150,7 @@ def do_next(cluster_id: uuid.UUID, step_id: str, *, person: Person, by: Actor) -
         return None
     if step.kind == "roll_back":
         since = SampleTwin.objects.values_list("begun_at", flat=True).get(pk=cluster_id)
-        return roll_back(uuid.UUID(_so_far(cluster_id, since=since).to_take_back), person, by=by)
+        return roll_back(uuid.UUID(_rollouts_so_far(cluster_id, since=since).to_take_back), person, by=by)
     return draft(cluster_id, RolloutRequest(action=step.action, parameters=step.parameters), by=by, person=person)
 
 

@@ -18,7 +18,7 @@ from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.use_cases.accounts.management import RoleGrant, grant_role, set_active
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.groups import drop_group, make_group, put_in
+from migrations_app.use_cases.clusters.groups import add_to_group, drop_group, make_group
 
 GROUP = "Sample clusters"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
@@ -71,7 +71,7 @@ def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
 def make_group_of(cluster_ids: Collection[uuid.UUID]) -> uuid.UUID:
     """Adds these clusters to the group of samples, which is created if it is missing; returns its id."""
     group = ClusterGroup.objects.filter(name=GROUP).values_list("pk", flat=True).first() or make_group(GROUP)
-    put_in(group, cluster_ids)
+    add_to_group(group, cluster_ids)
     return group
 
 

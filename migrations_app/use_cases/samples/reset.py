@@ -17,7 +17,7 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, record_audit_event
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
-from migrations_app.use_cases.samples.clusters import put_back
+from migrations_app.use_cases.samples.clusters import reset_to_initial_state
 from migrations_app.use_cases.samples.people import remove_people
 
 
@@ -33,7 +33,7 @@ def reset_sample(cluster_id: uuid.UUID, *, person: Person, by: Actor) -> None:
         raise NotFound("no such sample cluster")
     with transaction.atomic():
         _end_rollouts(cluster_id, by=by)
-        put_back(cluster_id, sample)
+        reset_to_initial_state(cluster_id, sample)
         record_audit_event("sample.reset", sample.name, cluster_id=cluster_id)
 
 

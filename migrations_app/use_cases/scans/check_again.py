@@ -76,7 +76,7 @@ def end_if_open(claim: ScanClaim, cluster: Cluster, *, watch: ScanWatch) -> bool
     check = next((check for check in all_checks() if check.id == claim.only_check), None)
     ended = check is not None and not cluster.failures and _is_as_open(claim, cluster, check=check, watch=watch)
     if claim.only_check and not ended:
-        _mine(claim).update(only_check="")
+        _claimed_row(claim).update(only_check="")
     return ended
 
 
@@ -98,7 +98,7 @@ def _is_as_open(claim: ScanClaim, cluster: Cluster, *, check: Check, watch: Scan
         return False  # the full scan reports the error
     finally:
         watch.on_calls(calls)
-    return answer is not None and _stored(claim, answer, before=before, calls=calls)
+    return answer is not None and _store_answer(claim, answer, before=before, calls=calls)
 
 
 def _in_snapshot(cluster: Cluster, check: Check) -> Finding | None:
@@ -143,29 +143,29 @@ def _part(name: str) -> str:
     return AWS if name.startswith(AWS_PREFIX) else name
 
 
-def _mine(claim: ScanClaim) -> QuerySet[Scan]:
+def _claimed_row(claim: ScanClaim) -> QuerySet[Scan]:
     return Scan.objects.filter(pk=claim.scan_id, state=Scan.State.RUNNING, fence=claim.fence)
 
 
-def _stored(claim: ScanClaim, answer: AloneFinding, *, before: Finding, calls: Calls) -> bool:
+def _store_answer(claim: ScanClaim, answer: AloneFinding, *, before: Finding, calls: Calls) -> bool:
     """Stores the answer; returns whether it ended the scan. Stores nothing if another worker has taken the scan
     over.
     """
     plain = msgspec.to_builtins(alone(answer.finding, parts=answer.parts))
-    if not _still(before, answer.finding):
-        _mine(claim).update(check_answer=plain)
+    if not _is_same_answer(before, answer.finding):
+        _claimed_row(claim).update(check_answer=plain)
         return False
     ended = {"state": Scan.State.DONE, "finished_at": timezone.now(), "lease_until": None}
     with transaction.atomic():
         # A request for the whole cluster has emptied only_check meanwhile, and waits for a snapshot.
-        rows = _mine(claim).filter(only_check=claim.only_check)
+        rows = _claimed_row(claim).filter(only_check=claim.only_check)
         if not rows.update(check_answer=plain, calls=calls_by_name(calls), **ended):
             return False
         note_end(claim.scan_id, cluster_id=claim.cluster_id, state=Scan.State.DONE)
     return True
 
 
-def _still(before: Finding, now: Finding) -> bool:
+def _is_same_answer(before: Finding, now: Finding) -> bool:
     """Whether the check still fails, or is unknown for the same cause; otherwise the page would show an outdated
     answer.
     """

@@ -42,11 +42,11 @@ def memory_of(
     way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, credentials_digest]
     bound = "\n".join([behind.uid, behind.ca_digest, *way])
     rows = KeptList.objects.filter(cluster=cluster)
-    parts = {row.part: part for row in rows if (part := _opened(cluster.pk, bytes(row.sealed))) is not None}
+    parts = {row.part: part for row in rows if (part := _decrypt_part(cluster.pk, bytes(row.sealed))) is not None}
     return PartMemory(api, bound, now, parts)
 
 
-def _opened(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
+def _decrypt_part(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
     try:
         packed = keys().open(sealed, owner=str(cluster_id), field=FIELD)
         return msgspec.msgpack.decode(zlib.decompress(packed), type=KeptPart)

@@ -25,7 +25,7 @@ from migrations_app.readiness.stored_report import answers_as_text, answers_of, 
 log = logging.getLogger(__name__)
 BATCH = 500
 """Maximum number of rows changed in one transaction."""
-A_SWEEP = 10_000
+MOST_PER_SWEEP = 10_000
 SETTLING = timedelta(hours=1)
 """The time before packing or deletion: a page may still read the former newest content, or a part that became
 unused.
@@ -50,7 +50,7 @@ def pack_history(*, within: float, now: datetime | None = None) -> int:
     if not _may_pack(moment):
         return 0
     packed = 0
-    for batches in (_parts, _marked, _packed):
+    for batches in (_sweep_parts, _mark_history, _pack_marked):
         for count in batches(moment):
             packed += count
             if time.monotonic() > end:
@@ -68,7 +68,7 @@ def _newest() -> Exists:
     return Exists(Cluster.objects.filter(latest__content=OuterRef("pk")))
 
 
-def _marked(now: datetime) -> Iterator[int]:
+def _mark_history(now: datetime) -> Iterator[int]:
     """Marks the contents that are history now."""
     rows = Content.objects.filter(~_newest(), history_since=None, texts=None, retired_at=None)
     while digests := list(rows.values_list("pk", flat=True)[:BATCH]):
@@ -76,9 +76,9 @@ def _marked(now: datetime) -> Iterator[int]:
         yield 0
 
 
-def _packed(now: datetime) -> Iterator[int]:
+def _pack_marked(now: datetime) -> Iterator[int]:
     rows = Content.objects.filter(history_since__lte=now - SETTLING, texts=None, retired_at=None)
-    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:A_SWEEP])
+    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:MOST_PER_SWEEP])
     if digests:
         _note_the_first()
     for digest in digests:
@@ -120,43 +120,43 @@ def _pack(row: Content, *, now: datetime) -> int | None:
         Content.objects.filter(pk=row.pk).update(history_since=now)  # tried again after the others
         return None
     Content.objects.filter(pk=row.pk).update(
-        report=_squeezed(halves.rest),
-        texts=_part(halves.texts),
-        statuses=_part(statuses),
+        report=_compressed(halves.rest),
+        texts=_shared_part(halves.texts),
+        statuses=_shared_part(statuses),
         iam=b"",
-        sheet=_part(sheet) if sheet else None,
+        sheet=_shared_part(sheet) if sheet else None,
     )
     return 1
 
 
-def _part(plain: bytes) -> ContentPart:
+def _shared_part(plain: bytes) -> ContentPart:
     """The shared part with this text, locked until the content that uses it is stored."""
     digest = hashlib.sha256(plain).hexdigest()
     parts = ContentPart.objects.select_for_update()
-    row, _ = parts.get_or_create(digest=digest, defaults={"body": _squeezed(plain)})
+    row, _ = parts.get_or_create(digest=digest, defaults={"body": _compressed(plain)})
     if row.unused_since is not None:
         ContentPart.objects.filter(pk=row.pk).update(unused_since=None)
     return row
 
 
-def _squeezed(plain: bytes) -> bytes:
+def _compressed(plain: bytes) -> bytes:
     return lzma.compress(plain, check=lzma.CHECK_CRC32, filters=_FILTERS)
 
 
-def _used() -> Q:
+def _is_used() -> Q:
     return Q(*(Exists(Content.objects.filter(**{name: OuterRef("pk")})) for name in PARTS), _connector=Q.OR)
 
 
-def _parts(now: datetime) -> Iterator[int]:
+def _sweep_parts(now: datetime) -> Iterator[int]:
     """Marks parts that no content uses, and deletes those marked some time ago."""
-    ContentPart.objects.filter(~_used(), unused_since=None).update(unused_since=now)
+    ContentPart.objects.filter(~_is_used(), unused_since=None).update(unused_since=now)
     over = ContentPart.objects.filter(unused_since__lte=now - SETTLING)
-    for key in list(over.values_list("pk", flat=True)[:A_SWEEP]):
+    for key in list(over.values_list("pk", flat=True)[:MOST_PER_SWEEP]):
         with transaction.atomic():
             row = ContentPart.objects.select_for_update().filter(pk=key).exclude(unused_since=None).first()
             if row is None:
                 continue
-            if ContentPart.objects.filter(_used(), pk=key).exists():
+            if ContentPart.objects.filter(_is_used(), pk=key).exists():
                 ContentPart.objects.filter(pk=key).update(unused_since=None)
             else:
                 row.delete()

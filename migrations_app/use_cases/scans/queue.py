@@ -86,15 +86,15 @@ def enqueue(
                 scan = Scan.objects.create(cluster=cluster, requested_by=by, due_at=due_at, only_check=only_check)
                 if with_event:
                     record_audit_event("scan.requested", by, cluster_id=cluster.pk, scan=str(scan.pk), **alone)
-                _first_is_under_way(cluster)
+                _set_first_due_time(cluster)
                 return ScanRequest(scan.pk, created=True)
         except IntegrityError:
-            active = _joined(cluster, only_check=only_check)
+            active = _join_active(cluster, only_check=only_check)
             if active:
                 return ScanRequest(active, created=False)
 
 
-def _joined(cluster: Cluster, *, only_check: str) -> uuid.UUID | None:
+def _join_active(cluster: Cluster, *, only_check: str) -> uuid.UUID | None:
     """The active scan; None if it has ended. If it runs another single check, it reads the whole cluster from
     now on.
     """
@@ -106,7 +106,7 @@ def _joined(cluster: Cluster, *, only_check: str) -> uuid.UUID | None:
     return row.pk if active.filter(pk=row.pk).update(only_check="") else None
 
 
-def _first_is_under_way(cluster: Cluster) -> None:
+def _set_first_due_time(cluster: Cluster) -> None:
     """Sets the due time of a new cluster whose first scan was requested by a person, so that it is not scanned
     twice.
     """
@@ -167,8 +167,8 @@ def pass_to_scan_queue(scan_claim: ScanClaim) -> bool:
 
 def needs_probe(scan_id: uuid.UUID) -> bool:
     """Whether the probe is still to be done: once per scan, for clusters that are reached over a network."""
-    here = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
-    return Scan.objects.filter(pk=scan_id, probed_at=None).exclude(cluster__source__in=here).exists()
+    local_sources = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
+    return Scan.objects.filter(pk=scan_id, probed_at=None).exclude(cluster__source__in=local_sources).exists()
 
 
 def due_scans() -> tuple[uuid.UUID, ...]:
@@ -200,7 +200,7 @@ def stranded() -> tuple[uuid.UUID, ...]:
     """
     now = timezone.now()
     for scan in Scan.objects.filter(ABANDONED_STATES, attempts__gte=ATTEMPTS):
-        _give_up(scan, now)
+        _fail_lost(scan, now)
     if disk_space.why_full():
         return ()
     # A scan that is queued longer than a sweep interval lost its message or waits behind others; an extra message is
@@ -211,7 +211,7 @@ def stranded() -> tuple[uuid.UUID, ...]:
     return tuple(oldest_first.values_list("pk", flat=True)[:MAX_WAKE_UPS])
 
 
-def _give_up(scan: Scan, now: datetime) -> None:
+def _fail_lost(scan: Scan, now: datetime) -> None:
     detail = f"the worker was lost during the scan, {ATTEMPTS} times"
     with transaction.atomic():
         gone = Scan.objects.filter(ABANDONED_STATES, pk=scan.pk, fence=scan.fence)

@@ -28,7 +28,7 @@ from migrations_app.use_cases.runtime import idempotency
 
 BATCH = 500
 """Maximum number of rows deleted in one transaction."""
-A_SWEEP = 10_000
+MOST_PER_SWEEP = 10_000
 """Maximum number of snapshots that one sweep selects."""
 EVERY = timedelta(days=7)
 DAILY = timedelta(days=90)
@@ -83,16 +83,18 @@ def _snapshots(now: datetime) -> Iterator[int]:
         with transaction.atomic():
             snapshots = Snapshot.objects.filter(pk__in=ids[start : start + BATCH])
             # Checked again in the transaction: a snapshot that is referenced now stays.
-            count, _ = snapshots.filter(~_named(Rollout, "snapshot"), ~_named(Cluster, "latest")).delete()
+            count, _ = snapshots.filter(
+                ~_is_referenced(Rollout, "snapshot"), ~_is_referenced(Cluster, "latest")
+            ).delete()
         yield count
 
 
 def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
     unnamed = Snapshot.objects.filter(
-        ~_named(Rollout, "snapshot"), ~_named(Cluster, "latest"), scanned_at__lt=now - EVERY
+        ~_is_referenced(Rollout, "snapshot"), ~_is_referenced(Cluster, "latest"), scanned_at__lt=now - EVERY
     )
     rows = unnamed.order_by("cluster_id", "-scanned_at").values_list("cluster_id", "pk", "scanned_at")
-    left = A_SWEEP
+    left = MOST_PER_SWEEP
     for _, moments in groupby(rows.iterator(chunk_size=2000), key=itemgetter(0)):
         for key in surplus(((pk, at) for _, pk, at in moments), now=now):
             yield key
@@ -101,13 +103,15 @@ def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
             return
 
 
-def _named(model: Any, field: str) -> Exists:  # noqa: ANN401 - a model class; its manager is all that is used
+def _is_referenced(model: Any, field: str) -> Exists:  # noqa: ANN401 - a model class; its manager is all that is used
     return Exists(model.objects.filter(**{field: OuterRef("pk")}))
 
 
 def _retired(now: datetime) -> Iterator[int]:
     """Marks contents without a snapshot as retired; a scan that needs a retired content writes it again."""
-    lonely = Content.objects.filter(~_named(Snapshot, "content"), retired_at=None, created_at__lt=now - SETTLING)
+    lonely = Content.objects.filter(
+        ~_is_referenced(Snapshot, "content"), retired_at=None, created_at__lt=now - SETTLING
+    )
     while keys := list(lonely.values_list("pk", flat=True)[:BATCH]):
         lonely.filter(pk__in=keys).update(retired_at=now)
         yield 0
@@ -115,12 +119,12 @@ def _retired(now: datetime) -> Iterator[int]:
 
 def _contents(now: datetime) -> Iterator[int]:
     keys = Content.objects.filter(retired_at__lte=now).values_list("pk", flat=True)
-    for digest in list(keys[:A_SWEEP]):
-        while (count := _less_of(digest)) is not None:
+    for digest in list(keys[:MOST_PER_SWEEP]):
+        while (count := _delete_some(digest)) is not None:
             yield count
 
 
-def _less_of(digest: str) -> int | None:
+def _delete_some(digest: str) -> int | None:
     """Deletes a batch of the content's findings, or the content itself if none are left. Returns the row count; None
     when done.
     """

@@ -52,11 +52,11 @@ def scan_claimed(claim: ScanClaim) -> None:
             if end_if_open(claim, cluster, watch=ScanWatch(heartbeat.note, heartbeat.add_calls)):
                 return
             left = float(settings.ENV.scan_deadline) - (time.monotonic() - began)
-            collected, behind, lists = _collected(cluster, heartbeat, deadline=left)
+            collected, behind, lists = _collect(cluster, heartbeat, deadline=left)
         except (ReadError, InvalidInput, InvalidSetting) as reason:
             store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heartbeat.calls)
             return
-    scanned = _as_of_today(_judged(collected, cluster.target), cluster)
+    scanned = _with_scan_time(_evaluate(collected, cluster.target), cluster)
     try:
         seen = collected.inventory
         extras = ScanExtras(heartbeat.calls, objects_of(seen), behind, remaining(seen, scanned.report), lists)
@@ -67,7 +67,7 @@ def scan_claimed(claim: ScanClaim) -> None:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
 
 
-class _Looked(NamedTuple):
+class _ReadResult(NamedTuple):
     """What was read, the identity of the cluster, and the sealed parts that the next scan may use again, by name."""
 
     collected: Collected
@@ -75,7 +75,7 @@ class _Looked(NamedTuple):
     lists: Mapping[str, bytes]
 
 
-def _collected(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float) -> _Looked:
+def _collect(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float) -> _ReadResult:
     """Reads the cluster in at most `deadline` seconds. Raises OtherCluster if another cluster than the registered one
     answers.
     """
@@ -91,7 +91,7 @@ def _collected(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: floa
             refuse_other(_as_answered(cluster, behind), answering(api))
             heartbeat.note("aws", len(PART_NAMES))
             with_aws = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
-            return _Looked(with_aws, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
+            return _ReadResult(with_aws, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
         finally:
             heartbeat.add_calls(api.clock().calls)
 
@@ -120,7 +120,7 @@ def _with_identity(collected: Collected, behind: AnsweringCluster | None) -> Col
     return replace(collected, parts=(*collected.parts, line))
 
 
-def _judged(collected: Collected, target: str) -> Scanned:
+def _evaluate(collected: Collected, target: str) -> Scanned:
     """Evaluates the inventory. If the cluster has passed its target, the newest release counts instead."""
     try:
         return evaluate(collected, target=target or None)
@@ -128,7 +128,7 @@ def _judged(collected: Collected, target: str) -> Scanned:
         return evaluate(collected)
 
 
-def _as_of_today(scanned: Scanned, cluster: Cluster) -> Scanned:
+def _with_scan_time(scanned: Scanned, cluster: Cluster) -> Scanned:
     """Gives the report of a sample cluster the time of the scan: sample clusters are evaluated at a fixed time."""
     if cluster.source != Cluster.Source.SAMPLE:
         return scanned

@@ -49,10 +49,10 @@ def upgrade_controller(cluster_id: uuid.UUID, version: str) -> None:
     sample = clusters.find(stored.sample())
     if sample is None:
         raise InvalidInput("this sample is not known any more", code="unknown_sample")
-    stored.change(lambda played: _upgraded(played, clusters.cluster_of(sample), version=version))
+    stored.change(lambda played: _upgrade(played, clusters.cluster_of(sample), version=version))
 
 
-def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: str) -> None:
+def _upgrade(played: PlayedTwin, cluster: objects.LivingCluster, *, version: str) -> None:
     before = played.control
     if before.release == version:
         raise Conflict(f"{version} runs already", code="runs_already")
@@ -72,10 +72,10 @@ def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: st
             _delete(played.twin, f"/api/v1/namespaces/{objects.NAMESPACE}/pods/{pod['metadata']['name']}")
     played.steer(control_of(version, revision=revision))
     if played.control.version == "v1":
-        _tell_ready(played.twin)
+        _add_ready_condition(played.twin)
 
 
-def _tell_ready(twin: Twin) -> None:
+def _add_ready_condition(twin: Twin) -> None:
     """Adds the Ready condition to pools and classes, as the controller does from v1 on."""
     status = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}]}}
     for root in _WITH_READY:

@@ -99,7 +99,7 @@ def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     chosen = uuids_in(request.POST.getlist("cluster"))
     out = request.POST.get("act") == "out"
     try:
-        number = (arrange.take_out if out else arrange.put_in)(group_id, chosen)
+        number = (arrange.remove_from_group if out else arrange.add_to_group)(group_id, chosen)
         if out:
             sentence = ngettext("{number} cluster removed.", "{number} clusters removed.", number)
         else:

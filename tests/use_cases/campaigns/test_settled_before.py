@@ -161,7 +161,7 @@ def test_only_a_plan_that_deletes_and_nothing_else_has_objects_to_compare():
 def test_a_name_in_braces_stands_for_the_cluster():
     told = {"convert_and_apply": {"node_role": "Role-{cluster}"}, "taint_and_drift": {"seconds": 9}}
     wanted = {"convert_and_apply": {"node_role": "Role-blue"}, "taint_and_drift": {"seconds": 9}}
-    assert member_journeys._named(told, "blue") == wanted
+    assert member_journeys._with_cluster_name(told, "blue") == wanted
 
 
 MANUAL = journeys.finding("controller_permitted", status="unknown", phase="iam", severity="warning")

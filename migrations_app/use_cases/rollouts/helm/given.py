@@ -64,7 +64,7 @@ def values_after(former: dict[str, Any], changes: tuple[tuple[str, str], ...]) -
     return laid(former, changes, prune=True)
 
 
-def given_for(run: HelmRun, writer: Writer) -> HelmInput:
+def input_for_run(run: HelmRun, writer: Writer) -> HelmInput:
     """The input of the run, as it was at the preview. Raises InvalidInput (`chart_changed`, `changed`) if chart or
     values changed since, ReadError.
     """

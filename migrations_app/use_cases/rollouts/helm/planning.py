@@ -83,11 +83,14 @@ def propose(
         hooks = hook_requests(transport, release_record, doing=run.do)
     former = records[run.before]
     planned = (*planned_requests(seen), *hooks)
-    before, after = _sides(seen)
+    before, after = _objects_before_and_after(seen)
     proposal = HelmProposal(
         run=msgspec.structs.replace(run, requests=tuple(planned)),
         from_version=former.chart.metadata.version,
-        objects=(*_told(seen), *((hook.path.rpartition("/")[2], "made by a hook") for hook in hooks if hook.digest)),
+        objects=(
+            *_object_changes(seen),
+            *((hook.path.rpartition("/")[2], "made by a hook") for hook in hooks if hook.digest),
+        ),
         record=_record_of(writer, run),
         helm=tool.version,
         gate=gate_of(release_record),
@@ -203,26 +206,26 @@ def _live(read: Tree | None) -> str:
     return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
 
-def _sides(seen: DryRules) -> tuple[Tree, Tree]:
+def _objects_before_and_after(seen: DryRules) -> tuple[Tree, Tree]:
     before: Tree = {}
     after: Tree = {}
     for change in seen.changes:
-        old, new = _tree(seen.reads.get(change.asked.path)), _tree(change.answer.body)
-        name = _said(old or new, change.asked.object_path)
-        if change.asked.method != "POST" and old is not None:
-            before[name] = restorable(old)
-        if change.asked.method != "DELETE" and new is not None:
-            after[name] = restorable(new)
+        before_object, after_object = _tree(seen.reads.get(change.asked.path)), _tree(change.answer.body)
+        name = _object_name(before_object or after_object, change.asked.object_path)
+        if change.asked.method != "POST" and before_object is not None:
+            before[name] = restorable(before_object)
+        if change.asked.method != "DELETE" and after_object is not None:
+            after[name] = restorable(after_object)
     return before, after
 
 
-def _told(seen: DryRules) -> Iterator[tuple[str, str]]:
+def _object_changes(seen: DryRules) -> Iterator[tuple[str, str]]:
     for change in seen.changes:
         tree = _tree(seen.reads.get(change.asked.path)) or _tree(change.answer.body)
-        yield _said(tree, change.asked.object_path), WORDS[change.asked.method]
+        yield _object_name(tree, change.asked.object_path), WORDS[change.asked.method]
 
 
-def _said(tree: Tree | None, path: str) -> str:
+def _object_name(tree: Tree | None, path: str) -> str:
     kind, name = value_at(tree, ("kind",)), value_at(tree, ("metadata", "name"))
     if not kind or not name or kind == "Status":
         return path

@@ -25,7 +25,7 @@ from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import journal, lease
-from migrations_app.use_cases.rollouts.helm.given import given_for, helm_tool
+from migrations_app.use_cases.rollouts.helm.given import helm_tool, input_for_run
 from migrations_app.use_cases.rollouts.helm.planning import planned_requests, relay_limits
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
 from migrations_app.use_cases.runtime.connections import connect_transport
@@ -51,7 +51,7 @@ class RunWatch:
     """The reason why the run has to end; empty while it may continue."""
     _asked: float = field(default=0.0)
     _until: float = field(default=0.0)
-    _told: threading.Condition = field(default_factory=threading.Condition)
+    _condition: threading.Condition = field(default_factory=threading.Condition)
 
     def stop(self) -> bool:
         """Whether the run has to end now. Called by the worker's thread while it waits for helm."""
@@ -65,17 +65,17 @@ class RunWatch:
         """Waits for a recent positive check. Raises Conflict if there is none. Called by the relay's threads, without
         database.
         """
-        with self._told:
-            self._told.wait_for(lambda: self.why or time.monotonic() < self._until, timeout=PATIENCE_SECONDS)
+        with self._condition:
+            self._condition.wait_for(lambda: self.why or time.monotonic() < self._until, timeout=PATIENCE_SECONDS)
             if self.why or time.monotonic() >= self._until:
                 raise Conflict(self.why or "the worker was not sure of its lease", code="lease_lost")
 
     def _ask(self, now: float) -> None:
         why = self._ends()
-        with self._told:
+        with self._condition:
             self.why = why
             self._until = 0.0 if why else now + FRESH_SECONDS
-            self._told.notify_all()
+            self._condition.notify_all()
 
     def _ends(self) -> str:
         try:
@@ -128,7 +128,7 @@ class HelmWriter:
 
     def _run(self, run: HelmRun, *, own: dict[str, str], purpose: str) -> WriteResult:
         tool = helm_tool()
-        helm_input = given_for(run, self.below)
+        helm_input = input_for_run(run, self.below)
         row = self.work.row
         watch = RunWatch(self.work)
         guards = RunGuards(permit=watch.permit, stop=watch.stop, reached=self.work.reached, marks=own)
