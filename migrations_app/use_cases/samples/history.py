@@ -62,7 +62,7 @@ def _has_past(cluster: Cluster, *, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StageResult:
+class HistoryStageResult:
     """The result of a scan in a stage of the history, and the plan of the rollout that ended the stage."""
 
     stage: PastStage
@@ -93,7 +93,9 @@ def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
     return True
 
 
-def _scan_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime) -> StageResult:
+def _scan_stage(
+    cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime
+) -> HistoryStageResult:
     at = now - timedelta(days=stage.days_ago)
     documents = stage.build(at)
     twin = Twin(lambda: at, minor=MINOR, seed=str(uuid.uuid4()), version=server_version(sample.cluster.kubernetes))
@@ -103,10 +105,10 @@ def _scan_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, unt
     scanned = evaluate(collected, target=cluster.target or None)
     left: Remaining = {**remaining(collected.inventory, scanned.report), **legacy_columns(scanned.report)}
     plan = _planned(cluster, twin, collected=collected, rollout=stage.ended_by) if stage.ended_by else None
-    return StageResult(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
+    return HistoryStageResult(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
 
 
-def _store(cluster: Cluster, past_stage: StageResult, *, now: datetime) -> None:
+def _store(cluster: Cluster, past_stage: HistoryStageResult, *, now: datetime) -> None:
     first, stage = past_stage.stage.days_ago, past_stage.stage
     publish_past(cluster, past_stage.scanned, moments=list(_moments(first, end=past_stage.until, now=now)))
     days = (now.date() - timedelta(days=number) for number in range(first, past_stage.until, -1))
