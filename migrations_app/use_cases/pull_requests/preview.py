@@ -69,7 +69,7 @@ class PreviewRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _FileChange:
+class _RepositoryChange:
     """The requested change: which files may be part of it, and how they are changed."""
 
     cluster: Cluster
@@ -105,11 +105,11 @@ def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -
     return _store_preview(row, proposal)
 
 
-def _fix(request: PreviewRequest) -> _FileChange:
+def _fix(request: PreviewRequest) -> _RepositoryChange:
     """The change for the fix of a check. Raises NotFound, InvalidInput."""
     cluster, finding, change = found_change(request.cluster, check=request.check, hop=request.hop)
     subject = _subject(cluster, request, title=finding.title)
-    return _FileChange(
+    return _RepositoryChange(
         cluster=cluster,
         may_hold=partial(may_hold, change=change),
         proposed=lambda texts, origin: propose(change, texts, subject=subject, origin=origin),
@@ -117,7 +117,7 @@ def _fix(request: PreviewRequest) -> _FileChange:
     )
 
 
-def _conversion(request: PreviewRequest) -> _FileChange:
+def _conversion(request: PreviewRequest) -> _RepositoryChange:
     """The change that converts the manifests to a generation. Raises NotFound, InvalidInput `bad_generation`."""
     cluster = visible_clusters().filter(pk=request.cluster).first()
     if cluster is None:
@@ -125,7 +125,7 @@ def _conversion(request: PreviewRequest) -> _FileChange:
     if request.hop not in TARGETS:
         raise InvalidInput(f"is none of {', '.join(TARGETS)}", where="hop", code="bad_generation")
     subject = _subject(cluster, request, title=f"Convert manifests of Karpenter to {request.hop}")
-    return _FileChange(
+    return _RepositoryChange(
         cluster=cluster,
         may_hold=may_hold_objects,
         proposed=lambda texts, _origin: propose_conversion(texts, to=TARGETS[request.hop], subject=subject),

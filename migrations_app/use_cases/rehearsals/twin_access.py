@@ -60,7 +60,7 @@ class RehearsalChanges:
     def __init__(self, twin: Twin) -> None:
         self._twin, self._watch = twin, twin.watch()
         self._unread_elsewhere = -1
-        """The watch count at which no read kind has unread changes; -1 if not known."""
+        """How many of the pending changes are of kinds that are not read: at the same number, none is to be taken."""
         self.unserved: set[str] = set()
 
     def restart(self) -> None:

@@ -18,7 +18,7 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 def bundle_places(bundle: Path, rows: Iterable[Evidence]) -> Places:
     """Returns a function that gives file and line of the field of such a row, and the bundle itself for other rows.
 
-    Manifests above the size limit and those in an archive have no line: their rows get the line of the bundle or file.
+    Manifests above the size limit and those in an archive have no line: their rows get the bundle.
     Raises InvalidBundle as reading the bundle does.
     """
     bundle_line = SourceLine(_shown(bundle))
