@@ -1,4 +1,4 @@
-"""Who may view, prepare, approve and start: decided once, for pages, API and workers alike."""
+"""Decides who may view, prepare, approve and start, in one place for pages, API and workers."""
 
 import uuid
 from collections.abc import Collection, Mapping
@@ -36,12 +36,14 @@ ROLES: Mapping[Role, frozenset[Right]] = {
 }
 """The rights of each role. Emergency approval is in none of them; it is granted by name (A45)."""
 NEVER_OF_PROGRAMS: frozenset[Right] = frozenset(("approve", "administer", "people", "break_glass"))
-"""Rights that no service account has, whatever its role: people approve, set limits and appoint others (A42)."""
+"""Rights that no service account has, with any role: people approve, set limits and appoint others (A42)."""
 PROGRAM_ROLES: tuple[Role, ...] = ("viewer", "operator", "admin")
 SOMEWHERE: frozenset[Right] = frozenset(("view", "operate", "approve", "change", "audit"))
-"""Rights that open a page about no particular cluster if they are held over one; the others must cover all clusters."""
+"""Rights that open a page about no particular cluster even if they cover only some clusters; others have to
+cover all.
+"""
 SAMPLE_PEOPLE = ("sample-operator", "sample-approver")
-"""Accounts without a password, who sign in by one click: they must never have a right over a real cluster."""
+"""Accounts without a password, for sign-in by one click: they must never have a right over a real cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why an action is refused: a stable code and words for the page."""
+    """The reason why an action is refused: a stable code and text for the page."""
 
     code: str
     why: str
@@ -92,7 +94,7 @@ DESTRUCTIVE: tuple[Risk, ...] = ("destructive",)
 
 
 def may_prepare(person: Person) -> Refusal | None:
-    """Preparing a plan changes nothing, but shows what an operator would do."""
+    """Whether the person may prepare a plan: this changes nothing, but shows what an operator would do."""
     return _lacks(person, "operate", what="prepare plans")
 
 
@@ -101,16 +103,16 @@ def may_start(person: Person) -> Refusal | None:
 
 
 def may_stop(person: Person) -> Refusal | None:
-    """Those who may start or approve may also stop (A10)."""
+    """Whether the person may stop a rollout: everyone who may start or approve may do that (A10)."""
     if "approve" in person.rights:
         return None
     return _lacks(person, "operate", what="stop rollouts")
 
 
 def may_approve(person: Person, *, author: int, makers: Collection[int], risk: Risk, now: datetime) -> Refusal | None:
-    """A person, not a token, and not the author; re-authenticated for a destructive plan (A42, A44).
-
-    `makers` made the service account that is the author, or a token of it: what it wrote counts as theirs.
+    """Whether the person may approve: a person, not a token, and not the author; for a destructive plan with a recent
+    sign-in (A42, A44). `makers` created the service account that is the author, or a token of it: its plans count as
+    theirs.
     """
     if person.method != "session":
         return Refusal(code="person_needed", why="a plan is approved by a person in the browser, never by a token")
@@ -127,23 +129,23 @@ def may_approve(person: Person, *, author: int, makers: Collection[int], risk: R
 
 
 def may_administer(person: Person) -> Refusal | None:
-    """Changing policies, and turning off the kill switch."""
+    """Whether the person may change policies and turn off the kill switch."""
     if "administer" in person.rights:
         return None
     return Refusal(code="forbidden", why="the account may not change policies")
 
 
 def may_appoint(person: Person) -> Refusal | None:
-    """Managing accounts, teams and role grants."""
+    """Whether the person may manage accounts, teams and role grants."""
     if "people" in person.rights:
         return None
     return Refusal(code="forbidden", why="the account may not decide what others may do")
 
 
 def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | None:
-    """Accepting a failing check, or revoking that, needs the right to change the cluster.
+    """Whether the person may accept a failing check or revoke that: this needs the right to change the cluster.
 
-    Accepting blockers, or anything for all clusters, needs the right to change policies.
+    For blockers, and for all clusters, it needs the right to change policies.
     """
     if refusal := _lacks(person, "change", what="accept failing checks"):
         return refusal
@@ -156,12 +158,14 @@ def may_waive(person: Person, *, blocker: bool, everywhere: bool) -> Refusal | N
 
 
 def may_resolve(person: Person) -> Refusal | None:
-    """Resolving a rollout that needs attention, by a person (A09)."""
+    """Whether the person may resolve a rollout that needs attention (A09)."""
     return _no_person(person) or _lacks(person, "operate", what="settle rollouts")
 
 
 def may_break_glass(person: Person, *, now: datetime) -> Refusal | None:
-    """Approving alone in an emergency: a right of its own, and re-authentication whatever the risk (A45)."""
+    """Whether the person may approve alone in an emergency: this needs a right of its own, and a recent sign-in for any
+    risk (A45).
+    """
     if refusal := _no_person(person):
         return refusal
     if "break_glass" not in person.rights:

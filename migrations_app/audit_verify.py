@@ -1,4 +1,4 @@
-"""Proves an exported audit log without the rest of karpdash: every event fits its hash, its number and the one before.
+"""Verifies an exported audit log without the rest of karpdash: the hash, number and predecessor of every event.
 
 This file stands alone: `python audit_verify.py EXPORT --checkpoints FILE --key KEY` needs the standard library, and the
 package `cryptography` only for `--key`. It reads as a stream, so a log may be larger than the memory (A54).
@@ -20,9 +20,9 @@ FIELDS = (
     "seq", "at", "actor", "method", "token_id", "address", "verb", "object", "cluster_id", "cluster_identity",
     "plan_digest", "step", "attempt", "request_digest", "outcome", "correlation", "detail", "prev",
 )  # fmt: skip
-"""What the hash of an event covers, in this order."""
+"""The columns that the hash of an event covers, in this order."""
 SIGNED = ("checkpoint", "seq", "hash", "at", "why", "key", "previous")
-"""What the signature of a checkpoint covers, in this order; `checkpoint` is the version of the form."""
+"""The fields that the signature of a checkpoint covers, in this order; `checkpoint` is the version of the form."""
 FORM = 1
 _HASH, _SIGNATURE = b',"hash":"', b',"signature":"'
 _HASH_TAIL = len(_HASH) + 64 + 3
@@ -31,11 +31,11 @@ WHOLE, BROKEN, UNUSABLE = 0, 1, 2
 
 
 class UnusableInput(Exception):
-    """What was handed in can not be read at all: not the log is wrong, but the question."""
+    """The input cannot be read; this says nothing about the log."""
 
 
 class Link(NamedTuple):
-    """One event as the chain sees it."""
+    """The columns of an event that form the chain."""
 
     seq: int
     prev: str
@@ -43,7 +43,7 @@ class Link(NamedTuple):
 
 
 class CheckpointLine(NamedTuple):
-    """One signed line: event `seq` had this hash. `digest` is that of the whole line."""
+    """A checkpoint: event `seq` has the hash `hash`. `digest` is that of the whole line."""
 
     seq: int
     hash: str
@@ -56,9 +56,9 @@ class CheckpointLine(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ChainVerdict:
-    """`bad_seq` is the first event that is not as it was written; `until` is set where only a span can be told.
+    """`bad_seq` is the first event that was changed; if only a range is known, `until` is its end.
 
-    `covered` is the last event that a checkpoint vouches for; `signed` is None when no key was given to check with.
+    `covered` is the last event that a checkpoint confirms; `signed` is None if no key was given.
     """
 
     ok: bool
@@ -86,27 +86,27 @@ def canonical(columns: Mapping[str, Any]) -> bytes:
 
 
 def hash_of(columns: Mapping[str, Any]) -> str:
-    """The hash of an event: SHA-256 of its canonical form, which holds the hash of the event before."""
+    """The hash of an event: SHA-256 of its canonical form, which contains the hash of the previous event."""
     return hashlib.sha256(canonical(columns)).hexdigest()
 
 
 def line_of(columns: Mapping[str, Any]) -> bytes:
-    """The line of an export, with its end."""
+    """The event as a line of an export, with its newline."""
     return canonical(columns)[:-1] + _HASH + str(columns["hash"]).encode() + b'"}\n'
 
 
 def to_sign(told: Mapping[str, Any]) -> bytes:
-    """What a checkpoint's signature covers."""
+    """The bytes that a checkpoint's signature covers."""
     return _ascii({"checkpoint": FORM} | {name: told[name] for name in SIGNED[1:]})
 
 
 def checkpoint_line(told: Mapping[str, Any]) -> bytes:
-    """The line of a checkpoint, without its end."""
+    """The checkpoint as a line, without newline."""
     return to_sign(told)[:-1] + _SIGNATURE + str(told["signature"]).encode() + b'"}'
 
 
 def key_id(public: bytes) -> str:
-    """How checkpoints name the key that signed them."""
+    """The id by which checkpoints name the key that signed them."""
     return hashlib.sha256(public).hexdigest()[:16]
 
 
@@ -115,7 +115,7 @@ def _ascii(value: Mapping[str, Any]) -> bytes:
 
 
 def read_link(line: bytes) -> Link:
-    """The event of that line. Raises ValueError with the reason when it is not what was written."""
+    """The event of the line. Raises ValueError with the reason if the line was changed."""
     body, tail = line[:-_HASH_TAIL] + b"}", line[-_HASH_TAIL:]
     if not tail.startswith(_HASH) or not tail.endswith(b'"}\n'):
         raise ValueError("is not a line as it was exported")
@@ -129,7 +129,7 @@ def read_link(line: bytes) -> Link:
 
 
 def read_checkpoint(line: bytes) -> CheckpointLine:
-    """The checkpoint of that line, which comes without its end. Raises ValueError when it is none."""
+    """The checkpoint of the line, which has no newline. Raises ValueError if the line is no checkpoint."""
     body, tail = line[:-_SIGNATURE_TAIL] + b"}", line[-_SIGNATURE_TAIL:]
     if not tail.startswith(_SIGNATURE) or not tail.endswith(b'"}'):
         raise ValueError("no checkpoint")
@@ -155,7 +155,7 @@ def _object(text: bytes) -> dict[str, Any]:
 
 @dataclass
 class SealedArchive:
-    """The checkpoints to hold a log against, by event."""
+    """The checkpoints to compare a log with, by event."""
 
     by_seq: dict[int, CheckpointLine] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -163,7 +163,7 @@ class SealedArchive:
 
 
 def read_checkpoints(lines: Iterable[bytes], keys: Collection[str] = ()) -> SealedArchive:
-    """Those of the lines that can be read; torn lines are noted. Raises _Break for one that contradicts the others."""
+    """The checkpoints of the lines; unreadable lines are noted. Raises _Break for one that contradicts the others."""
     verifiers = {key_id(raw): raw for raw in map(read_key, keys)}
     sealed = SealedArchive(signed=True if verifiers else None)
     digests: set[str] = set()
@@ -207,7 +207,7 @@ def _check_signature(line: CheckpointLine, verifiers: Mapping[str, bytes]) -> No
 
 
 def read_key(text: str) -> bytes:
-    """A public key: base64 of 32 bytes, with or without `ed25519:`, or a file that holds it. Raises Unusable."""
+    """A public key: base64 of 32 bytes, with or without `ed25519:`, or a file with it. Raises UnusableInput."""
     with suppress(OSError, ValueError):
         if len(text) < 1000 and Path(text).is_file():
             text = Path(text).read_text(encoding="ascii")
@@ -219,7 +219,7 @@ def read_key(text: str) -> bytes:
 
 @dataclass
 class _Walk:
-    """How far the chain has been followed."""
+    """The state of the verification along the chain."""
 
     lines: Iterator[bytes]
     sealed: Mapping[int, CheckpointLine]
@@ -231,7 +231,7 @@ class _Walk:
     covered: int = 0
 
     def follow(self) -> None:
-        """Raises _Break at the first event that is not as it was written."""
+        """Raises _Break at the first event that was changed."""
         self.last = self.first - 1
         for line in self.lines:
             self._step(line)
@@ -263,10 +263,10 @@ class _Walk:
             raise _Break(link.seq, f"event {link.seq} was not sealed to what came before it")
 
     def _torn_apart(self, link: Link) -> _Break:
-        """Two neighbours that do not fit: the one after them tells which of the two was written anew."""
+        """The break at two neighbours that do not fit: the event after them shows which of the two was changed."""
         here, there = self.sealed.get(link.seq - 1), self.sealed.get(link.seq)
         own_fault = (here is not None and here.hash == self.hash) or (there is not None and there.hash != link.hash)
-        with suppress(ValueError):  # without a witness the earlier of the two is named
+        with suppress(ValueError):  # without a next event, the earlier of the two is named
             own_fault = own_fault or read_link(next(self.lines, b"")).prev != link.hash
         seq = link.seq if own_fault else link.seq - 1
         return _Break(seq, f"event {seq} was written anew: events {link.seq - 1} and {link.seq} do not fit together")
@@ -282,7 +282,7 @@ class _Walk:
         self.covered = link.seq
 
     def check_end(self, head: Link | None) -> None:
-        """The log must reach what is known of its end: the head, the last checkpoint, the event asked for."""
+        """Raises _Break unless the log reaches its known end: the head, the last checkpoint, or the requested event."""
         known = [seq for seq in self.sealed if self.to is None or seq <= self.to]
         wanted = max([*known, head.seq if head else 0, self.to or 0], default=0)
         if wanted > self.last:
@@ -300,9 +300,9 @@ def verify(
     to: int | None = None,
     head: Link | None = None,
 ) -> ChainVerdict:
-    """What is to be said of these lines. They must begin with event `first`; with `to` the rest is not looked at.
+    """Verifies the lines, which must begin with event `first`; events after `to` are not checked.
 
-    Raises Unusable for a key that is none.
+    Raises UnusableInput for an invalid key.
     """
     try:
         sealed = read_checkpoints(checkpoints, keys)
@@ -331,7 +331,7 @@ def verify(
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """What the command takes."""
+    """Adds the options of the command."""
     parser.add_argument("files", metavar="FILE", nargs="*", help="exports, one after the other; - reads standard input")
     parser.add_argument("--checkpoints", metavar="FILE", action="append", default=[], help="checkpoints from outside")
     parser.add_argument("--key", metavar="KEY", action="append", default=[], help="public key, or a file with it")
@@ -341,7 +341,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def verify_files(options: argparse.Namespace) -> ChainVerdict:
-    """The verdict on the files that were named. Raises Unusable for one that can not be read."""
+    """The verdict on the named files. Raises UnusableInput for a file that cannot be read."""
     lines, sealed = lines_of(options.files or ["-"]), lines_of(options.checkpoints)
     try:
         return verify(lines, checkpoints=sealed, keys=options.key, first=options.first, to=options.to)
@@ -350,7 +350,7 @@ def verify_files(options: argparse.Namespace) -> ChainVerdict:
 
 
 def lines_of(names: Iterable[str]) -> Iterator[bytes]:
-    """The lines of the files, one after the other. Raises Unusable."""
+    """The lines of the files, one file after the other. Raises UnusableInput."""
     for name in names:
         if name == "-":
             yield from sys.stdin.buffer
@@ -363,7 +363,7 @@ def lines_of(names: Iterable[str]) -> Iterator[bytes]:
 
 
 def said(verdict: ChainVerdict, *, output: str = "text") -> str:
-    """The verdict in words, or as JSON."""
+    """The verdict as text or JSON."""
     if output == "json":
         return json.dumps(asdict(verdict), indent=2) + "\n"
     lines = [_sentence(verdict), *(f"note: {note}" for note in verdict.notes)]
@@ -384,7 +384,7 @@ def _sentence(verdict: ChainVerdict) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """0 whole, 1 broken, 2 the question can not be answered."""
+    """Returns 0 if the log is whole, 1 if it is broken, 2 if the input is unusable."""
     parser = argparse.ArgumentParser(prog="audit_verify", description="Proves an exported audit log, offline.")
     add_options(parser)
     try:

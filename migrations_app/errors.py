@@ -118,7 +118,7 @@ class TlsRefused(ReadError):
 
 
 class OtherCluster(ReadError):
-    """Another cluster than the registered one answers at its address."""
+    """A cluster answers at the address that is not the registered one."""
 
     code = "other_cluster"
 
@@ -140,4 +140,6 @@ class InvalidSetting(KarpdashError):
 
 
 class TaskFailed(Exception):
-    """A Celery task ended with an exception, which its own process has logged. The text is the name of its type."""
+    """A Celery task ended with an exception, which its process has logged. The text is the name of the exception's
+    type.
+    """

@@ -1,7 +1,7 @@
-"""Detection and removal of secrets, by their format and by the name before them, for all text that leaves karpdash.
+"""Detects and removes secrets, by their format and by the name before them, in all text that leaves karpdash.
 
 Used for logs, the audit log, Helm values, bundles, server responses and messages. Every pattern runs in linear time: no
-part may restart inside a run that it has read, or it is bounded.
+part may restart within a run of characters that it has read, or the run is bounded.
 """
 
 import re
@@ -10,10 +10,10 @@ from typing import Any
 
 REMOVED = "(removed)"
 LONGEST = 2000
-"""Characters that are kept of a text."""
+"""Maximum number of characters that are kept of a text."""
 DEEPEST = 40
 Substitute = Callable[[str], str]
-"""Makes the text that replaces a secret."""
+"""A function that returns the replacement of a secret."""
 
 _PLAIN = r"\[secret\]|\(removed\)|\*{3}|hmac:|(?:null|none|true|false)\b|[$%][({]|<"
 """The beginning of a value that is not a secret: already removed, a placeholder, or a keyword of the format."""
@@ -117,7 +117,7 @@ _HINTS = (
     *("webhook", "@", "auth", "cookie", "bearer", "basic", "pass", "pwd", "token", "credential", "sig", "session"),
     *("apikey", "api-key", "api_key", "account", "access", "signing", "routing", "client"),
 )
-"""In lower case. A text without any of these holds no secret; checking them costs a fiftieth of the patterns."""
+"""In lower case. A text without any of these contains no secret; this check costs a fiftieth of the patterns."""
 _SECRET = re.compile("|".join(f"(?:{form})" for form in _FORMS))
 
 _NAMES = re.compile(
@@ -125,9 +125,9 @@ _NAMES = re.compile(
     r"|clientkey|externalid|authorization|cookie|kubeconfig|bearer|auth$"
 )
 _HARMLESS_NAMES = frozenset(("tokens", "httptokens"))
-"""`httpTokens` says how an instance's metadata is read."""
+"""`httpTokens` is the setting for reading an instance's metadata."""
 _HARMLESS_ENDS = frozenset(("id", "ids", "name", "names", "prefix", "version", "count"))
-"""`token_id` or `secret_name` identify a secret but do not contain it."""
+"""Last words of names such as `token_id` or `secret_name`, which identify a secret but do not contain it."""
 _IDS = frozenset(("externalid", "accesskeyid"))
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 
@@ -165,7 +165,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_whole(tree: Any) -> bool:  # noqa: ANN401 - any JSON
-    """Whether a tree that `redacted` gave back holds all that it held before."""
+    """Whether `redacted` removed nothing from the tree that it returned."""
     if isinstance(tree, dict):
         return all(map(is_whole, tree.values()))
     if isinstance(tree, list):

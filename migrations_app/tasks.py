@@ -1,4 +1,6 @@
-"""Celery tasks: each loads an id and calls a use case. A message is only a wake-up; the rows say what is to be done."""
+"""Celery tasks: each loads a row by its id and calls a use case. A message only names a row; the row says what
+to do.
+"""
 
 import logging
 import os
@@ -15,7 +17,7 @@ from kombu.exceptions import OperationalError
 from structlog.contextvars import bound_contextvars
 
 from migrations_app.errors import Conflict, TaskFailed
-from migrations_app.queries.rollouts.policies import looks_only
+from migrations_app.queries.rollouts.policies import has_no_action_workers
 from migrations_app.use_cases.audit import checkpoint_delivery
 from migrations_app.use_cases.campaigns import preview as campaign_preview
 from migrations_app.use_cases.campaigns import worker as campaign_worker
@@ -47,13 +49,13 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 C = TypeVar("C")
 ACTIONS = {"queue": "action"}
-"""The route of tasks for workers of actions, of which an installation may have none."""
+"""The route of tasks for workers of the action queue; an installation may have none."""
 RETAIN_SECONDS = 30.0
-"""How long one sweep of expired rows runs, in seconds; the next one continues."""
+"""Maximum seconds of one sweep of expired rows; the next sweep continues."""
 
 
 def _logged(work: Callable[[], T], event: str, **fields: str) -> tuple[T | None, Exception | None]:
-    """What `work` returned, or what it raised, which is logged as that event. The only broad except of the tasks."""
+    """The result of `work`, or its exception, which is logged with that event. The only broad except of the tasks."""
     try:
         return work(), None
     except Exception as crash:
@@ -62,16 +64,16 @@ def _logged(work: Callable[[], T], event: str, **fields: str) -> tuple[T | None,
 
 
 class LoggedTask(Task):  # type: ignore[type-arg]  # at run time the class takes no parameters
-    """A task whose failure is logged where it ran; only the exception's name goes to the worker's main process.
+    """A task that logs its failure in its own process; only the exception's name goes to the worker's main process.
 
-    Celery would send the whole traceback through a pipe, which holds 64 KiB. A process that is ended in the middle of
-    a larger one leaves half a message there, and then the worker never stops: it waits for the other half.
+    Celery would send the whole traceback through a pipe, which holds 64 KiB. If a process is ended while it sends a
+    larger traceback, half a message stays in the pipe, and the worker never stops, because it waits for the other half.
     """
 
     abstract = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as celery has it
-        """What the task returns. Raises TaskFailed in a worker, what the task raised where called directly."""
+        """The result of the task. Raises TaskFailed in a worker, and the task's own exception if called directly."""
         run = partial(super().__call__, *args, **kwargs)
         if self.request.called_directly:
             return run()
@@ -92,7 +94,7 @@ def scan_cluster(scan_id: str) -> None:
 
 @shared_task(name="probe_cluster", ignore_result=True)
 def probe_cluster(scan_id: str) -> None:
-    """Short reachability check; on success the scan is enqueued for the scan workers."""
+    """Runs the probe; on success the scan is enqueued for the scan workers."""
     with bound_contextvars(scan=scan_id):
         claim = _unless_full(queue.claim_probe, scan_id)
         if claim is not None and _guarded(claim, probe_claimed, rows=queue):
@@ -100,7 +102,7 @@ def probe_cluster(scan_id: str) -> None:
 
 
 def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -> ScanClaim | None:
-    """The claim; None while the disk is full: the scan stays queued, and the sweep retries it (R25)."""
+    """The claim; None while the disk is full: then the scan stays queued, and the sweep enqueues it again (R25)."""
     if why := disk_space.why_full():
         log.warning("no room for a scan", extra={"reason": why})
         return None
@@ -108,14 +110,15 @@ def _unless_full(claim: Callable[[uuid.UUID], ScanClaim | None], scan_id: str) -
 
 
 def _guarded(claim: C, work: Callable[[C], T], *, rows: Any, kind: str = "scan") -> T | None:  # noqa: ANN401 - a queue's module
-    """The result of `work`; None if it crashed. `rows` is the queue that the claim is of.
+    """The result of `work`; None if it crashed.
 
-    A database that went away is no fault of the work: the claim stays until its lease ends, then it is tried again.
+    `rows` is the module of the claim's queue. A lost database connection is no crash: the claim stays until its lease
+    ends, and then the work is tried again.
     """
     try:
         result, crash = _logged(partial(work, claim), f"{kind} crashed")
     except SystemExit:
-        # The worker was asked to stop and its grace period is over: another worker can start again at once (R28).
+        # The worker was told to stop and its grace period is over: another worker can start again at once (R28).
         rows.requeue(claim)
         raise
     if crash is not None and not isinstance(crash, (db.OperationalError, db.InterfaceError)):
@@ -132,44 +135,44 @@ def rehearse(rehearsal_id: str) -> None:
             _guarded(claim, rehearse_claimed, rows=rehearsals, kind="rehearsal")
 
 
-def wake_rehearsal(rehearsal_id: uuid.UUID) -> bool:
-    """Enqueues a rehearsal; False when the broker is down: the sweep retries it (R05)."""
+def enqueue_rehearsal(rehearsal_id: uuid.UUID) -> bool:
+    """Enqueues a rehearsal; False if the broker is down: then the sweep tries again (R05)."""
     return _send(rehearse, str(rehearsal_id))
 
 
 @shared_task(name="prepare_rollout", ignore_result=True)
 def prepare_rollout(rollout_id: str) -> None:
-    """Turns a draft into a preview, or ends it with the reason."""
+    """Turns a draft into a preview, or expires it with the reason."""
     with bound_contextvars(rollout=rollout_id):
         try:
             preview.prepare(uuid.UUID(rollout_id))
         except Conflict:
             log.info("the draft moved meanwhile")
     if journey := journey_worker.journey_of(uuid.UUID(rollout_id)):
-        wake_journey(journey)
+        enqueue_journey(journey)
 
 
 @shared_task(name="advance_journey", ignore_result=True)
 def advance_journey(journey_id: str) -> None:
-    """Makes the next move of one journey, and wakes the workers of what it drafted, started or asked for."""
+    """Makes the next move of one journey, and enqueues the scans and rollouts that the move requested."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     with bound_contextvars(journey=journey_id):
         woken = journey_worker.advance_journey(uuid.UUID(journey_id), holder=holder)
     for scan_id in woken.scans:
-        wake(scan_id)
+        enqueue_scan(scan_id)
     for rollout_id in woken.drafts:
-        wake_rollout(rollout_id, prepare_rollout)
+        enqueue_rollout(rollout_id, prepare_rollout)
     for rollout_id in woken.rollouts:
-        wake_rollout(rollout_id, advance_rollout)
+        enqueue_rollout(rollout_id, advance_rollout)
     if woken.again:
-        wake_journey(uuid.UUID(journey_id))
+        enqueue_journey(uuid.UUID(journey_id))
     elif campaign := campaign_worker.campaign_of(uuid.UUID(journey_id)):
-        wake_campaign(campaign)
+        enqueue_campaign(campaign)
 
 
 @shared_task(name="preview_campaign_member", ignore_result=True)
 def preview_campaign_member(member_id: str) -> None:
-    """Previews one cluster of a draft from its stored scan; the last one makes the waves."""
+    """Previews one cluster of a draft from its stored scan; after the last cluster, makes the waves."""
     if campaign := campaign_preview.preview_member(int(member_id)):
         try:
             campaign_preview.compose_campaign(campaign)
@@ -179,31 +182,33 @@ def preview_campaign_member(member_id: str) -> None:
 
 @shared_task(name="advance_campaign", ignore_result=True)
 def advance_campaign(campaign_id: str) -> None:
-    """Makes the moves of one campaign that are due, and wakes the workers of its journeys."""
+    """Makes the due moves of one campaign, and enqueues its journeys."""
     with bound_contextvars(campaign=campaign_id):
         woken = campaign_worker.advance_campaign(uuid.UUID(campaign_id))
     for journey_id in woken.journeys:
-        wake_journey(journey_id)
+        enqueue_journey(journey_id)
     if woken.again:
-        wake_campaign(uuid.UUID(campaign_id))
+        enqueue_campaign(uuid.UUID(campaign_id))
 
 
 @shared_task(name="sweep_campaigns", ignore_result=True)
 def sweep_campaigns() -> None:
-    """Ends campaigns that nobody started, and wakes drafts and those under way: this is how they see time."""
+    """Expires campaigns that were not started in time, and enqueues drafts and active campaigns, so that they notice
+    time.
+    """
     expire_campaigns()
-    for campaign_id in campaign_worker.campaigns_to_look_at():
-        wake_campaign_preview(campaign_id)
-        wake_campaign(campaign_id)
+    for campaign_id in campaign_worker.campaigns_to_advance():
+        enqueue_campaign_previews(campaign_id)
+        enqueue_campaign(campaign_id)
 
 
-def wake_campaign(campaign_id: uuid.UUID) -> bool:
-    """Enqueues a look at a campaign; False when the broker is down: the sweep retries it (R05)."""
+def enqueue_campaign(campaign_id: uuid.UUID) -> bool:
+    """Enqueues a campaign; False if the broker is down: then the sweep tries again (R05)."""
     return _send(advance_campaign, str(campaign_id))
 
 
-def wake_campaign_preview(campaign_id: uuid.UUID) -> None:
-    """Enqueues the previews that a draft still lacks, one message for each cluster."""
+def enqueue_campaign_previews(campaign_id: uuid.UUID) -> None:
+    """Enqueues the missing previews of a draft, one message for each cluster."""
     for member_id in campaign_preview.missing_previews(campaign_id):
         if not _send(preview_campaign_member, str(member_id)):
             return
@@ -211,56 +216,58 @@ def wake_campaign_preview(campaign_id: uuid.UUID) -> None:
 
 @shared_task(name="sweep_journeys", ignore_result=True)
 def sweep_journeys() -> None:
-    """Ends journeys that nobody started, and wakes drafts and running ones: this is how they see scans and time."""
+    """Expires journeys that were not started in time, and enqueues drafts and running ones, so that they notice scans
+    and time.
+    """
     expire_journeys()
     for journey_id in journey_worker.stranded_journeys():
-        wake_journey(journey_id)
+        enqueue_journey(journey_id)
 
 
-def wake_journey(journey_id: uuid.UUID) -> bool:
-    """Enqueues a move of a journey; False when the broker is down: the sweep retries it (R05)."""
+def enqueue_journey(journey_id: uuid.UUID) -> bool:
+    """Enqueues a journey; False if the broker is down: then the sweep tries again (R05)."""
     return _send(advance_journey, str(journey_id))
 
 
 @shared_task(name="advance_rollout", ignore_result=True)
 def advance_rollout(rollout_id: str) -> None:
-    """Makes progress on one rollout if it gets the cluster's lease; enqueues itself until all is done (A12)."""
+    """Advances one rollout if it gets the cluster's lease; enqueues itself until nothing is left to do (A12)."""
     holder = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     with bound_contextvars(rollout=rollout_id):
         more = worker.advance(uuid.UUID(rollout_id), holder=holder)
     if more:
-        wake_rollout(uuid.UUID(rollout_id), advance_rollout)
+        enqueue_rollout(uuid.UUID(rollout_id), advance_rollout)
         return
     keep_comparison(uuid.UUID(rollout_id))
     if scan := waiting_scan(uuid.UUID(rollout_id)):
-        wake(scan)
+        enqueue_scan(scan)
     if journey := journey_worker.journey_of(uuid.UUID(rollout_id)):
-        wake_journey(journey)
+        enqueue_journey(journey)
 
 
 @shared_task(name="sweep_rollouts", ignore_result=True)
 def sweep_rollouts() -> None:
-    """Expires old plans, and wakes drafts and running rollouts that lost their message or worker.
+    """Expires old plans, and enqueues drafts and running rollouts that lost their message or worker.
 
-    Compares rollouts that ended with their rehearsals, where their own worker did not.
+    Compares ended rollouts with their rehearsals, if their own worker did not.
     """
     expire_old_plans()
     for ended in uncompared():
         keep_comparison(ended)
     for rollout_id, state in stranded_rollouts():
-        wake_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
+        enqueue_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
 
 
-def wake_rollout(rollout_id: uuid.UUID, task: "Task[[str], None]") -> bool:
-    """Enqueues a task; False when the broker is down: the sweep retries it (R05)."""
+def enqueue_rollout(rollout_id: uuid.UUID, task: "Task[[str], None]") -> bool:
+    """Enqueues a task of a rollout; False if the broker is down: then the sweep tries again (R05)."""
     return _send(task, str(rollout_id))
 
 
 @shared_task(name="scan_fleet", ignore_result=True)
 def scan_fleet() -> None:
-    """Requests the scans that are due and wakes a worker for each."""
+    """Requests the scans that are due and enqueues each."""
     for scan_id in queue.due_scans():
-        wake(scan_id)
+        enqueue_scan(scan_id)
 
 
 @shared_task(name="checkpoint", ignore_result=True)
@@ -271,7 +278,7 @@ def checkpoint() -> None:
 
 @shared_task(name="look_at_organization", ignore_result=True)
 def look_at_organization(organization_id: str) -> None:
-    """Lists the accounts and clusters of an AWS organization unless another worker does."""
+    """Lists the accounts and clusters of an AWS organization, unless another worker does."""
     with bound_contextvars(organization=organization_id):
         claim = organization_queue.claim(uuid.UUID(organization_id))
         if claim is not None:
@@ -280,64 +287,64 @@ def look_at_organization(organization_id: str) -> None:
 
 @shared_task(name="sweep_organizations", ignore_result=True)
 def sweep_organizations() -> None:
-    """Wakes the looks that are due, and those that lost their message or worker."""
-    for organization_id in organization_queue.looks_to_wake():
-        wake_look(organization_id)
+    """Enqueues the listings that are due, and those that lost their message or worker."""
+    for organization_id in organization_queue.listings_to_enqueue():
+        enqueue_listing(organization_id)
 
 
-def wake_look(organization_id: uuid.UUID) -> bool:
-    """Enqueues a look at an organization; False when the broker is down: the sweep retries it (R05)."""
+def enqueue_listing(organization_id: uuid.UUID) -> bool:
+    """Enqueues the listing of an organization; False if the broker is down: then the sweep tries again (R05)."""
     return _send(look_at_organization, str(organization_id))
 
 
 @shared_task(name="begin_fleet_scan", ignore_result=True)
 def begin_fleet_scan(fleet_scan_id: str) -> None:
-    """Creates and wakes the scans of a fleet scan."""
+    """Creates and enqueues the scans of a fleet scan."""
     for scan_id in scan_fleet_flow.begin(uuid.UUID(fleet_scan_id)):
-        wake(scan_id)
+        enqueue_scan(scan_id)
 
 
 @shared_task(name="sweep", ignore_result=True)
 def sweep() -> None:
-    """Wakes scans and rehearsals that lost their message or worker, and closes ended fleet scans.
+    """Enqueues scans and rehearsals that lost their message or worker, and closes ended fleet scans.
 
-    Also sends beat's heartbeat.
+    Also stores beat's heartbeat.
     """
     heartbeat.beat(heartbeat.BEAT, [heartbeat.BEAT])
     for scan_id in queue.stranded():
-        wake(scan_id)
+        enqueue_scan(scan_id)
     for rehearsal_id in rehearsals.stranded():
-        wake_rehearsal(rehearsal_id)
+        enqueue_rehearsal(rehearsal_id)
     for fleet_scan_id in scan_fleet_flow.not_begun():
-        wake_fleet_scan(fleet_scan_id)
+        enqueue_fleet_scan(fleet_scan_id)
     scan_fleet_flow.close_ended()
 
 
 @shared_task(name="keep_waivers", ignore_result=True)
 def keep_waivers() -> None:
-    """Expires waivers and updates counts that a waiver changed."""
+    """Expires waivers and updates counts that changed with a waiver."""
     waivers.expire_waivers(timezone.now())
 
 
 @shared_task(name="notify", ignore_result=True)
 def notify() -> None:
-    """Routes events to channels, and wakes the channels that have something to send."""
+    """Routes events to channels, and enqueues the channels that have something to send."""
     now = timezone.now()
     route_events(now)
     for channel_id in notify_flow.due(now):
-        wake_channel(channel_id)
+        enqueue_channel(channel_id)
 
 
 @shared_task(name="deliver", ignore_result=True)
 def deliver(channel_id: str) -> None:
-    """Sends what waits for one channel."""
+    """Sends the waiting messages of one channel."""
     with bound_contextvars(channel=channel_id):
         notify_flow.deliver(uuid.UUID(channel_id))
 
 
 @shared_task(name="retain", ignore_result=True)
 def retain() -> None:
-    """Deletes expired rows and packs history, a little at a time (R26)."""
+    """Deletes expired rows and packs contents of history, in small portions (R26)."""
     done = sweep_old(within=RETAIN_SECONDS)
     if done:
         log.info("old rows taken away", extra={"rows": done})
@@ -347,12 +354,14 @@ def retain() -> None:
 
 @shared_task(name="make_sample_history", ignore_result=True)
 def make_sample_history() -> None:
-    """Makes up the past of sample clusters that have none; nothing for the others."""
+    """Generates a history for sample clusters that have none."""
     make_history(now=timezone.now())
 
 
-def wake_sample_history() -> bool:
-    """Enqueues it; False when the broker is down: then the samples have no past until the next `karpdash up`."""
+def enqueue_sample_history() -> bool:
+    """Enqueues `make_sample_history`; False if the broker is down: then the samples have no history until the next
+    `karpdash up`.
+    """
     try:
         make_sample_history.delay()
     except OperationalError:
@@ -360,24 +369,24 @@ def wake_sample_history() -> bool:
     return True
 
 
-def wake(scan_id: uuid.UUID) -> bool:
-    """Enqueues a scan; False when the broker is down: the row stays queued and the sweep retries it (R05)."""
+def enqueue_scan(scan_id: uuid.UUID) -> bool:
+    """Enqueues a scan; False if the broker is down: then the row stays queued and the sweep tries again (R05)."""
     return _send(probe_cluster if queue.needs_probe(scan_id) else scan_cluster, str(scan_id))
 
 
-def wake_fleet_scan(fleet_scan_id: uuid.UUID) -> bool:
-    """As `wake`, for a fleet scan."""
+def enqueue_fleet_scan(fleet_scan_id: uuid.UUID) -> bool:
+    """As `enqueue_scan`, for a fleet scan."""
     return _send(begin_fleet_scan, str(fleet_scan_id))
 
 
-def wake_channel(channel_id: uuid.UUID) -> bool:
-    """Enqueues a delivery; False when the broker is down: the next `notify` retries it (R05)."""
+def enqueue_channel(channel_id: uuid.UUID) -> bool:
+    """Enqueues the deliveries of a channel; False if the broker is down: then the next `notify` tries again (R05)."""
     return _send(deliver, str(channel_id))
 
 
 def _send(task: "Task[[str], None]", row_id: str) -> bool:
-    if looks_only() and task.app.conf.task_routes.get(task.name) == ACTIONS:
-        return False  # nobody would take it from the queue, which every sweep would make longer
+    if has_no_action_workers() and task.app.conf.task_routes.get(task.name) == ACTIONS:
+        return False  # no worker would take it from the queue, and every sweep would make the queue longer
     try:
         task.delay(row_id)
     except OperationalError:

@@ -1,4 +1,4 @@
-"""The mark of a text for translation in Python; templates have their own (`templatetags/texts.py`)."""
+"""Marks a text in Python for translation; templates have their own mark (`templatetags/texts.py`)."""
 
 from typing import cast
 
@@ -7,5 +7,5 @@ from django.utils.translation import gettext_lazy
 
 
 def text(english: str) -> str:
-    """The text in the language of whoever reads it; without USE_I18N the text itself."""
+    """The text in the language of the reader; without USE_I18N the text itself."""
     return cast(str, gettext_lazy(english)) if settings.USE_I18N else english

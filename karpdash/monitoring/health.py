@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from karpdash.monitoring.broker import broker_answers
 from karpdash.monitoring.schema import schema_fit
-from migrations_app.queries.worker_health import silent_lanes
+from migrations_app.queries.worker_health import queues_without_worker
 from migrations_app.use_cases.runtime.disk_space import why_full
 
 _MISFITS = {
@@ -51,7 +51,7 @@ def _database() -> dict[str, str]:
 
 
 def _lanes() -> dict[str, str]:
-    silent = silent_lanes()
+    silent = queues_without_worker()
     return {
         lane if lane == "beat" else f"worker:{lane}": "no heartbeat for a minute" for lane in silent
     }  # beat is not a worker

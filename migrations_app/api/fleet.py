@@ -32,7 +32,7 @@ from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
 from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
 from migrations_app.readiness.progress.curve import BurndownProjection, Lacking, Point
 from migrations_app.readiness.progress.share import DonePercent, ProjectedEnd
-from migrations_app.tasks import wake_fleet_scan
+from migrations_app.tasks import enqueue_fleet_scan
 from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, forget_view, keep_view
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
 
@@ -194,7 +194,7 @@ class FleetScansView(Endpoint):
         body_params(request, StrictSerializer)
         fleet_asked = request_fleet_scan(by=request.user.get_username())
         if fleet_asked.created:
-            transaction.on_commit(partial(wake_fleet_scan, fleet_asked.id))
+            transaction.on_commit(partial(enqueue_fleet_scan, fleet_asked.id))
         answer = Response(FleetScanShapeSerializer(fleet_scan(fleet_asked.id, now=timezone.now())).data, status=202)
         answer["Location"] = reverse("api-fleet-scan", kwargs={"id": fleet_asked.id}, request=request)
         return answer

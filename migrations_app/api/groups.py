@@ -143,8 +143,8 @@ class GroupMembersView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Puts clusters in and takes clusters out; what is so already stays so."""
         body = body_params(request, MovedSerializer)
-        groups.put_in(id, body["add"])
-        groups.take_out(id, body["remove"])
+        groups.add_to_group(id, body["add"])
+        groups.remove_from_group(id, body["remove"])
         return _members(id)
 
 

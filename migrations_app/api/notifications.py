@@ -36,7 +36,7 @@ from migrations_app.queries.notifications.channels import (
 from migrations_app.queries.notifications.channels import ChannelRow as Row
 from migrations_app.queries.pagination import Page
 from migrations_app.readiness.notification_events import EVENTS
-from migrations_app.tasks import wake_channel
+from migrations_app.tasks import enqueue_channel
 from migrations_app.use_cases.notifications.channels import (
     ChannelSettings,
     ChannelUpdate,
@@ -205,7 +205,7 @@ class ChannelTestView(Endpoint):
         """Puts a test message on its way; what came of it stands in the deliveries."""
         body_params(request, StrictSerializer)
         delivery_id = send_test(id, by=request.user.get_username(), now=timezone.now())
-        transaction.on_commit(partial(wake_channel, id))
+        transaction.on_commit(partial(enqueue_channel, id))
         answer = Response({"delivery": delivery_id}, status=202)
         answer["Location"] = reverse("api-delivery", kwargs={"id": delivery_id}, request=request)
         return answer
@@ -284,5 +284,5 @@ class DeliveryResendView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Sends it once more with the same event id, and with fresh tries."""
         body_params(request, StrictSerializer)
-        transaction.on_commit(partial(wake_channel, resend(id, now=timezone.now())))
+        transaction.on_commit(partial(enqueue_channel, resend(id, now=timezone.now())))
         return Response(DeliveryRowSerializer(delivery_row(id)).data, status=202)

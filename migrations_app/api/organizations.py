@@ -17,7 +17,7 @@ from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.organizations import organization_cluster_page, organization_detail, organization_page
-from migrations_app.tasks import wake, wake_look
+from migrations_app.tasks import enqueue_listing, enqueue_scan
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.organizations.clusters import MOST, register_listed
 from migrations_app.use_cases.organizations.queue import request_look
@@ -210,7 +210,7 @@ class OrganizationLookView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Lists its accounts and clusters anew; a worker does it, and `looking` tells when it has ended."""
         request_look(id, by=request.user.get_username())
-        transaction.on_commit(partial(wake_look, id))
+        transaction.on_commit(partial(enqueue_listing, id))
         return _organization_answer(id, status=202)
 
 
@@ -251,7 +251,7 @@ class OrganizationClustersView(Endpoint):
             cluster_ids = register_listed(id, names, details=details)
             scans = {arn: request_scan(cluster_ids[arn], by=by, waits=True).scan_id for arn in names}
         for scan_id in scans.values():
-            transaction.on_commit(partial(wake, scan_id))
+            transaction.on_commit(partial(enqueue_scan, scan_id))
         rows = [{"arn": arn, "id": cluster_ids[arn], "scan": scans[arn]} for arn in names]
         return Response(ChosenClustersAnswerSerializer({"clusters": rows}).data, status=201)
 

@@ -34,10 +34,10 @@ from migrations_app.queries.rollouts.detail import (
     SkippedNode,
     rollout_detail,
 )
-from migrations_app.queries.rollouts.policies import looks_only
+from migrations_app.queries.rollouts.policies import has_no_action_workers
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.readiness.action_offers import reason_disabled
-from migrations_app.tasks import prepare_rollout, wake_rollout
+from migrations_app.tasks import enqueue_rollout, prepare_rollout
 from migrations_app.use_cases.accounts.rights import rights_of
 from migrations_app.use_cases.accounts.tokens import TokenUse
 from migrations_app.use_cases.audit.log import actor
@@ -223,10 +223,12 @@ class PlansView(Endpoint):
             action=body["action"], parameters=body["parameters"], ticket=body["ticket"], note=body["note"]
         )
         head = cluster_head(body["cluster"], now=timezone.now())
-        if refusal := reason_disabled(may_prepare=True, source=head.source, looks_only=looks_only()):
+        if refusal := reason_disabled(
+            may_prepare=True, source=head.source, has_no_action_workers=has_no_action_workers()
+        ):
             raise Conflict(refusal, code="read_only")
         rollout_id = draft(body["cluster"], rollout_request, by=actor(), person=caller_of(request))
-        transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
+        transaction.on_commit(partial(enqueue_rollout, rollout_id, prepare_rollout))
         answer = plan_answer(rollout_detail(rollout_id), status=202)
         answer["Location"] = reverse("api-plan", kwargs={"id": rollout_id}, request=request)
         return answer

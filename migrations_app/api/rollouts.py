@@ -34,7 +34,7 @@ from migrations_app.api.plans import (
 from migrations_app.errors import NotFound
 from migrations_app.queries.rollouts.detail import MOST_LINES, journal_of, picture_of, rollout_detail
 from migrations_app.queries.rollouts.rollouts import GROUPS, ROLLOUT_ORDERS, RolloutAsk, rollout_page, rollout_row
-from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rollout
+from migrations_app.tasks import advance_rollout, enqueue_rollout, prepare_rollout
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import lifecycle
 from migrations_app.use_cases.rollouts.backups import exports_yaml
@@ -213,7 +213,7 @@ class RolloutRollBackView(Endpoint):
         """Makes the plan that takes it back, with a preview and an approval of its own."""
         body_params(request, NothingSerializer)
         rollout_id = roll_back(id, caller_of(request), by=actor(), version=_matched_version(request, id))
-        transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
+        transaction.on_commit(partial(enqueue_rollout, rollout_id, prepare_rollout))
         answer = plan_answer(rollout_detail(rollout_id), status=202)
         answer["Location"] = reverse("api-plan", kwargs={"id": rollout_id}, request=request)
         return answer
@@ -276,5 +276,5 @@ def _stopped(request: Request, rollout_id: uuid.UUID, *, stop: Callable[..., Any
 
 
 def _wake_and_answer(rollout_id: uuid.UUID) -> Response:
-    transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
+    transaction.on_commit(partial(enqueue_rollout, rollout_id, advance_rollout))
     return rollout_answer(rollout_detail(rollout_id), status=202)

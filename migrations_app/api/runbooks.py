@@ -32,7 +32,11 @@ from migrations_app.api.plans import PLAN
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.queries.cluster.detail import cluster_head, report_of
 from migrations_app.queries.cluster.reports import newest_runbook
-from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed, looks_only
+from migrations_app.queries.rollouts.policies import (
+    UPGRADE_DELIVERY,
+    controller_upgrades_allowed,
+    has_no_action_workers,
+)
 from migrations_app.readiness.action_offers import Offer, offers, parameter_schema, reason_disabled
 from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.outputs.preferred_tool import plan_by_tool
@@ -71,7 +75,9 @@ class ClusterActionsView(Endpoint):
         query_params(request, StrictSerializer)
         head = cluster_head(id, now=timezone.now())
         report = report_of(head.snapshot.id) if head.snapshot else None
-        refusal = reason_disabled(may_prepare=_may_prepare(request), source=head.source, looks_only=looks_only())
+        refusal = reason_disabled(
+            may_prepare=_may_prepare(request), source=head.source, has_no_action_workers=has_no_action_workers()
+        )
         by_delivery = controller_upgrades_allowed(id, action=UPGRADE_DELIVERY)
         action_offers = offers(report, held=refusal, by_helm=controller_upgrades_allowed(id), by_delivery=by_delivery)
         rows = [msgspec.to_builtins(offer) | {"parameters": _parameters(offer.action_id)} for offer in action_offers]

@@ -45,7 +45,7 @@ from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.plan.one_check import OneCheckAnswer
 from migrations_app.readiness.published import published
 from migrations_app.readiness.report import OWNERS, Report
-from migrations_app.tasks import wake
+from migrations_app.tasks import enqueue_scan
 from migrations_app.use_cases.scans.check_again import known_check
 from migrations_app.use_cases.scans.queue import request_scan
 
@@ -144,7 +144,7 @@ class ClusterScansView(Endpoint):
         """
         check = body_params(request, ScanRequestSerializer).get("check", "")
         asked_for = request_scan(id, by=request.user.get_username(), only_check=known_check(check) if check else "")
-        transaction.on_commit(partial(wake, asked_for.scan_id))
+        transaction.on_commit(partial(enqueue_scan, asked_for.scan_id))
         answer = Response(ScanStateSerializer(scan_attempt(asked_for.scan_id)).data, status=202)
         answer["Location"] = reverse("api-scan", kwargs={"id": asked_for.scan_id}, request=request)
         return answer

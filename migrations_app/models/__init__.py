@@ -1,4 +1,6 @@
-"""Database rows: nouns, without decisions and outside calls. Re-exports nothing, so that imports name their module."""
+"""Database models without decisions and calls to other systems. Re-exports nothing, so that imports name their
+module.
+"""
 
 from migrations_app.models import (
     account,

@@ -1,5 +1,6 @@
-"""Accounts beyond Django's user: role grants, OIDC identities, one-time passwords, API tokens, links of feeds,
-idempotency keys, the tool of fixes."""
+"""Accounts beyond Django's user: role grants, OIDC identities, one-time passwords, API tokens, feed links, idempotency
+keys, and the preferred tool for fixes.
+"""
 
 import uuid
 
@@ -43,9 +44,10 @@ class Grant(models.Model):
 
 
 class ApiIdempotency(models.Model):
-    """An idempotency key of the API. `digest` is of the request; `status` is null while it is under way.
+    """An idempotency key of the API.
 
-    `sealed` is the response, encrypted because it may hold a token's secret.
+    `digest` is of the request; `status` is null while the request is under way. `sealed` is the response, encrypted
+    because it may hold a token's secret.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -78,7 +80,7 @@ class Identity(models.Model):
 
 
 class TemporaryPassword(models.Model):
-    """Marks a user with a one-time password, who has to choose another one first."""
+    """Marks a user with a one-time password, who has to choose another password first."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE)
 
@@ -102,9 +104,10 @@ class ApiToken(models.Model):
 
 
 class FeedLink(models.Model):
-    """A link whose address holds a secret, kept as a digest. It opens one feed and nothing else.
+    """A link with a secret in its address, stored as a digest.
 
-    It shows what its owner may see now, and nothing once the owner's account is closed. `cluster` is null for all.
+    It opens one feed and nothing else. The feed shows what the owner may see now, and nothing if the owner's account is
+    closed. `cluster` is null for all clusters.
     """
 
     class Kind(models.TextChoices):
@@ -128,7 +131,7 @@ class FeedLink(models.Model):
 
 
 class ToolChoice(models.Model):
-    """The tool that a person takes for fixes, whose commands pages show first; no row is no choice."""
+    """The tool that a person prefers for fixes: pages show its commands first. Without a choice there is no row."""
 
     person = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"

@@ -1,4 +1,4 @@
-"""Campaigns: one recipe over many clusters in waves, who approved it, and the journeys that were made for it."""
+"""Campaigns: one recipe for many clusters in waves, the approvals, and the journeys of the clusters."""
 
 import uuid
 
@@ -10,9 +10,10 @@ from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
 
 
 class Campaign(models.Model):
-    """One campaign. `plan` is the canonical JSON with the digest `digest`, from `previewed` on.
+    """One campaign.
 
-    `version` grows with every change of the campaign itself, not with those of its clusters.
+    From state `previewed` on, `plan` is the canonical JSON with the digest `digest`. `version` grows with every change
+    of the campaign itself, but not of its clusters.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -21,7 +22,7 @@ class Campaign(models.Model):
     digest = models.CharField(max_length=64, blank=True, default="")
     plan = models.BinaryField(default=bytes)
     forecast = models.JSONField(default=dict)
-    """The sums of the previews, kept for the board."""
+    """The sums of the previews, stored for the board."""
     risk = models.CharField(max_length=12, blank=True, default="")
     """The highest risk that the approval covers; empty if it covers no plan."""
     state = models.CharField(max_length=20, choices=[(state, state) for state in CAMPAIGN_STATES], default="draft")
@@ -29,13 +30,13 @@ class Campaign(models.Model):
     cause_code = models.CharField(max_length=60, blank=True, default="")
     cause = models.CharField(max_length=2000, blank=True, default="")
     wait_code = models.CharField(max_length=60, blank=True, default="")
-    """The code of what the next wave waits for."""
+    """The code of the reason why the next wave waits."""
     needs_person = models.BooleanField(default=False)
-    """Whether a person has to do something before it goes on."""
+    """Whether a person has to act before the campaign continues."""
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     author_name = models.CharField(max_length=150)
     starter = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    """Who started or resumed it last: its journeys are started with the permissions of this account."""
+    """The account that started or resumed the campaign last: journeys start with its rights."""
     started_by_name = models.CharField(max_length=150, blank=True, default="")
     started_by_token = models.BooleanField(default=False)
     nonce = models.CharField(max_length=64, blank=True, default="")
@@ -53,14 +54,14 @@ class Campaign(models.Model):
 
 
 class CampaignWave(models.Model):
-    """One wave, the first being 0. `stops` counts how often a cluster of it stopped by itself."""
+    """One wave, numbered from 0. `stops` counts how often one of its clusters stopped by itself."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="waves")
     number = models.PositiveIntegerField()
     opened_at = models.DateTimeField(null=True)
     agreed_by = models.CharField(max_length=150, blank=True, default="")
     agreed_at = models.DateTimeField(null=True)
-    """When a person opened it; null if no person did."""
+    """When a person agreed to open the wave; null without that."""
     note = models.CharField(max_length=2000, blank=True, default="")
     stops = models.PositiveIntegerField(default=0)
 
@@ -70,9 +71,10 @@ class CampaignWave(models.Model):
 
 
 class CampaignMember(models.Model):
-    """One cluster of a campaign. `shown` is what the preview told of it, `cluster` null once its registration is gone.
+    """One cluster of a campaign.
 
-    `claims`: no other campaign may have the cluster, from the request for approval until this one ends.
+    `shown` is its preview; `cluster` is null if its registration was removed. `claims`: no other campaign may have the
+    cluster, from the request for approval until this campaign ends.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="members")
@@ -85,7 +87,7 @@ class CampaignMember(models.Model):
     wave = models.PositiveIntegerField(default=0)
     place = models.PositiveIntegerField(default=0)
     shown = models.JSONField(null=True)
-    """Null until it was previewed."""
+    """Null before the preview."""
     state = models.CharField(max_length=10, choices=[(state, state) for state in MEMBER_STATES], default="waiting")
     version = models.PositiveIntegerField(default=1)
     cause_code = models.CharField(max_length=60, blank=True, default="")
@@ -93,16 +95,16 @@ class CampaignMember(models.Model):
     journey = models.OneToOneField(
         "migrations_app.Journey", null=True, on_delete=models.SET_NULL, related_name="campaign_part"
     )
-    """The journey of its current hop."""
+    """The journey of the current hop."""
     hops_left = models.PositiveIntegerField(default=0)
-    """Hops after the one of the current journey; before the first one all of them."""
+    """The number of hops after that of the current journey; without a journey, of all hops."""
     lands = models.CharField(max_length=40, blank=True, default="")
-    """The release at which it is to end."""
+    """The target version at the end of the campaign."""
     claims = models.BooleanField(default=False)
     covered = models.BooleanField(default=False)
-    """The current journey has the approval of the campaign."""
+    """Whether the current journey has the approval of the campaign."""
     paused_with = models.BooleanField(default=False)
-    """Its journey was paused together with the campaign, and is resumed with it."""
+    """Whether the journey was paused together with the campaign, to be resumed with it."""
     changed_at = models.DateTimeField(auto_now=True)
     ended_at = models.DateTimeField(null=True)
 
@@ -116,7 +118,7 @@ class CampaignMember(models.Model):
 
 
 class CampaignJourney(models.Model):
-    """A journey that was made for a cluster of a campaign: one for each hop, and one more for each repetition."""
+    """A journey of a cluster of a campaign: one for each hop, and one more for each repetition."""
 
     member = models.ForeignKey(CampaignMember, on_delete=models.CASCADE, related_name="journeys")
     journey = models.OneToOneField("migrations_app.Journey", on_delete=models.CASCADE, related_name="made_for_campaign")
@@ -126,7 +128,7 @@ class CampaignJourney(models.Model):
 
 
 class CampaignApproval(models.Model):
-    """One person's approval of exactly one digest of a campaign; `taken_back_at` is set where it does not count."""
+    """One person's approval of exactly one digest of a campaign; if `taken_back_at` is set, it was withdrawn."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="approvals")
     approver = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

@@ -4,7 +4,9 @@ from django.db import models
 
 
 class Checkpoint(models.Model):
-    """Event `seq` had `hash`, signed with a key that the database does not hold (A53). Never changed or deleted."""
+    """The signed statement that event `seq` has the hash `hash`; the key is not in the database (A53). Never changed or
+    deleted.
+    """
 
     class Why(models.TextChoices):
         COUNT = "count"
@@ -37,7 +39,7 @@ class AuditSink(models.Model):
     error = models.CharField(max_length=60, blank=True, default="")
     detail = models.CharField(max_length=300, blank=True, default="")
     busy_until = models.DateTimeField(null=True)
-    """A worker holds the sink until then; only one delivers at a time."""
+    """A worker has claimed the sink until then, so that only one delivers at a time."""
 
     class Meta:
         ordering = ["target"]

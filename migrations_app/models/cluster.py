@@ -21,11 +21,11 @@ class Cluster(models.Model):
         BUNDLE = "bundle"
         SAMPLE = "sample"
         TWIN = "twin"
-        """A sample cluster that can be acted on: its state is a row, and nothing is connected to."""
+        """A sample cluster that can be changed: its state is a row, and there is no server."""
         IN_CLUSTER = "in_cluster"
         EKS = "eks"
         AGENT = "agent"
-        """Not reachable from here: an agent in it dials out to karpdash."""
+        """Not reachable from here: an agent in the cluster connects to karpdash."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=120, unique=True)
@@ -54,24 +54,24 @@ class Cluster(models.Model):
     failing_since = models.DateTimeField(null=True)
     last_error_code = models.CharField(max_length=60, blank=True, default="")
     last_error_detail = models.CharField(max_length=2000, blank=True, default="")
-    # The defaults stand in the database as well, because workers of the previous release write rows without them (R27).
+    # The defaults are in the database, too, because workers of the previous release write rows without them (R27).
     kube_system_uid = models.CharField(max_length=64, blank=True, default="", db_default="", db_index=True)
-    """The uid of its namespace kube-system, which tells it from every other cluster; empty while it is not known."""
+    """The uid of the cluster's namespace kube-system, which identifies the cluster; empty if not known."""
     ca_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
-    """SHA-256 of its CA, kept together with the uid."""
+    """SHA-256 of the cluster's CA, stored together with the uid."""
     identity_error = models.CharField(max_length=60, blank=True, default="", db_default="")
-    """The code why the newest scan could not read the uid; empty if it could."""
+    """The code of the reason why the newest scan could not read the uid; empty if it could."""
     other_uid = models.CharField(max_length=64, blank=True, default="", db_default="")
     other_ca_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
-    """What another cluster showed that answered a scan in the place of this one; empty if none does."""
+    """The identity of another cluster that answered a scan instead of this one; empty if there is none."""
     identity_since = models.DateTimeField(null=True)
-    """When a person accepted another cluster as this one. Older snapshots show the cluster before; null for none."""
+    """When a person accepted another cluster as this one; snapshots before are of the former cluster. Null if never."""
 
     class Meta:
         verbose_name = "cluster"
         ordering = ["name"]
         constraints = [
-            # One external id opens one cluster's role (T20): a draft cannot be used for two clusters.
+            # One external id opens the role of one cluster (T20): a draft cannot be used for two clusters.
             models.UniqueConstraint(
                 fields=["external_id"], condition=~models.Q(external_id=""), name="external_id_of_one_cluster"
             )
@@ -79,10 +79,9 @@ class Cluster(models.Model):
 
 
 class ClusterAgent(models.Model):
-    """The agent of a cluster of the source `agent`: its token, kept as a digest, and what it said when it dialled.
-
-    `session` is the connection that its messages have to name; empty if there is none. `refused_code` says why the
-    newest refused connection was refused.
+    """The agent of a cluster of the source `agent`: its token, stored as a digest, and what it reported when it
+    connected. `session` is the connection that its messages have to name; empty without a connection. `refused_code` is
+    the reason why the newest refused connection was refused.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -95,7 +94,7 @@ class ClusterAgent(models.Model):
     session = models.CharField(max_length=64, blank=True, default="")
     acts = models.BooleanField(default=False)
     helm_in = models.CharField(max_length=63, blank=True, default="", db_default="")
-    """The namespace in which it carries runs of helm; empty: in none."""
+    """The namespace in which the agent carries runs of helm; empty for none."""
     release = models.CharField(max_length=40, blank=True, default="")
     server = models.CharField(max_length=500, blank=True, default="")
     ca_digest = models.CharField(max_length=64, blank=True, default="")
@@ -115,7 +114,7 @@ class ClusterGroup(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=80, unique=True)
     interval_seconds = models.PositiveIntegerField(null=True)
-    """Seconds between scans of a cluster without its own interval; of several groups the shortest counts."""
+    """Seconds between scans of a cluster without its own interval; with several groups the shortest applies."""
     clusters = models.ManyToManyField("migrations_app.Cluster", related_name="groups")
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -129,7 +128,7 @@ class ClusterGroup(models.Model):
 
 
 class ClusterLabel(models.Model):
-    """A label of a cluster, such as team or region, to filter and group the fleet by."""
+    """A label of a cluster, such as team or region, for filters and groups of the fleet page."""
 
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="labels")
     key = models.CharField(max_length=63)

@@ -1,19 +1,21 @@
-"""Ends of scans in the order in which they were committed, for programs that follow what happens.
+"""Ends of scans in commit order, for programs that follow the feed.
 
-The audit log has no event for each scan: a large fleet has thousands a day.
+The audit log has no event for each scan, because a large fleet has thousands of scans a day.
 """
 
 from django.db import models
 
 
 class ScanEventHead(models.Model):
-    """One row with the number of the newest event. A writer changes it first, so that numbers are in commit order."""
+    """One row with the number of the newest event. A writer changes this row first, so that numbers are in commit
+    order.
+    """
 
     seq = models.PositiveBigIntegerField(default=0)
 
 
 class ScanEvent(models.Model):
-    """The end of one scan. Kept for some days only; `code` is the error code of a failed one."""
+    """The end of one scan, kept for some days. `code` is the error code of a failed scan."""
 
     seq = models.PositiveBigIntegerField(primary_key=True)
     at = models.DateTimeField(db_index=True)

@@ -1,4 +1,4 @@
-"""Journeys: one hop of one cluster, its steps, who approved it, and the rollouts that were made for it."""
+"""Journeys: one hop of one cluster, its steps, its approvals, and the rollouts of its steps."""
 
 import uuid
 
@@ -11,9 +11,10 @@ from migrations_app.journeys.states import HOLDING, JOURNEY_STATES, STEP_KINDS, 
 
 
 class Journey(models.Model):
-    """One hop of one cluster. `plan` is the canonical JSON with the digest `digest`, from `previewed` on.
+    """One hop of one cluster.
 
-    `version` grows with every change of the journey or of one of its steps. `choices` holds what the author chose.
+    From state `previewed` on, `plan` is the canonical JSON with the digest `digest`. `version` grows with every change
+    of the journey or of one of its steps. `choices` are the choices of the author.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -31,13 +32,13 @@ class Journey(models.Model):
     cause_code = models.CharField(max_length=60, blank=True, default="")
     cause = models.CharField(max_length=2000, blank=True, default="")
     wait_code = models.CharField(max_length=60, blank=True, default="")
-    """The code of what the current step waits for."""
+    """The code of the reason why the current step waits."""
     needs_person = models.BooleanField(default=False)
-    """Whether a person has to do something before it goes on."""
+    """Whether a person has to act before the journey continues."""
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     author_name = models.CharField(max_length=150)
     starter = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    """Who started or resumed it last: its rollouts are started with the rights of this account."""
+    """The account that started or resumed the journey last: rollouts start with its rights."""
     started_by_name = models.CharField(max_length=150, blank=True, default="")
     started_by_token = models.BooleanField(default=False)
     snapshot = models.ForeignKey("migrations_app.Snapshot", null=True, on_delete=models.SET_NULL, related_name="+")
@@ -45,7 +46,7 @@ class Journey(models.Model):
     ticket = models.CharField(max_length=200, blank=True, default="")
     note = models.CharField(max_length=2000, blank=True, default="")
     asked_at = models.DateTimeField(null=True)
-    """When it last asked for a scan."""
+    """When the journey requested a scan last."""
     made_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     changed_at = models.DateTimeField()
@@ -64,7 +65,7 @@ class Journey(models.Model):
 
 
 class JourneyStepRow(models.Model):
-    """One step of a journey: what it is stands in `definition`, how far it is beside it."""
+    """One step of a journey: its definition, and the columns of its progress."""
 
     journey = models.ForeignKey(Journey, on_delete=models.CASCADE, related_name="steps")
     place = models.PositiveIntegerField()
@@ -75,15 +76,15 @@ class JourneyStepRow(models.Model):
     cause_code = models.CharField(max_length=60, blank=True, default="")
     cause = models.CharField(max_length=2000, blank=True, default="")
     since = models.DateTimeField(null=True)
-    """When its turn came, or when it began."""
+    """When the turn of the step came, or when it began."""
     ended_at = models.DateTimeField(null=True)
     by_name = models.CharField(max_length=150, blank=True, default="")
     note = models.CharField(max_length=2000, blank=True, default="")
-    """What the person wrote who ticked, confirmed or skipped it."""
+    """The note of the person who confirmed or skipped the step."""
     evidence = models.JSONField(default=dict)
     differences = models.JSONField(default=list)
     accepted = models.BooleanField(default=False)
-    """A person accepted a plan that differs from the one that was shown; it is approved by itself."""
+    """A person accepted a plan that differs from the previewed one; the rollout then has its own approval."""
 
     class Meta:
         ordering = ["journey", "place"]
@@ -91,10 +92,8 @@ class JourneyStepRow(models.Model):
 
 
 class JourneyRollout(models.Model):
-    """A rollout that was made for a step: to be shown in the preview, to do the work, or to take it back; or for the
-    pause at that step: to hold Karpenter's own disruption, or to let it go on.
-
-    The newest one counts.
+    """A rollout of a step: for the preview, to do the work, or to undo it; or for a pause at that step: to hold
+    Karpenter's own disruption, or to release it. The newest rollout of a purpose counts.
     """
 
     class Purpose(models.TextChoices):
@@ -114,25 +113,28 @@ class JourneyRollout(models.Model):
 
 
 class JourneyWayBack(models.Model):
-    """The way back that a journey is on: to which step, who asked for it, and why. It ends when the journey pauses."""
+    """The rollback of a journey: to which step, who requested it, and why. The row is deleted when the journey
+    pauses.
+    """
 
     journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="way_back")
     to = models.CharField(max_length=8)
     before = models.CharField(max_length=10)
-    """The state that the step had which is undone now."""
+    """The former state of the step that is being undone."""
     by_name = models.CharField(max_length=150)
     reason = models.CharField(max_length=2000)
     begun_at = models.DateTimeField()
     earlier = models.PositiveBigIntegerField(default=0, db_default=0)
-    """The newest `JourneyRollout` when it was asked for: rollbacks up to that one were made for an earlier way back."""
+    """The newest `JourneyRollout` at the request: rollbacks up to that one belong to an earlier rollback of the
+    journey.
+    """
 
 
 class JourneyHold(models.Model):
-    """The hold of Karpenter's own disruption for a pause of a journey; the row goes once the budgets are restored.
-
-    `asked_for` says what its workers are about; `resumes`: the journey goes on afterwards, with the rights of `person`,
-    who asked last. `earlier` and `asked_after` are the newest `JourneyRollout` when the hold and when the restoring was
-    asked for: rollouts up to that one were made for an earlier question.
+    """The hold of Karpenter's own disruption for a pause of a journey; the row is deleted when the budgets are
+    restored. `asked_for` is what its workers have to do; `resumes`: the journey resumes afterwards, with the rights of
+    `person`, who made the last request. `earlier` and `asked_after` are the newest `JourneyRollout` at the request of
+    the hold and of the release: rollouts up to that one belong to earlier requests.
     """
 
     journey = models.OneToOneField(Journey, on_delete=models.CASCADE, primary_key=True, related_name="hold")

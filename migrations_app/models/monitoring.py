@@ -1,10 +1,10 @@
-"""Numbers for monitoring, stored so that a scrape needs a few queries however many scans there were."""
+"""Values for monitoring, stored so that a scrape needs few queries for any number of scans."""
 
 from django.db import models
 
 
 class Gauges(models.Model):
-    """Numbers of a cluster's newest snapshot, written in the transaction that publishes it."""
+    """The values of a cluster's newest snapshot, written in the transaction that publishes it."""
 
     cluster = models.OneToOneField("migrations_app.Cluster", on_delete=models.CASCADE, primary_key=True)
     body = models.JSONField(default=dict)
@@ -24,7 +24,7 @@ class Tally(models.Model):
 
 
 class Pulse(models.Model):
-    """A heartbeat: of a worker with the queues that it serves, or of beat."""
+    """The heartbeat of a worker, with its queues, or of beat."""
 
     name = models.CharField(primary_key=True, max_length=200)
     lanes = models.CharField(max_length=200, blank=True, default="")

@@ -38,7 +38,7 @@ class Channel(models.Model):
     made_at = models.DateTimeField()
     busy_until = models.DateTimeField(null=True)
     not_before = models.DateTimeField(null=True)
-    """No message before this time: the last one was just sent, or failed."""
+    """No message is sent before this time, because the last one was just sent or failed."""
     failures = models.PositiveIntegerField(default=0)
     """Consecutive messages that were not received."""
 

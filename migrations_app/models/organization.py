@@ -10,8 +10,8 @@ from migrations_app.inventory.objects.cluster_arn import LONGEST_ROLE_ARN
 class AwsOrganization(models.Model):
     """One organization: karpdash assumes `hub_role_arn`, which lists the accounts and assumes `member_role` in each.
 
-    Both roles open with `external_id` only; karpdash made it and nobody chooses it (T20). `listing` is the JSON of the
-    newest look that ended, `listed_at` its time; null before the first.
+    Both roles require `external_id`, which karpdash generates and no person chooses (T20). `listing` is the JSON of the
+    newest completed listing, `listed_at` its time; null before the first.
     """
 
     class State(models.TextChoices):
@@ -26,7 +26,7 @@ class AwsOrganization(models.Model):
     regions = models.JSONField(default=list)
     external_id = models.CharField(max_length=100, unique=True)
     principal = models.CharField(max_length=LONGEST_ROLE_ARN)
-    """karpdash's own ARN when it was made: the trust policy names it."""
+    """karpdash's own ARN at the time of registration: the trust policy contains it."""
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.CharField(max_length=150, blank=True, default="")
@@ -37,7 +37,7 @@ class AwsOrganization(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     fence = models.PositiveIntegerField(default=0)
     tried_at = models.DateTimeField(null=True)
-    """When the newest look ended, with or without a result."""
+    """When the newest listing ended, with or without a result."""
     error_code = models.CharField(max_length=60, blank=True, default="")
     error = models.CharField(max_length=2000, blank=True, default="")
     listing = models.JSONField(null=True)

@@ -16,9 +16,10 @@ def _every() -> list[str]:
 
 
 class Policy(models.Model):
-    """The policy of one cluster; the row without a cluster is for all clusters without their own.
+    """The policy of one cluster; the row without a cluster applies to all clusters without their own.
 
-    `windows` are lists of {"days": [0..6], "from": "HH:MM", "to": "HH:MM"} in UTC; without any it is always open.
+    `windows` are lists of {"days": [0..6], "from": "HH:MM", "to": "HH:MM"} in UTC; without windows changes are allowed
+    at any time.
     """
 
     cluster = models.OneToOneField("migrations_app.Cluster", null=True, on_delete=models.CASCADE, related_name="policy")
@@ -32,9 +33,9 @@ class Policy(models.Model):
     per_hour = models.PositiveIntegerField(default=60)
     pool_percent = models.PositiveIntegerField(default=10)
     rehearsals = models.JSONField(null=True)
-    """Risks whose plans have to be rehearsed; null or empty for none."""
+    """Risks whose plans need a rehearsal; null or empty for none."""
     campaigns_destroy = models.BooleanField(default=False, db_default=False)
-    """Whether the approval of a campaign may cover plans that delete what its preview showed."""
+    """Whether the approval of a campaign may cover plans that delete the objects of its preview."""
 
     class Meta:
         permissions = [("administer_policy", "Can change policies and the kill switch")]
@@ -49,15 +50,15 @@ class KillSwitch(models.Model):
     since = models.DateTimeField(null=True)
     lifting_by = models.CharField(max_length=150, blank=True, default="")
     lifting_id = models.PositiveBigIntegerField(null=True)
-    """Who asked to turn it off; another person has to confirm (A36)."""
+    """The person who requested to turn it off; another person has to confirm (A36)."""
     version = models.PositiveIntegerField(default=1)
 
 
 class Waiver(models.Model):
-    """An accepted failing check. Without a cluster it holds for the group in `scope`, or without one for all clusters;
-    without a hop, for every hop.
+    """An accepted failing check.
 
-    Never edited or deleted: it ends or is revoked. `blockers` if its author may accept blockers; else it covers
+    Without a cluster it applies to the group in `scope`, or without a group to all clusters; without a hop, to every
+    hop. Never edited or deleted: it ends or is revoked. `blockers` if its author may accept blockers; else it covers
     warnings only.
     """
 
@@ -82,7 +83,7 @@ class Waiver(models.Model):
 
 
 class GroupWaiver(models.Model):
-    """Limits a waiver without a cluster to a group. If the group is deleted, the waiver holds nowhere."""
+    """Limits a waiver without a cluster to a group. If the group is deleted, the waiver applies nowhere."""
 
     waiver = models.OneToOneField(Waiver, primary_key=True, on_delete=models.CASCADE, related_name="scope")
     group = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""What a directory tells over SCIM 2.0: its tokens, and what it knows of accounts and teams beyond Django's rows."""
+"""Provisioning over SCIM 2.0: tokens of directories, and their data of accounts and teams beyond Django's rows."""
 
 import uuid
 
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class ProvisioningToken(models.Model):
-    """A token for /scim/v2 and nothing else, in a table of its own: no other endpoint takes it."""
+    """A token for /scim/v2 only. It has a table of its own, so no other endpoint accepts it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=60)
@@ -27,10 +27,11 @@ class ProvisioningToken(models.Model):
 
 
 class ProvisionedAccount(models.Model):
-    """An account that a directory knows. `user_name` is its name there, which may change; that of the account does not.
+    """An account of a directory.
 
-    `closed_by_directory`: the directory may open the account again, as nobody here has closed it. `removed_at`: the
-    directory has deleted it, and it is closed; over SCIM it does not exist any more.
+    `user_name` is its name in the directory, which may change; the name of the account does not. `closed_by_directory`:
+    the directory closed the account and may open it again. `removed_at`: the directory deleted the account, which is
+    closed and no longer exists over SCIM.
     """
 
     user = models.OneToOneField(
@@ -50,7 +51,7 @@ class ProvisionedAccount(models.Model):
 
 
 class ProvisionedTeam(models.Model):
-    """A team whose members a directory decides: signing in at an identity provider neither adds nor removes any."""
+    """A team whose members a directory decides: sign-ins at an identity provider neither add nor remove members."""
 
     team = models.OneToOneField("auth.Group", primary_key=True, on_delete=models.CASCADE, related_name="provisioned")
     external_id = models.CharField(max_length=255, blank=True, default="", db_index=True)

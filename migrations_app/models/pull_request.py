@@ -1,4 +1,4 @@
-"""Git repositories that karpdash may write branches to, and the pull requests that were previewed or opened there."""
+"""Git repositories that karpdash may write branches to, and previewed or opened pull requests."""
 
 import uuid
 
@@ -31,13 +31,14 @@ class CodeRepository(models.Model):
 
 
 class PullRequest(models.Model):
-    """One change of one cluster as a request in a repository. `digest` identifies what was previewed; `sealed` holds
-    the files before and after, encrypted."""
+    """One change of one cluster as a pull request in a repository. `digest` identifies the preview; `sealed` contains
+    the files before and after, encrypted.
+    """
 
     class State(models.TextChoices):
         PREVIEWED = "previewed"
         OPENING = "opening"
-        """Approved and written down; requests to the host are under way, or were when the process ended."""
+        """Approved and stored; requests to the Git host are under way, or were interrupted."""
         OPEN = "open"
         MERGED = "merged"
         CLOSED = "closed"
@@ -63,7 +64,7 @@ class PullRequest(models.Model):
     error_code = models.CharField(max_length=60, blank=True, default="")
     error = models.CharField(max_length=2000, blank=True, default="")
     branch_left = models.BooleanField(default=False)
-    """Whether the branch stands in the repository without a request, or may stand there."""
+    """Whether the branch is, or may be, in the repository without a pull request."""
     made_by_name = models.CharField(max_length=150)
     made_at = models.DateTimeField()
     approved_by_name = models.CharField(max_length=150, blank=True, default="")

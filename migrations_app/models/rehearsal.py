@@ -1,4 +1,4 @@
-"""Rehearsals of plans on a twin, and what was seen of a rollout to compare a rehearsal with."""
+"""Rehearsals of plans on a twin, and observations of rollouts to compare them with."""
 
 import uuid
 
@@ -18,11 +18,11 @@ class Rehearsal(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     rollout = models.ForeignKey("migrations_app.Rollout", on_delete=models.CASCADE, related_name="rehearsals")
     digest = models.CharField(max_length=64)
-    """Of the plan that is played."""
+    """The digest of the rehearsed plan."""
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     seed = models.PositiveIntegerField(default=0)
     failures = models.JSONField(default=list)
-    """What goes wrong in further plays: lists of scenario and zone."""
+    """The failures of further plays: lists of scenario and zone."""
     requested_by = models.CharField(max_length=150)
     made_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
@@ -31,7 +31,7 @@ class Rehearsal(models.Model):
     fence = models.PositiveIntegerField(default=0)
     attempts = models.PositiveIntegerField(default=0)
     result = models.BinaryField(default=bytes)
-    """The plays as JSON, with a bound on its size; empty before the end."""
+    """The plays as JSON of limited size; empty before the end."""
     error_code = models.CharField(max_length=60, blank=True, default="")
     error = models.CharField(max_length=2000, blank=True, default="")
 
@@ -46,7 +46,7 @@ class Rehearsal(models.Model):
 
 
 class RunRecord(models.Model):
-    """What the gates of a rollout saw, and how that differs from what the rehearsal of its plan told."""
+    """What the gates of a rollout observed, and how that differs from the rehearsal of its plan."""
 
     rollout = models.OneToOneField(
         "migrations_app.Rollout", on_delete=models.CASCADE, primary_key=True, related_name="run_record"
@@ -54,5 +54,5 @@ class RunRecord(models.Model):
     seen = models.JSONField(default=dict)
     rehearsal = models.ForeignKey(Rehearsal, null=True, on_delete=models.SET_NULL, related_name="+")
     difference = models.JSONField(null=True)
-    """The comparison; null before the end, and without a rehearsal."""
+    """The comparison; null before the end of the rollout, and without a rehearsal."""
     compared_at = models.DateTimeField(null=True)

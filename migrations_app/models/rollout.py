@@ -50,7 +50,7 @@ class Rollout(models.Model):
     picture = models.JSONField(default=dict)
     """The latest counters, for the rollout's page."""
     waits_for = models.CharField(max_length=1000, blank=True, default="")
-    """What the worker waits for, in words; empty while there is progress."""
+    """Text of what the worker waits for; empty while there is progress."""
     gate_since = models.DateTimeField(null=True)
     unknown_since = models.DateTimeField(null=True)
     made_at = models.DateTimeField()
@@ -63,7 +63,7 @@ class Rollout(models.Model):
     note = models.CharField(max_length=2000, blank=True, default="")
     worker_attempts = models.PositiveIntegerField(default=0)
     beside = models.BooleanField(default=False, db_default=False)
-    """It belongs to a pause and may run while another rollout of the cluster is paused."""
+    """Whether it belongs to a pause, so that it may run while another rollout of the cluster is paused."""
 
     class Meta:
         ordering = ["-made_at"]
@@ -81,7 +81,7 @@ class Rollout(models.Model):
 
 
 class Attempt(models.Model):
-    """One journal line: the intent before a request and its outcome. An empty outcome is not yet known."""
+    """One journal line: the intent before a request, and its outcome. The outcome is empty while it is not known."""
 
     class Outcome(models.TextChoices):
         OPEN = ""
@@ -118,7 +118,7 @@ class Attempt(models.Model):
 
 
 class NodeSkip(models.Model):
-    """A person's decision that the step about one node is left out: the node is never told as done."""
+    """A person's decision to skip the step of one node; the node never counts as done."""
 
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="skips")
     step = models.CharField(max_length=8)
@@ -134,7 +134,9 @@ class NodeSkip(models.Model):
 
 
 class RolloutSample(models.Model):
-    """The counters of a rollout's cluster at one moment, for the lines of its page. Null: it could not be counted."""
+    """The counters of a rollout's cluster at one time, for the charts of its page. Null if a value could not be
+    counted.
+    """
 
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="samples")
     taken_at = models.DateTimeField()
@@ -142,14 +144,14 @@ class RolloutSample(models.Model):
     pending_pods = models.PositiveIntegerField(null=True)
     held_pods = models.PositiveIntegerField(null=True)
     pending_limit = models.PositiveIntegerField(null=True)
-    """How many pods the gate allows to be Pending; null if it does not ask."""
+    """How many Pending pods the gate allows; null without a limit."""
 
     class Meta:
         ordering = ["pk"]
 
 
 class Lease(models.Model):
-    """Which worker may change a cluster. The fencing token only grows; times are by the database's clock."""
+    """The worker that may change a cluster. The fencing token only grows; times are by the database's clock."""
 
     cluster = models.OneToOneField("migrations_app.Cluster", on_delete=models.CASCADE, primary_key=True)
     holder = models.CharField(max_length=120, blank=True, default="")
@@ -191,7 +193,9 @@ class Exported(models.Model):
 
 
 class StepDiff(models.Model):
-    """The object of a step before it and as the server would store it, encrypted and bound to the rollout's id."""
+    """The object of a step before the step and as the server would store it, encrypted and bound to the
+    rollout's id.
+    """
 
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="diffs")
     step = models.CharField(max_length=8)
@@ -203,7 +207,7 @@ class StepDiff(models.Model):
 
 
 class Outbox(models.Model):
-    """Transactional outbox: an event to publish or a worker to wake after commit; the sweep marks the row done."""
+    """Transactional outbox: an event to publish or a message to send after commit; the sweep marks the row as done."""
 
     topic = models.CharField(max_length=60)
     body = models.JSONField(default=dict)

@@ -1,10 +1,10 @@
-"""The state of sample clusters that can be acted on. Rows of real clusters have none."""
+"""The state of sample clusters that can be changed. Real clusters have no such row."""
 
 from django.db import models
 
 
 class SampleTwin(models.Model):
-    """Everything that an API server in memory holds for one sample cluster. `revision` is compared with each write."""
+    """Everything that the in-memory API server of one sample cluster contains. `revision` is compared at each write."""
 
     cluster = models.OneToOneField(
         "migrations_app.Cluster", primary_key=True, on_delete=models.CASCADE, related_name="sample_twin"
@@ -13,7 +13,7 @@ class SampleTwin(models.Model):
     revision = models.PositiveBigIntegerField(default=1)
     body = models.BinaryField()
     begun_at = models.DateTimeField()
-    """When it was made or reset: what was planned before belongs to another life of it."""
+    """When it was created or reset: plans from before are of a former state and invalid."""
     changed_at = models.DateTimeField()
 
     class Meta:

@@ -54,7 +54,7 @@ class FleetScanPart(models.Model):
 class KeptObjects(models.Model):
     """Karpenter objects of the newest snapshot, encrypted for the cluster's id, since user data may hold secrets.
 
-    Written again only when `digest`, of the objects and the encryption key, changes.
+    Only written again if `digest`, of the objects and the encryption key, changes.
     """
 
     cluster = models.OneToOneField(
@@ -66,8 +66,8 @@ class KeptObjects(models.Model):
 
 
 class KeptList(models.Model):
-    """A part of the newest scan that was made of a long list, and the version of that list, encrypted for the cluster's
-    id. The next scan takes it where the server proves that the list has not changed.
+    """A part that the newest scan computed from a long list, and the version of that list, encrypted for the cluster's
+    id. The next scan uses the part again if the server proves that the list has not changed.
     """
 
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="kept_lists")
@@ -80,9 +80,10 @@ class KeptList(models.Model):
 
 
 class LegacyDay(models.Model):
-    """What a cluster's last scan on a day (UTC) left to do, and the total of each measure. Null if it was not read.
+    """The remaining work after a cluster's last scan of a day (UTC), and the total of each measure.
 
-    The columns from `stored_versions` on are null in days that the previous release wrote (R27).
+    Null if it was not read. The columns from `stored_versions` on are null in days that the previous release wrote
+    (R27).
     """
 
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="legacy_days")
@@ -124,7 +125,7 @@ class Scan(models.Model):
     due_at = models.DateTimeField(null=True)
     """When it was due by schedule; null if a person requested it."""
     probed_at = models.DateTimeField(null=True)
-    """When the reachability check passed; null before that, and if none is needed."""
+    """When the probe passed; null before, and if none is needed."""
     progress = models.JSONField(default=dict)
     calls = models.JSONField(null=True)
     """Requests to the cluster's API server, as "verb code" to count.
@@ -135,11 +136,11 @@ class Scan(models.Model):
     error_detail = models.CharField(max_length=2000, blank=True, default="")
     snapshot = models.ForeignKey("migrations_app.Snapshot", null=True, on_delete=models.SET_NULL, related_name="+")
     only_check = models.CharField(max_length=80, blank=True, default="", db_default="")
-    """The check that alone is asked, and ends the scan while it is as open as before; empty where the whole cluster is
-    read. A scan that is done and has one left no snapshot, unless a worker of the release before ran it.
+    """The single check to run, whose answer ends the scan while it is as open as before; empty if the whole cluster is
+    read. A done scan with this value has no snapshot, unless a worker of the previous release ran it.
     """
     check_answer = models.JSONField(null=True)
-    """What that check said; it stays where the whole cluster was read afterwards."""
+    """The answer of that check; kept if the whole cluster was read afterwards."""
 
     class Meta:
         ordering = ["-created_at"]
@@ -152,12 +153,14 @@ class Scan(models.Model):
 
 
 class ContentPart(models.Model):
-    """What packed contents have in common, once per digest, compressed: texts or statuses of findings, an IAM sheet."""
+    """A part that packed contents share, stored once per digest and compressed: texts or statuses of findings, or an
+    IAM sheet.
+    """
 
     digest = models.CharField(max_length=64, unique=True)
     body = models.BinaryField()
     unused_since = models.DateTimeField(null=True)
-    """When no content used it any more; some time later it is deleted."""
+    """Since when no content uses it; it is deleted some time later."""
 
     @cached_property
     def plain(self) -> bytes:
@@ -167,9 +170,9 @@ class ContentPart(models.Model):
 class Content(models.Model):
     """Report, nodes and IAM sheet of one or more snapshots, stored once per digest: an unchanged scan costs one row.
 
-    `iam` is empty without a sheet. That of a newest snapshot has its findings as rows; one of history is packed, in a
-    tenth of the room (decision 0016). Packed, `report` is the rest of the report, with `texts` beside it, and `iam` is
-    empty: the sheet is in `sheet`. Read them by the functions, which give the same for both.
+    `iam` is empty without a sheet. The content of a newest snapshot has its findings as rows; a content of history is
+    packed, to a tenth of the size (decision 0016). In a packed content, `report` has no texts, which are in `texts`,
+    and the sheet is in `sheet` instead of `iam`. The methods return the same values for both forms.
     """
 
     digest = models.CharField(primary_key=True, max_length=64)
@@ -178,13 +181,13 @@ class Content(models.Model):
     iam = models.BinaryField(default=b"")
     created_at = models.DateTimeField(auto_now_add=True)
     retired_at = models.DateTimeField(null=True)
-    """When no snapshot used it any more; from then on its findings are deleted in batches."""
+    """Since when no snapshot uses it; from then on its findings are deleted in batches."""
     history_since = models.DateTimeField(null=True)
-    """When it was in no newest snapshot any more; later its findings are deleted in batches, and it is packed."""
+    """Since when it is in no newest snapshot; later its findings are deleted in batches, and it is packed."""
     texts = models.ForeignKey(ContentPart, null=True, on_delete=models.PROTECT, related_name="+")
     """Set if it is packed."""
     statuses = models.ForeignKey(ContentPart, null=True, on_delete=models.PROTECT, related_name="+")
-    """Set if it is packed: what `answers` gives."""
+    """Set if it is packed: the value of `answers`."""
     sheet = models.ForeignKey(ContentPart, null=True, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
@@ -197,7 +200,7 @@ class Content(models.Model):
         return whole_report(SplitReport(lzma.decompress(bytes(self.report)), self.texts.plain))
 
     def plain_iam(self) -> bytes:
-        """The IAM sheet as JSON; empty without one."""
+        """The IAM sheet as JSON; empty if there is none."""
         if self.sheet is not None:
             return self.sheet.plain
         return zlib.decompress(self.iam) if self.iam else b""
@@ -210,7 +213,7 @@ class Content(models.Model):
 
 
 class Snapshot(models.Model):
-    """The result of a scan, complete or partial. The columns repeat what lists sort and filter by."""
+    """The result of a scan, complete or partial. Values that lists sort and filter by are repeated in columns."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey("migrations_app.Cluster", on_delete=models.CASCADE, related_name="snapshots")
@@ -229,11 +232,11 @@ class Snapshot(models.Model):
     legacy_left = models.PositiveIntegerField(null=True)
     nodes_total = models.PositiveIntegerField(default=0)
     waived = models.JSONField(null=True)
-    """The waivers that the counts were made with; null or empty for none."""
+    """The waivers that were applied to the counts; null or empty for none."""
     replaced = models.BooleanField(default=False, db_default=False)
-    """Whether it shows the cluster that was registered before a person accepted another one in its place."""
+    """Whether it is of the former cluster of this registration, before a person accepted another one."""
     unchanged = models.JSONField(null=True)
-    """By part since when its objects are unchanged, as this scan proved; null or empty for none."""
+    """By part: since when its objects are unchanged, as this scan proved; null or empty for none."""
 
     class Meta:
         ordering = ["-scanned_at"]
@@ -261,9 +264,9 @@ class Snapshot(models.Model):
 
 
 class FindingRow(models.Model):
-    """One finding of a content, for queries across the fleet; evidence and remedies stay in the report.
+    """One finding of a content, for queries across the fleet; evidence and remedies are only in the report.
 
-    Only the contents of newest snapshots have them all.
+    Only contents of newest snapshots have all their rows.
     """
 
     content = models.ForeignKey(Content, on_delete=models.CASCADE, related_name="findings")

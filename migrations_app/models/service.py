@@ -1,7 +1,7 @@
 """Service accounts: programs with an identity of their own, and their tokens.
 
-The rows of their roles are grants, as those of people are. The tokens have a table of their own, so that a release that
-knows nothing of service accounts, and of the limits of their tokens, takes none of them.
+Their roles are grants, like those of people. Their tokens have a table of their own, so that a release without service
+accounts accepts none of them.
 """
 
 import uuid
@@ -11,10 +11,11 @@ from django.db import models
 
 
 class ServiceAccountRow(models.Model):
-    """A program. Its `user` has no password and no identity at a provider, so nobody signs in as it.
+    """A program.
 
-    `scopes` bound those of its tokens at each request. `networks` are the ranges that its tokens may come from; without
-    any they may come from everywhere. It ended if `ended_at` is set, and never comes back.
+    Its `user` has no password and no identity at a provider, so no person can sign in as it. `scopes` limit its tokens
+    at each request. `networks` are the ranges that its tokens may come from; empty for everywhere. It has ended for
+    good if `ended_at` is set.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -36,7 +37,9 @@ class ServiceAccountRow(models.Model):
 
 
 class ServiceToken(models.Model):
-    """A token of a service account, kept as a digest like those of people. It never ends if `expires_at` is null."""
+    """A token of a service account, stored as a digest like those of people. It never expires if `expires_at`
+    is null.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     account = models.ForeignKey(ServiceAccountRow, on_delete=models.CASCADE, related_name="tokens")

@@ -1,4 +1,4 @@
-"""The glossary that comes with the program, read once for each process."""
+"""The glossary of the documentation, read once per process."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,12 +11,12 @@ from migrations_app.readiness.outputs.glossary import GlossarySection, Term, glo
 
 @cache
 def glossary() -> tuple[GlossarySection, ...]:
-    """Every section with its words."""
+    """All sections with their words."""
     return glossary_of(Path(settings.GLOSSARY).read_text(encoding="utf-8"))
 
 
 def term(word: str) -> Term:
-    """The line of that word. Raises KeyError for a word that has none."""
+    """The line of that word. Raises KeyError for an unknown word."""
     return _by_word()[term_key(word)]
 
 

@@ -1,4 +1,4 @@
-"""What joining two registrations of one cluster moves, what ends with it, and what stands in its way."""
+"""What joining two registrations of one cluster moves and ends, and what prevents it."""
 
 import hashlib
 import uuid
@@ -30,7 +30,7 @@ from migrations_app.queries.rollouts.policies import PolicyRow, policy_row
 MOST_LABELS = 30
 """Maximum number of labels per cluster."""
 ROLLOUTS = HOLDING | {"rolling_back"}
-"""States in which a rollout keeps its registration from being joined."""
+"""States in which a rollout prevents that its registration is joined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,9 @@ class JoinSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinLabel:
-    """A label of the registration that ends. `stays` is the value that the other one has and keeps; empty: it moves."""
+    """A label of the registration that ends. `stays` is the value of the other registration, which is kept; if empty,
+    the label moves.
+    """
 
     key: str
     value: str
@@ -67,11 +69,12 @@ class JoinObstacle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinPreview:
-    """What joining does, and with `obstacles` why it cannot be done now.
+    """The effects of joining, and in `obstacles` the reasons why it is not possible now.
 
-    `groups` are those that the registration that stays is added to, and `roles` the roles over them, which hold for it
-    from then on. `plans_expire` counts planned rollouts and journeys that end. `drops_aws`: its way into an AWS account
-    is forgotten. `digest` changes with everything but the numbers of scans, snapshots, rollouts and journeys.
+    `groups` are the groups that the remaining registration is added to, `roles` the number of role grants over them,
+    which then apply to it. `plans_expire` counts planned rollouts and journeys that end. `drops_aws`: the AWS access of
+    the registration is removed. `digest` changes with everything except the numbers of scans, snapshots, rollouts and
+    journeys.
     """
 
     stays: JoinSide
@@ -123,7 +126,7 @@ def join_preview(stays: uuid.UUID, ends: uuid.UUID) -> JoinPreview:
 
 
 def new_groups(stays: Cluster, ends: Cluster) -> QuerySet[ClusterGroup]:
-    """The groups of the registration that ends in which the other one is not, by name."""
+    """The groups that only the ending registration is in, by name."""
     return ClusterGroup.objects.filter(clusters=ends).exclude(clusters=stays).order_by("name")
 
 
@@ -148,15 +151,15 @@ def _side(row: Cluster) -> JoinSide:
 
 
 def _labels(stays: Cluster, ends: Cluster) -> tuple[JoinLabel, ...]:
-    has = _told(stays) | place_in(stays.eks_arn)
+    has = _stored_labels(stays) | place_in(stays.eks_arn)
     return tuple(
         JoinLabel(key=key, value=value, stays=has.get(key, ""))
-        for key, value in sorted(_told(ends).items())
+        for key, value in sorted(_stored_labels(ends).items())
         if has.get(key) != value
     )
 
 
-def _told(row: Cluster) -> dict[str, str]:
+def _stored_labels(row: Cluster) -> dict[str, str]:
     own = {ENVIRONMENT: row.environment} if row.environment else {}
     return dict(row.labels.values_list("key", "value")) | own
 
@@ -167,7 +170,7 @@ def _planned(row: Cluster) -> int:
 
 
 def _digest(preview: JoinPreview) -> str:
-    """SHA-256 of what people decide on: it does not change with a scan that ends."""
+    """SHA-256 of the values that people decide on; the end of a scan does not change it."""
     sides = [(str(join_side.id), join_side.version) for join_side in (preview.stays, preview.ends)]
     shared = [preview.same_ca, preview.drops_aws, preview.roles, preview.groups, preview.waivers]
     labels = [(label.key, label.value, label.stays) for label in preview.labels]
@@ -180,11 +183,11 @@ def _obstacles(stays: Cluster, ends: Cluster) -> Iterator[JoinObstacle]:
         words = f"the newest scan of {stays.name} failed, or there was none: keep a registration that can be read"
         yield JoinObstacle(code="not_read", words=words, registration=stays.name)
     for row in (stays, ends):
-        yield from _under_way(row)
+        yield from _active_work(row)
     if _limits(stays) != _limits(ends):
         words = "their rollout policies differ, and both hold until now: give them the same policy first"
         yield JoinObstacle(code="policies_differ", words=words)
-    if len(_told(stays) | _told(ends)) > MOST_LABELS:
+    if len(_stored_labels(stays) | _stored_labels(ends)) > MOST_LABELS:
         yield JoinObstacle(code="too_many", words=f"together they have more than {MOST_LABELS} labels")
 
 
@@ -204,7 +207,7 @@ def _not_the_same(stays: Cluster, ends: Cluster) -> Iterator[JoinObstacle]:
             yield JoinObstacle(code="not_same_cluster", words=words, registration=row.name)
 
 
-def _under_way(row: Cluster) -> Iterator[JoinObstacle]:
+def _active_work(row: Cluster) -> Iterator[JoinObstacle]:
     work: tuple[tuple[str, str, bool], ...] = (
         ("rollout_holds", "a rollout", Rollout.objects.filter(cluster=row, state__in=ROLLOUTS).exists()),
         ("journey_holds", "a journey", Journey.objects.filter(cluster=row, state__in=journeys.HOLDING).exists()),
@@ -218,5 +221,5 @@ def _under_way(row: Cluster) -> Iterator[JoinObstacle]:
 
 
 def _limits(row: Cluster) -> PolicyRow:
-    """What the policy of the registration says, whichever row it stands in."""
+    """The content of the registration's policy, independent of the row that it is stored in."""
     return replace(policy_row(row.pk), cluster=None, own=False, version=0)

@@ -1,6 +1,6 @@
-"""Sorted lists: which columns a list can be sorted by, and the rows after a cursor.
+"""Sorted lists: the columns that a list can be sorted by, and the rows after a cursor.
 
-A cursor holds the name of its order and the sort keys of the last row. It is of no use for another order.
+A cursor contains the name of its order and the sort keys of the last row. It is not valid for another order.
 """
 
 import uuid
@@ -38,9 +38,9 @@ class SortOrder:
 
 
 def orders(columns: Mapping[str, SortColumn], *ties: SortColumn) -> Mapping[str, SortOrder]:
-    """By its name each order of a list, and with a minus before the name the one with the first column turned round.
+    """The orders of a list by name, and each with a minus before the name for the reverse order of its first column.
 
-    Rows that are equal in that column are sorted by `ties`, the same way in both.
+    Rows with equal values in that column are sorted by `ties`, in the same direction in both.
     """
     by_name: dict[str, SortOrder] = {}
     for name, first in columns.items():
@@ -51,7 +51,7 @@ def orders(columns: Mapping[str, SortColumn], *ties: SortColumn) -> Mapping[str,
 
 
 def rank(column: str, values: Sequence[str]) -> Case:
-    """The place of the column's value among `values`, from 0; -1 for any other."""
+    """The index of the column's value in `values`; -1 for any other value."""
     places = [When(Q(**{column: value}), then=Value(place)) for place, value in enumerate(values)]
     return Case(*places, default=Value(-1), output_field=IntegerField())
 
@@ -80,7 +80,9 @@ def sorted_page(
 
 
 def _beyond(columns: tuple[SortColumn, ...], keys: Sequence[Any]) -> Q:
-    """The rows after these keys: greater in the first column, or equal there and beyond in the others."""
+    """Condition for the rows after these keys: greater in the first column, or equal there and after them in the
+    others.
+    """
     column, key = columns[0], keys[0]
     further = Q(**{f"{column.name}__{'lt' if column.descending else 'gt'}": key})
     return further | (Q(**{column.name: key}) & _beyond(columns[1:], keys[1:])) if len(columns) > 1 else further

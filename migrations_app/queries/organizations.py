@@ -1,4 +1,4 @@
-"""Registered AWS organizations: what their newest look found, beside the clusters that are registered now."""
+"""Registered AWS organizations: what their newest listing found, and which of these clusters are registered."""
 
 import uuid
 from collections.abc import Mapping
@@ -19,7 +19,9 @@ from migrations_app.queries.pagination import Page, encode, keys_of, page_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganizationRow:
-    """One organization. `looking` while a look is queued or under way; `clusters` counts those registered with it."""
+    """One organization. `looking` is True while a listing is queued or running; `clusters` counts its registered
+    clusters.
+    """
 
     id: uuid.UUID
     name: str
@@ -36,14 +38,16 @@ class OrganizationRow:
 
     @property
     def hub_account(self) -> str:
-        """The account in which the hub role is made."""
+        """The AWS account of the hub role."""
         role_arn = read_role_arn(self.hub_role_arn)
         return role_arn.account if role_arn else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganizationCluster:
-    """A cluster of the list. `cluster_id` is its registration, if it has one; `suggested` is a free name for it."""
+    """A cluster of the listing. `cluster_id` is its registration, if there is one; `suggested` is a free name
+    for it.
+    """
 
     listed: ListedCluster
     account_name: str
@@ -53,7 +57,7 @@ class OrganizationCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganizationDetail:
-    """One organization with its list; `accounts` and `clusters` are empty before the first look."""
+    """One organization with its listing; `accounts` and `clusters` are empty before the first listing."""
 
     row: OrganizationRow
     accounts: tuple[ListedAccount, ...]
@@ -62,7 +66,7 @@ class OrganizationDetail:
 
     @property
     def unread(self) -> tuple[ListedAccount, ...]:
-        """Accounts of which something could not be read."""
+        """Accounts that could not be read completely."""
         return tuple(
             account for account in self.accounts if account.code or any(region.code for region in account.regions)
         )
@@ -97,7 +101,7 @@ def organization_detail(organization_id: uuid.UUID) -> OrganizationDetail:
 def organization_cluster_page(
     organization_id: uuid.UUID, *, after: str = "", limit: int = 100
 ) -> Page[OrganizationCluster]:
-    """One page of the list, by ARN. Raises NotFound."""
+    """One page of the listed clusters, by ARN. Raises NotFound."""
     keys = keys_of(after, (str,))
     clusters = [
         cluster
@@ -113,7 +117,7 @@ def organization_cluster_page(
 
 
 def listing_of(row: AwsOrganization) -> OrganizationListing | None:
-    """What the newest look found; None before the first."""
+    """The result of the newest listing; None before the first."""
     return None if row.listing is None else msgspec.convert(row.listing, OrganizationListing)
 
 

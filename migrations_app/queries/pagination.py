@@ -1,4 +1,4 @@
-"""Keyset pagination: cursors as opaque texts of sort keys, checked when they come in, and pages as values."""
+"""Keyset pagination: cursors as opaque texts of sort keys, validated when they are read, and pages as values."""
 
 import base64
 import binascii

@@ -14,7 +14,7 @@ from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_clusters
 
 MOST = 100
-"""Requests of a cluster that are listed."""
+"""Maximum number of listed requests of a cluster."""
 STATES = tuple(PullRequest.State.values)
 _NEWEST = orders({"made_at": SortColumn("made_at", datetime)}, SortColumn("pk", uuid.UUID, descending=True))["-made_at"]
 
@@ -33,7 +33,7 @@ class RepositoryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRow:
-    """One request. `link` is its page on the host; empty before it has one."""
+    """One pull request. `link` is its page on the Git host; empty before it exists there."""
 
     id: uuid.UUID
     cluster_id: uuid.UUID
@@ -62,13 +62,15 @@ def repository_rows() -> tuple[RepositoryRow, ...]:
 
 
 def requests_of(cluster_id: uuid.UUID) -> tuple[RequestRow, ...]:
-    """The newest requests of a cluster that may be seen."""
+    """The newest pull requests of a cluster, if the caller may see the cluster."""
     rows = PullRequest.objects.filter(cluster__in=visible_clusters().filter(pk=cluster_id)).defer("sealed")
     return tuple(map(_row, rows[:MOST]))
 
 
 def request_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[RequestRow]:
-    """One page of the requests of a cluster, newest first. Raises NotFound for a cluster that may not be seen."""
+    """One page of the pull requests of a cluster, newest first. Raises NotFound if the caller may not see the
+    cluster.
+    """
     if not visible_clusters().filter(pk=cluster_id).exists():
         raise NotFound("no such cluster")
     rows = PullRequest.objects.filter(cluster=cluster_id).defer("sealed")
@@ -76,7 +78,7 @@ def request_page(cluster_id: uuid.UUID, *, after: str, limit: int) -> Page[Reque
 
 
 def newest_by_check(cluster_id: uuid.UUID, hop: str) -> Mapping[str, RequestRow]:
-    """The newest request of each check at that hop that was approved."""
+    """The newest approved pull request of each check at that hop."""
     requests = [
         request
         for request in requests_of(cluster_id)
@@ -86,7 +88,7 @@ def newest_by_check(cluster_id: uuid.UUID, hop: str) -> Mapping[str, RequestRow]
 
 
 def request_row(request_id: uuid.UUID) -> RequestRow:
-    """One request of a cluster that may be seen. Raises NotFound."""
+    """One pull request of a cluster that the caller may see. Raises NotFound."""
     rows = PullRequest.objects.filter(cluster__in=visible_clusters(), pk=request_id)
     row = rows.defer("sealed").first()
     if row is None:

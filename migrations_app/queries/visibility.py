@@ -1,7 +1,7 @@
 """Visibility: an account's effective rights from permissions and grants, and which clusters the caller may see (T11).
 
 Every query that lists or opens something filters by the caller's scope. The scope is set once per request; workers and
-the command line see everything.
+the command line may see everything.
 """
 
 import uuid
@@ -41,7 +41,7 @@ PERMISSIONS: Mapping[Right, str] = {
     "people": f"{APP}.change_grant",
     "break_glass": f"{APP}.break_glass",
 }
-"""Django's names of the rights. A permission given to an account or a team holds over every cluster."""
+"""Django's names of the rights. A permission of an account or team applies to every cluster."""
 _KEPT = "_karpdash_standing"
 _NAMED = {name: right for right, name in PERMISSIONS.items()}
 _ROLES = dict(ROLES)
@@ -59,7 +59,7 @@ def permissions_of(user: AbstractBaseUser | AnonymousUser) -> EffectivePermissio
 
 
 def right_named(permission: str) -> Right | None:
-    """The right for a Django permission; None for one of another app or without meaning here."""
+    """The right for a Django permission; None for a permission of another app or without a right here."""
     return _NAMED.get(permission)
 
 
@@ -140,7 +140,7 @@ def visibility_scope(sight: VisibilityScope) -> Iterator[None]:
 
 
 def set_scope(sight: VisibilityScope) -> None:
-    """As `visibility_scope`, until the surrounding block ends: for code that authenticates halfway through."""
+    """Sets the scope until the surrounding block ends, for code that authenticates during a request."""
     _now.set(sight)
 
 
@@ -150,7 +150,7 @@ def current_scope() -> VisibilityScope:
 
 
 def has_scope() -> bool:
-    """Whether a scope is set; pages of errors are rendered outside of any, and must not query."""
+    """Whether a scope is set. Error pages are rendered without a scope, and must not query."""
     return _now.get(None) is not None
 
 
@@ -180,22 +180,23 @@ def visible(column: str = "cluster_id", *, right: Right = "view") -> Q:
 
 
 def visible_or_of_all(column: str = "cluster_id") -> Q:
-    """As `visible`, plus rows that belong to no cluster because they hold for all."""
+    """As `visible`, plus rows without a cluster, which apply to all clusters."""
     seen = visible(column)
     return seen | Q(**{f"{column}__isnull": True}) if seen else seen
 
 
 def visible_texts(right: Right) -> frozenset[str] | None:
-    """The ids of visible clusters as texts, for tables that store them so; None if the right covers everything."""
+    """The ids of visible clusters as texts, for tables that store texts; None if the right covers everything."""
     if sees_all(right):
         return None
     return frozenset(map(str, Cluster.objects.filter(visible("pk", right=right)).values_list("pk", flat=True)))
 
 
 def subject_of(kind: str, key: uuid.UUID, *, standing: EffectivePermissions) -> uuid.UUID | None:
-    """The cluster that an object belongs to; None if it belongs to none. Raises NotFound if it is not visible.
+    """The cluster that an object belongs to; None if it belongs to none.
 
-    Callers with equal rights everywhere get None without a query, since the cluster makes no difference.
+    Raises NotFound if it is not visible. Callers with equal rights everywhere get None without a query, because the
+    cluster makes no difference to them.
     """
     if not standing.by_group and "view" in standing.everywhere:
         return None
@@ -218,7 +219,9 @@ def _owner(kind: str, key: uuid.UUID) -> uuid.UUID | None:
 
 
 def visible_campaigns() -> QuerySet[Campaign]:
-    """The campaigns of which the caller may see a cluster; one without any cluster is for those who see all."""
+    """The campaigns with a cluster that the caller may see; campaigns without clusters only for callers who may see
+    all.
+    """
     if sees_all():
         return Campaign.objects.all()
     members = CampaignMember.objects.filter(visible())
@@ -226,7 +229,9 @@ def visible_campaigns() -> QuerySet[Campaign]:
 
 
 def _campaign(kind: str, key: uuid.UUID) -> None:
-    """A campaign belongs to no single cluster; what its clusters allow is asked where something is done with it."""
+    """Checks the visibility. A campaign belongs to no single cluster: its actions check the rights over its
+    clusters.
+    """
     if not visible_campaigns().filter(pk=key).exists():
         raise NotFound(f"no such {kind}")
 

@@ -12,8 +12,10 @@ SILENT = timedelta(seconds=60)
 LANES: tuple[str, ...] = ("probe", "scan", "action", "upkeep", "beat")
 
 
-def silent_lanes() -> tuple[str, ...]:
-    """Queues without a live worker for a minute; `beat` is the scheduler. That of actions may be left out by choice."""
+def queues_without_worker() -> tuple[str, ...]:
+    """Queues without a live worker for a minute; `beat` is the scheduler. Without the action queue if it is switched
+    off.
+    """
     lane_lists = Pulse.objects.filter(seen_at__gt=Now() - SILENT).values_list("lanes", flat=True)
     served = {lane for lanes in lane_lists for lane in lanes.split(",")}
     expected = LANES if settings.ENV.action_slots else tuple(lane for lane in LANES if lane != "action")

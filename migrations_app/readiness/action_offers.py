@@ -42,9 +42,9 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...] = ()
 
 
-def reason_disabled(*, may_prepare: bool, source: str, looks_only: bool, is_latest: bool = True) -> str:
+def reason_disabled(*, may_prepare: bool, source: str, has_no_action_workers: bool, is_latest: bool = True) -> str:
     """Returns why every action is disabled for this installation, person or cluster; empty if none is."""
-    if looks_only:
+    if has_no_action_workers:
         return LOOKS_ONLY
     if not may_prepare:
         return MAY_NOT

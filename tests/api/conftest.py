@@ -29,11 +29,11 @@ def house(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=KEYS, allow_loopback=True)
     woken: list[uuid.UUID] = []
     for module in ("clusters.views", "clusters.batches", "scans"):
-        monkeypatch.setattr(f"migrations_app.api.{module}.wake", woken.append)
+        monkeypatch.setattr(f"migrations_app.api.{module}.enqueue_scan", woken.append)
     for module in ("plans", "rollouts"):
-        place = f"migrations_app.api.{module}.wake_rollout"
+        place = f"migrations_app.api.{module}.enqueue_rollout"
         monkeypatch.setattr(place, lambda found, _task: woken.append(found) or True)
-    assert callable(tasks.wake)
+    assert callable(tasks.enqueue_scan)
     cache.clear()
     return woken
 

@@ -18,7 +18,7 @@ from tests.api.conftest import Tool
 def told(monkeypatch: pytest.MonkeyPatch) -> list[uuid.UUID]:
     """Channels that a worker was woken for."""
     found: list[uuid.UUID] = []
-    monkeypatch.setattr("migrations_app.api.notifications.wake_channel", found.append)
+    monkeypatch.setattr("migrations_app.api.notifications.enqueue_channel", found.append)
     return found
 
 

@@ -29,8 +29,8 @@ def aws(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsServ
         assert claim is not None
         look_claimed(claim)
 
-    monkeypatch.setattr(organizations, "wake_look", look)
-    monkeypatch.setattr(organizations, "wake", lambda _scan: True)
+    monkeypatch.setattr(organizations, "enqueue_listing", look)
+    monkeypatch.setattr(organizations, "enqueue_scan", lambda _scan: True)
     with running() as server:
         eks.at(settings, server)
         yield server

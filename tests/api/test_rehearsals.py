@@ -37,7 +37,7 @@ def test_it_is_asked_for_and_a_worker_woken(
     tool: Tool, row: Rollout, monkeypatch: Any, django_capture_on_commit_callbacks: Any
 ) -> None:
     woken: list[uuid.UUID] = []
-    monkeypatch.setattr("migrations_app.api.rehearsals.views.wake_rehearsal", woken.append)
+    monkeypatch.setattr("migrations_app.api.rehearsals.views.enqueue_rehearsal", woken.append)
     failures = [{"scenario": "full_zone", "zone": "eu-1a"}, {"scenario": "webhook_down", "zone": "ignored"}]
     with django_capture_on_commit_callbacks(execute=True):
         answer = post(tool, row, {"failures": failures, "seed": 4})

@@ -32,7 +32,7 @@ from tests.builders_rows import a_cluster
 call_command("migrate", interactive=False, verbosity=0)
 count, same_key = int(sys.argv[1]), sys.argv[2] == "same"
 woken = []
-rollouts.wake_rollout = lambda found, task: woken.append(str(found))
+rollouts.enqueue_rollout = lambda found, task: woken.append(str(found))
 ada = entitled(User.objects.create_user("ada"), "operate_rollout")
 cleo = entitled(User.objects.create_user("cleo"), "approve_rollout")
 row = a_rollout(a_cluster("shop"), state="approved", author=ada)

@@ -34,7 +34,7 @@ from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.directory_tokens import issue_provisioning_token
 from migrations_app.use_cases.accounts.service_tokens import issue_service_token
 from migrations_app.use_cases.accounts.services import ServiceRules, make_service
-from migrations_app.use_cases.clusters.groups import make_group, put_in
+from migrations_app.use_cases.clusters.groups import add_to_group, make_group
 from migrations_app.use_cases.clusters.saved_views import keep_view
 from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel, send_test
 from migrations_app.use_cases.scans.waivers import waive
@@ -113,7 +113,7 @@ def _made() -> Known:
     found["channels"] = add_channel(wanted, by="ada", now=timezone.now()).id
     found["deliveries"] = send_test(found["channels"], by="ada", now=timezone.now())
     found["groups"] = make_group("shop")
-    put_in(found["groups"], [row.pk])
+    add_to_group(found["groups"], [row.pk])
     organization = AwsOrganization.objects.create(name="acme", regions=["eu-west-1"], external_id="x", member_role="x")
     found["aws-organizations"] = organization.pk
     found["views"] = keep_view(ada.pk, name="mine", query="view=flat")

@@ -36,7 +36,7 @@ def _quiet(settings, monkeypatch):
     settings.ENV = replace(settings.ENV, **on_server.QUICK, cancel_seconds=0)
     monkeypatch.setattr(worker, "SLICE_SECONDS", 1.0)
     for module in ("new", "commands"):
-        monkeypatch.setattr(f"migrations_app.web.rollouts.{module}.wake_rollout", lambda _row, _task: True)
+        monkeypatch.setattr(f"migrations_app.web.rollouts.{module}.enqueue_rollout", lambda _row, _task: True)
 
 
 @pytest.fixture

@@ -146,14 +146,14 @@ def test_every_page_of_a_list_is_read(token, asked, monkeypatch):
 
 
 def test_a_node_is_skipped_with_a_reason_and_named(shop, asked, root, monkeypatch):
-    monkeypatch.setattr("migrations_app.api.rollouts.wake_rollout", lambda _row, _task: True)
+    monkeypatch.setattr("migrations_app.api.rollouts.enqueue_rollout", lambda _row, _task: True)
     row = a_rollout(shop[1], remove(), state="paused", author=root)
     code, out, _ = asked("rollout", "skip_node", str(row.pk), "--step", "s001", "--reason", "on Monday")
     assert (code, "skipped:  ip-10-0-0-1  on Monday" in out) == (0, True), out
 
 
 def test_an_approved_rollout_is_started_paused_and_ended(shop, asked, root, monkeypatch):
-    monkeypatch.setattr("migrations_app.api.rollouts.wake_rollout", lambda _row, _task: True)
+    monkeypatch.setattr("migrations_app.api.rollouts.enqueue_rollout", lambda _row, _task: True)
     row = a_rollout(shop[1], state="approved", author=root)
     an_approval(row, entitled(get_user_model().objects.create_user("cleo"), "approve_rollout"))
     other = asked("rollout", "start", str(row.pk), "--digest", "0" * 64)

@@ -31,8 +31,8 @@ def names(
     """What the page's variables stand for."""
     settings.ENV = dataclasses.replace(settings.ENV, encryption_keys=(("k1", b"0" * 32),))
     for module in ("plans", "rollouts"):
-        monkeypatch.setattr(f"migrations_app.api.{module}.wake_rollout", lambda _row, _task: True)
-    monkeypatch.setattr("migrations_app.api.rehearsals.views.wake_rehearsal", lambda _rehearsal: True)
+        monkeypatch.setattr(f"migrations_app.api.{module}.enqueue_rollout", lambda _row, _task: True)
+    monkeypatch.setattr("migrations_app.api.rehearsals.views.enqueue_rehearsal", lambda _rehearsal: True)
     root = User.objects.create_superuser("root")
     cleo = entitled(User.objects.create_user("cleo"), "approve_rollout")
     shop, other = a_cluster("shop"), a_cluster("other")

@@ -93,7 +93,7 @@ class OrdersStage:
         """Everything of workers that would wait or go elsewhere; only for a process of its own."""
         settings.ENV = replace(settings.ENV, **QUICK)
         worker.connect_writer = self._opened  # the API server is the twin
-        worker._kept = _not_renewed  # the thread that renews is an event here
+        worker._renewing_lease = _not_renewed  # the thread that renews is an event here
         worker.time = steps.time = WorkerTime()  # nobody sleeps
         lease.release = _halting(lease.release, RELEASE)
         transaction.Atomic.__enter__ = _entered  # nothing comes between inside of one

@@ -57,7 +57,7 @@ def wake(scan: str) -> dict[str, Any]:
     from migrations_app import tasks
 
     started = time.monotonic()
-    sent = tasks.wake(uuid.UUID(scan))
+    sent = tasks.enqueue_scan(uuid.UUID(scan))
     return {"sent": sent, "seconds": time.monotonic() - started}
 
 
@@ -104,7 +104,7 @@ def rehearse(cluster: str) -> str:
     made = a_rollout(row, plan_value=a_plan(row, identity=identity))
     person = Person(id=ada.pk, name="ada", rights={"operate"})
     asked = queue.request_rehearsal(made.pk, person, by=Actor(name="ada", id=ada.pk))
-    tasks.wake_rehearsal(asked)
+    tasks.enqueue_rehearsal(asked)
     return str(asked)
 
 

@@ -35,7 +35,7 @@ def grouped(**members):
     made = {}
     for group, clusters in members.items():
         made[group] = arrange.make_group(group)
-        arrange.put_in(made[group], [one.pk for one in clusters])
+        arrange.add_to_group(made[group], [one.pk for one in clusters])
     return made
 
 

@@ -167,11 +167,11 @@ def test_what_mends_only_some_failures_is_offered_where_it_does(remedies, enable
         ({"may_prepare": True, "source": "bundle", "is_latest": False}, "A bundle is read-only."),
         ({"may_prepare": True, "source": "kubeconfig", "is_latest": False}, OLDER),
         ({"may_prepare": True, "source": "eks"}, ""),
-        ({"may_prepare": False, "source": "eks", "looks_only": True}, LOOKS_ONLY),
+        ({"may_prepare": False, "source": "eks", "has_no_action_workers": True}, LOOKS_ONLY),
     ],
 )
 def test_what_keeps_everybody_from_it(given, why):
-    assert reason_disabled(**{"looks_only": False} | given) == why
+    assert reason_disabled(**{"has_no_action_workers": False} | given) == why
 
 
 def test_what_keeps_everybody_is_told_at_every_action():

@@ -10,7 +10,7 @@ from migrations_app.actions.rehearsable import PLAYED, unplayed_kinds, why_unpla
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.use_cases.rehearsals.document import LISTS, read_document, stored
 from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan
-from migrations_app.use_cases.rehearsals.play import Failure, go_on
+from migrations_app.use_cases.rehearsals.play import Failure, no_check
 from tests.builders_rehearsals import plan_for
 from tests.builders_rollouts import taint
 from tests.rehearsals.scene import Scene
@@ -18,7 +18,7 @@ from tests.rehearsals.scene import Scene
 FAILURES = (Failure("full_zone"), Failure("nodes_never_ready"), Failure("webhook_down"))
 
 
-def rehearsed(plan: Plan, scene: Scene, failures=(), check=go_on):
+def rehearsed(plan: Plan, scene: Scene, failures=(), check=no_check):
     return rehearse_plan(scene.bundle(), plan, cluster="shop", failures=failures, seed=3, check=check)
 
 

@@ -101,7 +101,7 @@ class FleetStory:
         cluster = uuid.UUID(self.clusters[name]).hex
         asked = f"{UNDER_WAY} AND cluster_id = '{cluster}'"
         self._until(lambda: self.installation.up.rows(asked) == [(0,)], what=f"the scans of {name} to end")
-        self.errands.ask("wake", self.errands.ask("request", self.clusters[name]))
+        self.errands.ask("enqueue_scan", self.errands.ask("request", self.clusters[name]))
 
     def scanned(self) -> None:
         """Every cluster has a scan and none is under way."""

@@ -34,8 +34,8 @@ def told(verb):
 def test_a_group_from_its_beginning_to_its_end():
     shop, other = a_cluster("shop"), a_cluster("other")
     made = groups.make_group(" team shop ", interval=600)
-    assert groups.put_in(made, [shop.pk, other.pk]) == 2
-    assert (groups.put_in(made, [shop.pk]), groups.take_out(made, [other.pk])) == (0, 1)
+    assert groups.add_to_group(made, [shop.pk, other.pk]) == 2
+    assert (groups.add_to_group(made, [shop.pk]), groups.remove_from_group(made, [other.pk])) == (0, 1)
     row = ClusterGroup.objects.get()
     assert (row.name, list(row.clusters.all()), row.version, row.created_by) == ("team shop", [shop], 3, "karpdash")
     groups.change_group(made, name="shop", interval=None, version=3)
@@ -84,9 +84,9 @@ def test_a_change_that_somebody_else_made_is_not_overwritten():
 def test_what_is_not_there():
     made, shop = groups.make_group("a"), a_cluster()
     with pytest.raises(NotFound):
-        groups.put_in(uuid.uuid4(), [shop.pk])
+        groups.add_to_group(uuid.uuid4(), [shop.pk])
     with pytest.raises(NotFound):
-        groups.put_in(made, [shop.pk, uuid.uuid4()])
+        groups.add_to_group(made, [shop.pk, uuid.uuid4()])
     assert ClusterGroup.objects.get().clusters.count() == 0
 
 
@@ -95,7 +95,7 @@ def test_the_next_scan_follows_the_interval_of_the_group():
     shop = a_cluster("shop", next_due_at=now + timedelta(seconds=3600))
     own = a_cluster("own", next_due_at=now, interval_seconds=900)
     group = groups.make_group("a", interval=60)
-    groups.put_in(group, [shop.pk, own.pk])
+    groups.add_to_group(group, [shop.pk, own.pk])
     shop.refresh_from_db()
     assert (interval_of(shop), interval_of(own), shop.next_due_at - now < timedelta(seconds=120)) == (60, 900, True)
     assert Cluster.objects.get(pk=own.pk).next_due_at == now
@@ -109,7 +109,7 @@ def test_a_group_alone_puts_its_clusters_on_the_timetable(settings, django_asser
     shop = a_cluster("shop")
     a_cluster("other")
     for name in ("a", "b"):
-        groups.put_in(groups.make_group(name, interval=600), [shop.pk])
+        groups.add_to_group(groups.make_group(name, interval=600), [shop.pk])
     assert len(queue.due_scans()) == 1
     assert [row.scans.count() for row in Cluster.objects.order_by("name")] == [0, 1]
 
@@ -117,7 +117,7 @@ def test_a_group_alone_puts_its_clusters_on_the_timetable(settings, django_asser
 def test_a_waiver_of_a_removed_group_never_becomes_one_of_all():
     shop, gil = a_cluster(), person(user("gil", ADMINISTER))
     group = groups.make_group("a")
-    groups.put_in(group, [shop.pk])
+    groups.add_to_group(group, [shop.pk])
     made = waivers.waive(a_wish(group=group), gil, now=timezone.now())
     assert len(held_at(shop.pk, timezone.now())) == 1
     groups.drop_group(group)

@@ -171,7 +171,7 @@ def test_a_scan_knows_when_it_was_due():
 def test_only_what_is_reached_over_a_network_is_probed(sent, source, task):
     cluster = Cluster.objects.create(name="c", source=source)
     scan = schedule.request_scan(cluster.pk).scan_id
-    tasks.wake(scan)
+    tasks.enqueue_scan(scan)
     assert sent == [(task, scan)]
 
 
@@ -184,7 +184,7 @@ def test_a_cluster_that_answers_goes_on_to_its_scan(sent):
     row = Scan.objects.get(pk=scan)
     assert (row.state, row.attempts, row.probed_at is None, row.started_at) == ("queued", 0, False, None)
     assert (sent, len(server.requests)) == ([("scan_cluster", scan)], 1)
-    tasks.wake(scan)
+    tasks.enqueue_scan(scan)
     assert sent[1] == ("scan_cluster", scan)
 
 

@@ -14,7 +14,7 @@ from migrations_app.models.campaign import Campaign
 from migrations_app.models.journey import Journey
 from migrations_app.models.monitoring import Pulse
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.worker_health import silent_lanes
+from migrations_app.queries.worker_health import queues_without_worker
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
 from migrations_app.use_cases.campaigns.requests import CampaignRequest
@@ -54,9 +54,9 @@ def test_every_way_to_a_plan_is_refused(hanna):
 
 def test_health_asks_for_the_lane_only_where_there_is_to_be_one(settings):
     Pulse.objects.create(name="one", lanes="probe,scan,upkeep,beat", seen_at=timezone.now())
-    assert silent_lanes() == ("action",)
+    assert queues_without_worker() == ("action",)
     settings.ENV = dataclasses.replace(settings.ENV, action_slots=0)
-    assert silent_lanes() == ()
+    assert queues_without_worker() == ()
 
 
 def test_the_queue_of_actions_does_not_grow_while_nobody_serves_it(settings, monkeypatch):
@@ -68,9 +68,9 @@ def test_the_queue_of_actions_does_not_grow_while_nobody_serves_it(settings, mon
     def sweep():
         sent.clear()
         tasks.sweep_rollouts()
-        tasks.wake_journey(row)
-        tasks.wake_campaign(row)
-        tasks.wake(row)
+        tasks.enqueue_journey(row)
+        tasks.enqueue_campaign(row)
+        tasks.enqueue_scan(row)
         return sent
 
     assert sweep() == ["prepare_rollout", "advance_journey", "advance_campaign", "scan_cluster"]

@@ -206,7 +206,7 @@ def test_the_look_of_a_dead_worker_is_taken_over_and_its_late_result_dropped(aws
     queue.request_look(organization.pk, by="ada")
     first = queue.claim(organization.pk)
     AwsOrganization.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
-    assert queue.looks_to_wake() == (organization.pk,)
+    assert queue.listings_to_enqueue() == (organization.pk,)
     second = queue.claim(organization.pk)
     with pytest.raises(Conflict):
         queue.store(first, None)
@@ -220,16 +220,16 @@ def test_a_look_that_ends_its_worker_twice_is_given_up(aws, organization):  # R3
     for _ in range(queue.ATTEMPTS):
         assert queue.claim(organization.pk) is not None
         AwsOrganization.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
-    assert queue.looks_to_wake() == ()
+    assert queue.listings_to_enqueue() == ()
     organization.refresh_from_db()
     assert (organization.state, organization.error_code) == ("idle", "worker_lost")
 
 
 def test_an_organization_is_looked_at_again_each_day(aws, organization):
     looked(organization)
-    assert queue.looks_to_wake() == ()
+    assert queue.listings_to_enqueue() == ()
     AwsOrganization.objects.update(tried_at=timezone.now() - timedelta(hours=25))
-    assert queue.looks_to_wake() == (organization.pk,)
+    assert queue.listings_to_enqueue() == (organization.pk,)
     organization.refresh_from_db()
     assert organization.requested_by == queue.SCHEDULE
 

@@ -299,14 +299,14 @@ def test_a_part_that_is_used_again_stays(cluster):
     parts = set(ContentPart.objects.values_list("pk", "unused_since"))
     scanned(cluster, "first")
     now = timezone.now()
-    list(packing._parts(now))
+    list(packing._sweep_parts(now))
     assert set(ContentPart.objects.values_list("unused_since", flat=True)) == {now}
     Content.objects.filter(pk=second.content_id).update(history_since=now - SETTLING)
     assert pack_history(within=60, now=now) == 1
     assert set(ContentPart.objects.values_list("pk", "unused_since")) == parts
     # One that was marked while it was being used.
     ContentPart.objects.update(unused_since=now - SETTLING)
-    list(packing._parts(now))
+    list(packing._sweep_parts(now))
     assert set(ContentPart.objects.values_list("pk", "unused_since")) == parts
 
 

@@ -155,7 +155,7 @@ def test_a_content_that_is_needed_again_is_whole_again(settled, monkeypatch):
     whole = FindingRow.objects.count()
     settled()
     list(retention._retired(NOW))
-    assert retention._less_of(first.content_id) == 3
+    assert retention._delete_some(first.content_id) == 3
     assert FindingRow.objects.count() == whole - 3
     again = scanned(cluster)
     assert (again.content_id, FindingRow.objects.count(), Content.objects.get().retired_at) == (
@@ -163,7 +163,7 @@ def test_a_content_that_is_needed_again_is_whole_again(settled, monkeypatch):
         whole,
         None,
     )
-    assert retention._less_of(first.content_id) is None
+    assert retention._delete_some(first.content_id) is None
 
 
 def scanned(cluster):

@@ -130,7 +130,7 @@ def test_a_fleet_that_fails_everywhere_is_one_message(monkeypatch):
     sort()
     ripen()
     sent = []
-    monkeypatch.setattr(delivery, "_sent", lambda _channel, events, now: sent.append(len(events)) or "")
+    monkeypatch.setattr(delivery, "_send", lambda _channel, events, now: sent.append(len(events)) or "")
     assert [delivery.deliver(key) for key in delivery.due(timezone.now())] == [300]
     publish_event("scan.failed", "late", cluster=uuid.UUID(int=999), code="unreachable")
     sort()

@@ -49,7 +49,7 @@ def blockers(*rows):
 
 def team(*clusters, name="team"):
     made = groups.make_group(name)
-    groups.put_in(made, [one.pk for one in clusters])
+    groups.add_to_group(made, [one.pk for one in clusters])
     return made
 
 
@@ -67,8 +67,8 @@ def test_it_follows_the_clusters_of_the_group(gil):
     shop, other = judged("shop"), judged("other")
     group = team(shop)
     waivers.waive(a_wish(BLOCKER, group=group), gil, now=now())
-    groups.put_in(group, [other.pk])
-    groups.take_out(group, [shop.pk])
+    groups.add_to_group(group, [other.pk])
+    groups.remove_from_group(group, [shop.pk])
     waivers.expire_waivers(now())
     assert blockers(shop, other) == [1, 0]
 

@@ -25,8 +25,8 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)  # a Friday
 def woken(monkeypatch):
     """The campaigns that a worker was woken for."""
     found = []
-    monkeypatch.setattr("migrations_app.web.campaigns.commands.wake_campaign", found.append)
-    monkeypatch.setattr("migrations_app.web.campaigns.commands.wake_campaign_preview", found.append)
+    monkeypatch.setattr("migrations_app.web.campaigns.commands.enqueue_campaign", found.append)
+    monkeypatch.setattr("migrations_app.web.campaigns.commands.enqueue_campaign_previews", found.append)
     return found
 
 

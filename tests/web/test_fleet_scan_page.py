@@ -18,7 +18,7 @@ ALL = "/fleet/scans"
 @pytest.fixture
 def woken_fleet(monkeypatch):
     asked = []
-    monkeypatch.setattr("migrations_app.web.fleet.scans.wake_fleet_scan", lambda key: asked.append(key) or True)
+    monkeypatch.setattr("migrations_app.web.fleet.scans.enqueue_fleet_scan", lambda key: asked.append(key) or True)
     return asked
 
 

@@ -101,7 +101,7 @@ def test_the_pages_of_a_cluster_show_its_labels_and_groups(ada):
     a_snapshot(shop)
     label.set_labels(shop.pk, {"team": "s h"})
     group = groups.make_group("team shop")
-    groups.put_in(group, [shop.pk])
+    groups.add_to_group(group, [shop.pk])
     page = ada.get(f"/clusters/{shop.pk}/")
     assert "region: eu-west-1 , from the cluster ARN team: s h group team shop" in text(page)
     assert {"/?label=team%3As%20h", f"/groups/{group}/", f"/burndown?cluster={shop.pk}"} <= set(links(page))
@@ -133,7 +133,7 @@ def test_several_clusters_are_put_into_a_group_at_once(ada, pair):
 
 def test_the_fleet_by_group_and_label(ada, pair):
     group = groups.make_group("shop")
-    groups.put_in(group, [pair[0].pk])
+    groups.add_to_group(group, [pair[0].pk])
     label.set_labels(pair[0].pk, {"team": "x", "tier": "1"})
     assert [row.split()[0] for row in rows(ada.get(f"/?group={group}"))] == ["a"]
     page = ada.get("/?view=group")
@@ -188,7 +188,7 @@ def test_so_many_views_are_kept_at_most(ada):
 def test_a_check_is_waived_for_a_group(ada):
     shop = a_cluster("shop")
     group = groups.make_group("team")
-    groups.put_in(group, [shop.pk])
+    groups.add_to_group(group, [shop.pk])
     other = groups.make_group("other")
     sent = {"check": CHECK, "reason": "known", "owner": "us", "ends_on": "2026-12-24"}
     place = f"/clusters/{shop.pk}/waive"

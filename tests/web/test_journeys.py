@@ -16,7 +16,7 @@ OPERATE, APPROVE = "operate_rollout", "approve_rollout"
 def woken(monkeypatch):
     """The journeys that a worker was woken for."""
     found = []
-    monkeypatch.setattr("migrations_app.web.journeys.commands.wake_journey", found.append)
+    monkeypatch.setattr("migrations_app.web.journeys.commands.enqueue_journey", found.append)
     return found
 
 

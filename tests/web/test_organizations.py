@@ -26,7 +26,7 @@ NEW = {
 
 @pytest.fixture
 def aws(settings, monkeypatch):
-    for name in ("wake", "wake_look"):
+    for name in ("enqueue_scan", "enqueue_listing"):
         monkeypatch.setattr(f"migrations_app.web.organizations.commands.{name}", lambda _id: True)
     with running() as server:
         eks.at(settings, server)

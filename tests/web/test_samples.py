@@ -18,7 +18,7 @@ from migrations_app.samples.living.clusters import SAMPLES
 from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
 from migrations_app.use_cases.accounts.tokens import issue_for
 from migrations_app.use_cases.audit import proof
-from migrations_app.use_cases.clusters.groups import make_group, put_in
+from migrations_app.use_cases.clusters.groups import add_to_group, make_group
 from migrations_app.use_cases.samples.load import add_samples, load_samples
 from migrations_app.use_cases.samples.people import PEOPLE
 from migrations_app.use_cases.samples.reset import remove_samples
@@ -118,7 +118,7 @@ def test_a_sample_person_with_more_rights_does_not_sign_in():
 
 def test_a_sample_person_gets_no_right_over_real_clusters():
     group = make_group("prod")
-    put_in(group, [a_cluster("prod").pk])
+    add_to_group(group, [a_cluster("prod").pk])
     for over in (None, group):
         with pytest.raises(Conflict, match="over sample clusters only"):
             grant_role(RoleGrant(role="viewer", person=OPERATOR, over=over), person=None)
@@ -127,7 +127,7 @@ def test_a_sample_person_gets_no_right_over_real_clusters():
     empty = make_group("empty")
     grant_role(RoleGrant(role="viewer", person=OPERATOR, over=empty), person=None)
     with pytest.raises(Conflict, match="sample clusters only"):
-        put_in(empty, [a_cluster("prod-2").pk])
+        add_to_group(empty, [a_cluster("prod-2").pk])
     assert who(signed_in(OPERATOR)) == OPERATOR
 
 
@@ -174,7 +174,7 @@ def test_sample_people_see_no_real_cluster():
 def test_a_real_cluster_never_comes_into_their_group():
     group = ClusterGroup.objects.get(grants__person__username=OPERATOR)
     with pytest.raises(Conflict, match="sample clusters only"):
-        put_in(group.pk, [a_cluster("prod").pk])
+        add_to_group(group.pk, [a_cluster("prod").pk])
     assert set(group.clusters.values_list("source", flat=True)) == {"twin"}
 
 

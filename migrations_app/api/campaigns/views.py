@@ -37,7 +37,7 @@ from migrations_app.api.framework.views import Endpoint, body_params, cursor_of,
 from migrations_app.api.plans import PLAN, ApprovingSerializer, caller_of
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.campaigns.campaigns import campaign_board, campaign_page, campaign_row, member_page
-from migrations_app.tasks import wake_campaign, wake_campaign_preview
+from migrations_app.tasks import enqueue_campaign, enqueue_campaign_previews
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
@@ -85,7 +85,7 @@ class CampaignsView(Endpoint):
         """Stores a draft; workers preview its clusters from their stored scans. No cluster is asked anything."""
         draft = campaign_request(body_params(request, NewCampaignSerializer))
         campaign_id = draft_campaign(draft, person=caller_of(request), by=actor())
-        transaction.on_commit(partial(wake_campaign_preview, campaign_id))
+        transaction.on_commit(partial(enqueue_campaign_previews, campaign_id))
         answer = campaign_answer(campaign_board(campaign_id), status=202)
         answer["Location"] = reverse("api-campaign", kwargs={"id": campaign_id}, request=request)
         return answer
@@ -247,5 +247,5 @@ def _apply_change(request: Request, campaign_id: uuid.UUID, *, change: Callable[
     version = campaign_row(campaign_id).version
     etags.require_match(request, etags.of_version(version))
     change(campaign_id, caller_of(request), by=actor(), version=version)
-    transaction.on_commit(partial(wake_campaign, campaign_id))
+    transaction.on_commit(partial(enqueue_campaign, campaign_id))
     return campaign_answer(campaign_board(campaign_id, limit=1), status=202)

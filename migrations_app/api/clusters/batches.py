@@ -18,7 +18,7 @@ from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params
 from migrations_app.errors import InvalidInput
-from migrations_app.tasks import wake
+from migrations_app.tasks import enqueue_scan
 from migrations_app.use_cases.clusters.batches import NewCluster, label_each, register_all, remove_all
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.scans.queue import request_scan
@@ -95,7 +95,7 @@ class ClusterBatchView(Endpoint):
             cluster_ids = register_all([_new_cluster(entry, place, by=by) for place, entry in enumerate(entries)])
             scans = [request_scan(cluster_id, by=by, waits=True).scan_id for cluster_id in cluster_ids]
         for scan_id in scans:
-            transaction.on_commit(partial(wake, scan_id))
+            transaction.on_commit(partial(enqueue_scan, scan_id))
         rows = [
             {"id": cluster_id, "name": entry["name"], "scan": scan_id}
             for cluster_id, entry, scan_id in zip(cluster_ids, entries, scans, strict=True)

@@ -31,7 +31,7 @@ from migrations_app.queries.cluster.detail import ClusterHead, SnapshotRow, clus
 from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetAsk, FleetRow, fleet_page
 from migrations_app.queries.fleet.labels import Label
 from migrations_app.queries.pagination import Page
-from migrations_app.tasks import wake
+from migrations_app.tasks import enqueue_scan
 from migrations_app.use_cases.agents.tokens import register_agent
 from migrations_app.use_cases.clusters import eks_registration, registration
 from migrations_app.use_cases.clusters.registration import Details
@@ -221,7 +221,7 @@ class ClustersView(Endpoint):
         head = cluster_head(cluster_id, now=timezone.now())
         if head.source != "agent":
             scan = request_scan(cluster_id, by=request.user.get_username(), waits=True)
-            transaction.on_commit(partial(wake, scan.scan_id))
+            transaction.on_commit(partial(enqueue_scan, scan.scan_id))
         answer = detail(cluster_head(cluster_id, now=timezone.now()))
         answer.status_code = 201
         answer["Location"] = reverse("api-cluster", kwargs={"id": cluster_id}, request=request)

@@ -38,7 +38,7 @@ from migrations_app.api.plans import PLAN, ApprovingSerializer, caller_of
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.journeys.journeys import JourneyAsk, journey_detail, journey_page, journey_row
 from migrations_app.queries.journeys.way_back import way_back_of
-from migrations_app.tasks import wake_journey
+from migrations_app.tasks import enqueue_journey
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, lifecycle, steps
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
@@ -85,7 +85,7 @@ class JourneysView(Endpoint):
         body = body_params(request, NewJourneySerializer)
         cluster = body.pop("cluster")
         journey_id = draft_journey(cluster, JourneyRequest(**body), person=caller_of(request), by=actor())
-        transaction.on_commit(partial(wake_journey, journey_id))
+        transaction.on_commit(partial(enqueue_journey, journey_id))
         answer = journey_answer(journey_detail(journey_id), status=202)
         answer["Location"] = reverse("api-journey", kwargs={"id": journey_id}, request=request)
         return answer
@@ -113,7 +113,7 @@ class JourneyAskView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks for the approval of the previewed journey; approved at once where the policy asks nobody."""
         body_params(request, NothingSerializer)
-        return _apply_change(request, id, change=approvals.ask_journey)
+        return _apply_change(request, id, change=approvals.request_journey_approval)
 
 
 class JourneyApproveView(Endpoint):
@@ -284,5 +284,5 @@ def _apply_change(request: Request, journey_id: uuid.UUID, *, change: Callable[.
     version = journey_row(journey_id).version
     etags.require_match(request, etags.of_version(version))
     change(journey_id, caller_of(request), by=actor(), version=version)
-    transaction.on_commit(partial(wake_journey, journey_id))
+    transaction.on_commit(partial(enqueue_journey, journey_id))
     return journey_answer(journey_detail(journey_id), status=202)

@@ -1,4 +1,4 @@
-"""Accounts and teams as a directory sees them over SCIM, and the tokens of directories."""
+"""Accounts and teams as a directory reads them over SCIM, and the tokens of directories."""
 
 import uuid
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class DirectoryPerson:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryTeam:
-    """A team. `members` are the ids of its people; empty where they were not asked for."""
+    """A team. `members` are the ids of its people; empty if they were not requested."""
 
     id: int
     name: str
@@ -71,7 +71,7 @@ PEOPLE_FIELDS = {
     "active": "is_active",
     "id": "pk",
 }
-"""What people are found by: attributes in small letters."""
+"""The attributes by which people can be searched, in lower case, with their columns."""
 TEAM_FIELDS = {
     "displayname": "name__iexact",
     "externalid": "provisioned__external_id",
@@ -82,14 +82,14 @@ TEAM_FIELDS = {
 
 
 def directory_people() -> QuerySet[User]:
-    """Accounts that a directory may see: those of people, save the sample people and those that it has deleted."""
+    """Accounts that a directory may read: those of people, without the sample people and those that it has deleted."""
     nobodys = Q(username__in=SAMPLE_PEOPLE) & Q(("password__startswith", UNUSABLE_PASSWORD_PREFIX))
     users = User.objects.filter(service=None).exclude(nobodys)
     return users.filter(Q(provisioned=None) | Q(provisioned__removed_at=None))
 
 
 def find_people(filters: Sequence[tuple[str, Any]], *, start: int, count: int) -> tuple[list[DirectoryPerson], int]:
-    """The people who fit all pairs of attribute and value, and how many there are. `start` begins at one."""
+    """The people that match all pairs of attribute and value, and how many there are. `start` counts from 1."""
     names = {
         "told_name": Coalesce("provisioned__user_name", F("username")),
         "told_id": Coalesce("provisioned__external_id", Value("")),
@@ -112,7 +112,7 @@ def directory_person(account_id: int) -> DirectoryPerson:
 def find_teams(
     filters: Sequence[tuple[str, Any]], *, start: int, count: int, with_members: bool = True
 ) -> tuple[list[DirectoryTeam], int]:
-    """The teams that fit all pairs, as `find_people`."""
+    """The teams that match all pairs of attribute and value, and how many there are, as `find_people`."""
     rows = Group.objects.all()
     for name, value in filters:
         rows = rows.filter(**{TEAM_FIELDS[name]: value})

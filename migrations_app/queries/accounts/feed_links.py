@@ -11,9 +11,10 @@ from migrations_app.queries.visibility import visible_clusters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedLinkRow:
-    """`prefix` is the beginning of the secret, to tell links apart.
+    """A feed link.
 
-    `about_all` if it is about no single cluster; else `cluster_name` is empty once the person does not see the cluster.
+    `prefix` is the beginning of the secret, to tell links apart. `about_all` is True for a link about all clusters;
+    else `cluster_name` is empty if the person may no longer see the cluster.
     """
 
     id: uuid.UUID

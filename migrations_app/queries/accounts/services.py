@@ -54,19 +54,19 @@ class ServiceTokenRow:
 
 
 def makers(user_id: int) -> QuerySet[User]:
-    """The people who made that service account or a token of it; none for the account of a person (A42)."""
+    """The people who created that service account or a token of it; none for the account of a person (A42)."""
     by_account = Q(username__in=ServiceAccountRow.objects.filter(user=user_id).values("created_by"))
     by_token = Q(username__in=ServiceToken.objects.filter(account__user=user_id).values("created_by"))
     return User.objects.filter(by_account | by_token)
 
 
 def makers_of(user_id: int) -> frozenset[int]:
-    """The keys of `makers`."""
+    """The ids of `makers`."""
     return frozenset(makers(user_id).values_list("pk", flat=True))
 
 
 def service_page(*, after: str, limit: int) -> Page[ServiceRow]:
-    """One page of service accounts by name, also those that ended. Raises InvalidInput for an invalid cursor."""
+    """One page of service accounts by name, including ended ones. Raises InvalidInput for an invalid cursor."""
     keys = keys_of(after, (str,))
     rows = _services().filter(name__gt=keys[0]) if keys else _services()
     service_account_rows = list(rows.order_by("name")[: limit + 1])
@@ -74,7 +74,7 @@ def service_page(*, after: str, limit: int) -> Page[ServiceRow]:
 
 
 def service_of(service_id: uuid.UUID) -> ServiceRow:
-    """One service account, also one that ended. Raises NotFound."""
+    """One service account, even if it has ended. Raises NotFound."""
     row = _services().filter(pk=service_id).first()
     if row is None:
         raise NotFound("no such service account")

@@ -15,7 +15,7 @@ from migrations_app.queries.rows import from_row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRow:
-    """`prefix` is the beginning of the secret, to tell tokens apart."""
+    """One API token. `prefix` is the beginning of the secret, to tell tokens apart."""
 
     id: uuid.UUID
     name: str

@@ -1,7 +1,7 @@
-"""What happens to scans, plans, rollouts, journeys and campaigns, in order, for programs that follow it.
+"""The event feed: scans, plans, rollouts, journeys and campaigns, in order, for programs that follow it.
 
 Two sources are merged: the audit log, whose numbers have no gap and are in commit order (A51), and the ends of scans,
-which are numbered in the same way. A position in both is therefore never passed by an event that is committed later.
+which are numbered in the same way. An event that is committed later never has a lower position.
 """
 
 import uuid
@@ -22,9 +22,9 @@ from migrations_app.queries.pagination import keys_of
 from migrations_app.queries.visibility import visible, visible_campaigns, visible_texts
 
 KEPT_DAYS = 7
-"""Days for which ends of scans are kept, and a position is good."""
+"""Days for which ends of scans are kept and a position is valid."""
 WINDOW = 5000
-"""Maximum number of events of each source that one question looks at, whether they fit or not."""
+"""Maximum number of events of each source that one request reads, matching or not."""
 Kind = Literal["scan", "plan", "rollout", "journey", "campaign"]
 KINDS: tuple[Kind, ...] = ("scan", "plan", "rollout", "journey", "campaign")
 PLAN_VERBS = (*(f"rollout.{state}" for state in sorted(PLANNED)), "rollout.yes", "rollout.rejected", "rollout.expired")
@@ -33,7 +33,7 @@ SCAN_REQUESTED = "scan.requested"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedPosition:
-    """Everything up to these numbers was told; `issued` is when, in Unix seconds."""
+    """A position in the feed: all events up to these numbers were returned; `issued` is its time, in Unix seconds."""
 
     audit: int
     scans: int
@@ -42,7 +42,7 @@ class FeedPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedAsk:
-    """What is followed: kinds, all if empty, and one cluster, or None for all that the caller sees."""
+    """Filters of the feed: kinds, all if empty, and one cluster, or None for all that the caller may see."""
 
     kinds: tuple[Kind, ...] = ()
     cluster: uuid.UUID | None = None
@@ -54,7 +54,7 @@ class FeedAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedEvent:
-    """One event. What it is about is read at its own address; here is only that something happened."""
+    """One event. Details of its subject are read at the address of the subject."""
 
     cursor: Annotated[str, Meta(description="The position after this event.")]
     at: datetime
@@ -67,7 +67,7 @@ class FeedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedPage:
-    """Events, oldest first. `more`: there are more of them now. `gap`: some since the asked position may be gone."""
+    """Events, oldest first. `more`: more events exist now. `gap`: events after the requested position may be lost."""
 
     events: tuple[FeedEvent, ...]
     position: FeedPosition
@@ -76,7 +76,7 @@ class FeedPage:
 
 
 def newest_position(now: datetime) -> FeedPosition:
-    """The position after everything that is committed by now."""
+    """The position after all events that are committed now."""
     scans = ScanEventHead.objects.values_list("seq", flat=True).first() or 0
     return FeedPosition(audit=head_seq(), scans=scans, issued=int(now.timestamp()))
 
@@ -96,18 +96,18 @@ def position_of(cursor: str, *, now: datetime) -> FeedPosition:
 
 
 def oldest_position(now: datetime) -> FeedPosition:
-    """The position before everything that is kept."""
+    """The position before all kept events."""
     return FeedPosition(audit=0, scans=0, issued=int(now.timestamp()))
 
 
 def feed_since(position: FeedPosition, ask: FeedAsk, *, now: datetime) -> FeedPage:
     """Events after the position that the caller may see, at most `limit`.
 
-    The new position may be later without any event: then nothing that fits lies between.
+    The new position may be later without any event: then no matching event lies between.
     """
     head = newest_position(now)
     if position.audit > head.audit or position.scans > head.scans:
-        # The database was restored from before the position: what came since cannot be told from what is lost.
+        # The database was restored to a state before the position: which events are new or lost is not known.
         return FeedPage(events=(), position=head, more=False, gap=True)
     audit = _Source(position.audit, head.audit, _audit_rows(position, ask))
     scans = _Source(position.scans, head.scans, _scan_rows(position, ask))
@@ -130,7 +130,7 @@ def feed_since(position: FeedPosition, ask: FeedAsk, *, now: datetime) -> FeedPa
 def wait_for_events(
     position: FeedPosition, ask: FeedAsk, *, seconds: int, pause: Callable[[float], None], clock: Callable[[], datetime]
 ) -> FeedPage:
-    """As `feed_since`; without an event, waits up to `seconds` for one and looks at two rows every second."""
+    """As `feed_since`; without an event, waits up to `seconds` for one, with a check of two rows every second."""
     page = feed_since(position, ask, now=clock())
     for _ in range(seconds):
         if page.events or page.more:
@@ -162,14 +162,14 @@ class _Source:
         self.taken += 1
 
     def end(self, limit: int) -> int:
-        """The position up to which every row that fits was returned."""
+        """The position up to which every matching row was returned."""
         if self.taken < len(self.rows) or len(self.rows) == limit:
             return self.reached
         return max(self.first, min(self.head, self.first + WINDOW))
 
 
 def _merged(audit: _Source, scans: _Source) -> Iterator[tuple[_Source, AuditLine | ScanEvent]]:
-    """The rows of both by time, each source in its own order."""
+    """The rows of both sources by time; the order within each source is kept."""
     left, right = list(audit.rows), list(scans.rows)
     while left or right:
         if left and (not right or _moment(left[0]) <= _moment(right[0])):

@@ -45,7 +45,7 @@ class AuditAsk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
-    """One event as it was written (A50)."""
+    """One event as stored (A50)."""
 
     seq: int
     at: str
@@ -72,7 +72,9 @@ COLUMNS = tuple(column.name for column in fields(AuditLine))
 
 
 def events_of(correlation: uuid.UUID) -> tuple[int, int] | None:
-    """The first and the last event of a rollout by their numbers; None without any. Others may lie between them."""
+    """The numbers of the first and last event of a rollout; None if there are none. Other events may lie
+    between them.
+    """
     numbers = AuditEvent.objects.filter(correlation=str(correlation)).aggregate(first=Min("seq"), last=Max("seq"))
     return None if numbers["first"] is None else (numbers["first"], numbers["last"])
 
@@ -83,9 +85,8 @@ def audit_page(ask: AuditAsk, *, after: str, limit: int, ordering: str = "-seq")
 
 
 def audit_lines(ask: AuditAsk) -> Iterator[AuditLine]:
-    """All matching events that exist now, oldest first, read in chunks: no query stays open while they are sent.
-
-    Visibility is decided when this is called, not when the first line is read.
+    """All matching events that exist now, oldest first, read in chunks, so that no query stays open while they are
+    sent. Visibility is decided when this is called, not when the first line is read.
     """
     return _walked(matching(ask), first=ask.first or 1, last=min(ask.last or head_seq(), head_seq()))
 
@@ -101,9 +102,9 @@ def _walked(fitting: QuerySet[AuditEvent], *, first: int, last: int) -> Iterator
 
 
 def lines_between(after: int, until: int, *, only: Q, limit: int) -> list[AuditLine]:
-    """Events with numbers above `after` and up to `until` that fit, oldest first, at most `limit`.
+    """Matching events with numbers above `after` and up to `until`, oldest first, at most `limit`.
 
-    `only` says what the caller may see: nothing else is asked here.
+    `only` has to contain the visibility of the caller: it is not checked here.
     """
     rows = AuditEvent.objects.filter(only, seq__gt=after, seq__lte=until)
     return list(map(_line, rows.order_by("seq")[:limit]))
@@ -115,7 +116,7 @@ def export_lines(ask: AuditAsk | None = None) -> Iterator[bytes]:
 
 
 def as_line(event: AuditLine) -> bytes:
-    """The event as it is exported."""
+    """The event in the form of an export."""
     return line_of({name: getattr(event, name) for name in (*FIELDS, "hash")})
 
 
@@ -164,7 +165,7 @@ def moment_of(seq: int) -> datetime | None:
 
 
 def count_since(verb: str, *, since: datetime, address: str = "") -> int:
-    """The number of events of that verb since then, optionally only those from one address."""
+    """The number of events of that verb since that time, optionally only those from one address."""
     rows = AuditEvent.objects.filter(verb=verb, at__gte=as_text(since))
     return (rows.filter(address=address) if address else rows).count()
 

@@ -1,1 +1,1 @@
-"""Reading campaigns: lists, the board of one, and who has to agree."""
+"""Reading campaigns: lists, the board of a campaign, and required approvals."""

@@ -1,4 +1,4 @@
-"""How many people have to agree to a campaign, by the policies of now, and whose approval counts."""
+"""How many people have to approve a campaign by the current policies, and whose approvals are valid."""
 
 import uuid
 from collections import defaultdict
@@ -9,16 +9,16 @@ from migrations_app.actions.changes import Risk
 from migrations_app.models.campaign import Campaign, CampaignApproval
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy
-from migrations_app.queries.rollouts.policies import approvals_asked, risk_of
+from migrations_app.queries.rollouts.policies import approvals_required, risk_of
 from migrations_app.queries.visibility import rights_over_every
 
 
 def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict[uuid.UUID, int]:
-    """For each cluster how many approvals that risk needs, by the strictest policy of all its registrations."""
+    """The number of approvals that the risk needs, by cluster, by the strictest policy of all its registrations."""
     policies = {row.cluster_id: row for row in Policy.objects.all()}
     general = policies.get(None) or Policy()
     if not policies.keys() - {None}:
-        return dict.fromkeys(cluster_ids, approvals_asked(general, risk))
+        return dict.fromkeys(cluster_ids, approvals_required(general, risk))
     rows = Cluster.objects.filter(pk__in=cluster_ids).values_list("pk", "kube_system_uid")
     uids = dict(rows)
     twins: dict[str, set[uuid.UUID]] = defaultdict(set)
@@ -27,7 +27,7 @@ def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict
         twins[uid].add(pk)
     return {
         pk: max(
-            approvals_asked(policies.get(registration) or general, risk)
+            approvals_required(policies.get(registration) or general, risk)
             for registration in {pk} | twins.get(uids.get(pk, ""), set())
         )
         for pk in cluster_ids
@@ -35,7 +35,7 @@ def approvals_by_cluster(cluster_ids: Collection[uuid.UUID], risk: Risk) -> dict
 
 
 def campaign_approvals_needed(row: Campaign, cluster_ids: Collection[uuid.UUID]) -> int:
-    """How many people have to agree to the campaign now: as many as the strictest of its clusters asks."""
+    """How many people have to approve the campaign now: the maximum over its clusters."""
     if not row.risk:
         return 0
     return max(approvals_by_cluster(cluster_ids, risk_of(row.risk)).values(), default=0)

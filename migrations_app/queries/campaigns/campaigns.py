@@ -1,6 +1,6 @@
-"""Campaigns for pages and the API: lists, the board of waves, and what was previewed of each cluster.
+"""Campaigns for pages and the API: lists, the board of waves, and the preview of each cluster.
 
-What the caller may not see of a campaign is counted and never named (T11).
+Clusters of a campaign that the caller may not see are counted and never named (T11).
 """
 
 import uuid
@@ -32,7 +32,7 @@ from migrations_app.queries.visibility import sees_all, visible, visible_campaig
 
 PAGE = 50
 BOARD = 50
-"""Lines of a board on one page."""
+"""Number of clusters on one page of a board."""
 MOST_WAITING = 100
 MOST_STOPPED = 20
 CAMPAIGN_GROUPS: dict[str, frozenset[str]] = {
@@ -81,9 +81,10 @@ def campaign_inbox(person_id: int) -> tuple[CampaignRow, ...]:
 def campaign_board(
     campaign_id: uuid.UUID, *, now: datetime | None = None, after: str = "", limit: int = BOARD, state: str = ""
 ) -> CampaignBoard:
-    """One campaign with a page of its clusters, those that joined first, by wave. The number of queries is fixed.
+    """One campaign with a page of its clusters, those that joined first, by wave.
 
-    `state` shows the clusters in that state alone. Raises NotFound, InvalidInput for a bad cursor.
+    The number of queries is fixed. `state` selects clusters in that state. Raises NotFound, InvalidInput for a bad
+    cursor.
     """
     row = _found(campaign_id)
     members = CampaignMember.objects.filter(campaign_id=campaign_id)
@@ -111,7 +112,7 @@ def campaign_board(
 
 
 def member_page(campaign_id: uuid.UUID, *, after: str = "", limit: int = BOARD, state: str = "") -> Page[MemberRow]:
-    """One page of the clusters alone. Raises NotFound, InvalidInput for a bad cursor."""
+    """One page of the clusters of a campaign. Raises NotFound, InvalidInput for a bad cursor."""
     _found(campaign_id)
     seen = CampaignMember.objects.filter(visible(), campaign_id=campaign_id)
     lines, following = _lines(seen.filter(state=state) if state else seen, after=after, limit=limit)
@@ -119,14 +120,14 @@ def member_page(campaign_id: uuid.UUID, *, after: str = "", limit: int = BOARD, 
 
 
 def with_failed_step(lines: Iterable[MemberRow]) -> frozenset[uuid.UUID]:
-    """Which journeys of these clusters have a step that failed: that one can be done again."""
+    """The journeys of these clusters that have a failed step, which can be retried."""
     journeys = [line.journey for line in lines if line.journey]
     failed = JourneyStepRow.objects.filter(journey_id__in=journeys, state="failed").values_list("journey_id", flat=True)
     return frozenset(failed) if journeys else frozenset()
 
 
 def windows_of_campaigns() -> tuple[tuple[CampaignRow, Recipe], ...]:
-    """Every campaign that did not end, with its recipe: for the calendar."""
+    """Every campaign that has not ended, with its recipe: for the calendar."""
     rows = _rows().filter(state__in=sorted(UNSTARTED | UNDER_WAY)).order_by("made_at")[:PAGE]
     return tuple((_row_of(row), msgspec.convert(row.recipe, type=Recipe)) for row in rows)
 
@@ -150,7 +151,7 @@ def _rows() -> QuerySet[Campaign]:
 
 
 BY_PEOPLE = ("asked", "withdrawn", "rejected", "approval_missing")
-"""Causes whose words a person wrote; those of a worker name the cluster that stopped."""
+"""Cause codes whose text a person wrote; the text of other causes may name the cluster that stopped."""
 
 
 def _row_of(row: Any) -> CampaignRow:  # noqa: ANN401 - with the annotations of `_rows`
@@ -196,7 +197,7 @@ _JOURNEY = ("journey__state", "journey__wait_code", "journey__needs_person")
 
 
 def _lines(rows: QuerySet[CampaignMember], *, after: str, limit: int) -> tuple[tuple[MemberRow, ...], str]:
-    """One page: those that are out come last, then by wave and place."""
+    """One page ordered by wave and place, with clusters that are out at the end."""
     keys = pagination.keys_of(after, (int,))
     start = int(keys[0]) if keys else 0
     ordered = rows.annotate(left=Q(state="out")).select_related("journey").only(*_MEMBER, *_JOURNEY)
@@ -208,7 +209,7 @@ def _lines(rows: QuerySet[CampaignMember], *, after: str, limit: int) -> tuple[t
 
 
 def _steps(journeys: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, int]]:
-    """By journey: steps that are done or skipped, and all."""
+    """By journey: the number of steps that are done or skipped, and of all steps."""
     over = Count("pk", filter=Q(state__in=sorted(OVER)))
     rows = JourneyStepRow.objects.filter(journey_id__in=journeys).order_by().values_list("journey_id")
     return {pk: (done, total) for pk, done, total in rows.annotate(done=over, total=Count("pk"))}

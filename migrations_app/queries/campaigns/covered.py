@@ -1,4 +1,4 @@
-"""What the approval of a campaign covers beside plans: warnings that are accepted, and objects that are deleted."""
+"""What the approval of a campaign covers besides plans: accepted warnings, and deleted objects."""
 
 import uuid
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from migrations_app.models.campaign import CampaignMember
 from migrations_app.queries.visibility import visible
 
 SHOWN_IN = ("previewed", "awaiting_approval", "approved", "paused")
-"""States of a campaign in which people still decide on all of it."""
+"""States of a campaign in which people still decide about the whole campaign."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarningOn:
-    """A warning that fails on a cluster as the upgrade to that release begins."""
+    """A warning that fails on a cluster at the start of the upgrade to that release."""
 
     cluster: str
     lands: str
@@ -25,8 +25,9 @@ class WarningOn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DestroyedOn:
-    """The objects of a cluster that plans may delete; None where not all was read. `allowed`: the policy lets the
-    approval cover that; else each such plan asks by itself."""
+    """The objects of a cluster that plans may delete; None if not everything was read. `allowed`: the policy allows
+    that the approval covers this; else each such plan needs its own approval.
+    """
 
     cluster: str
     allowed: bool
@@ -35,17 +36,17 @@ class DestroyedOn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoveredByApproval:
-    """Of the clusters that the caller may see: warnings by the id of their check, and what is deleted, by cluster."""
+    """Of the clusters that the caller may see: warnings by the id of their check, and deleted objects by cluster."""
 
     warnings: dict[str, tuple[WarningOn, ...]]
     destroyed: tuple[DestroyedOn, ...]
 
 
 def covered_by_approval(campaign_id: uuid.UUID) -> CoveredByApproval:
-    """What the previews of its clusters tell."""
+    """Collects warnings and deleted objects from the previews of the campaign's clusters."""
     rows = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, shown__isnull=False)
     stored = rows.order_by("wave", "place").values_list("shown", flat=True)
-    # One that a person left out later is still part of what is approved.
+    # A cluster that a person left out later is still part of what is approved.
     members = [member for raw in stored if not (member := msgspec.convert(raw, type=MemberPreview)).cause]
     warnings: dict[str, list[WarningOn]] = {}
     for member in members:

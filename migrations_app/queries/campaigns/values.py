@@ -1,4 +1,4 @@
-"""One campaign, its waves, clusters and approvals, as pages and the API show them."""
+"""Values of one campaign, its waves, clusters and approvals, for pages and the API."""
 
 import uuid
 from dataclasses import dataclass
@@ -105,9 +105,9 @@ class CampaignBoard:
     members: tuple[MemberRow, ...]
     next_cursor: str
     stopped: tuple[MemberRow, ...]
-    """Clusters that a person has to settle; at most MOST_STOPPED of them."""
+    """Clusters that a person has to decide about; at most MOST_STOPPED."""
     hidden: int
     forecast: CampaignForecast
     curve: BurnUp
     clusters: tuple[uuid.UUID, ...]
-    """Every cluster that is part of it, also those that the caller may not see: for permissions alone."""
+    """Every cluster of the campaign, even those that the caller may not see: only for permission checks."""

@@ -1,4 +1,4 @@
-"""What waits for people in a campaign, of all its clusters at once: plans to approve, plans that differ, and steps."""
+"""The decisions that wait for people in a campaign: plans to approve, plans that differ, and steps to confirm."""
 
 import uuid
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ from migrations_app.queries.rollouts.detail import doubts_of
 from migrations_app.queries.visibility import visible
 
 CONFIRMED = ("tick_needed", "confirmation_needed")
-"""What a journey waits for where a person's word finishes its step."""
+"""Wait codes of a journey whose step is finished by a person's confirmation."""
 DIFFERING = ("plan_differs", "plan_not_shown")
-"""Why a journey is paused where an operator accepts the plan of its step."""
+"""Causes of a paused journey that an operator resolves by accepting the plan."""
 MOST_ON_A_PAGE = 200
 
 
@@ -48,7 +48,9 @@ class WaitingDecision:
 
 
 def waiting_in(campaign_id: uuid.UUID) -> tuple[WaitingDecision, ...]:
-    """Everything that waits for a person, of the clusters that the caller may see, by wave; at most MOST_ON_A_PAGE."""
+    """All decisions that wait for a person, for the clusters that the caller may see, by wave; at most
+    MOST_ON_A_PAGE.
+    """
     members = CampaignMember.objects.filter(visible(), campaign_id=campaign_id, journey__isnull=False)
     open_members = members.filter(campaign__state__in=("running", "paused")).select_related("journey")
     rows = open_members.filter(journey__state__in=("running", "paused")).order_by("wave", "place")
@@ -82,7 +84,7 @@ def _decision(
     evidence = msgspec.convert(row.evidence, type=StepEvidence) if row.evidence else None
     title = rollout.title if rollout is not None else str(row.definition.get("title", ""))
     digest = rollout.digest if rollout is not None else ""
-    # A plan that was made anew may have the same digest, and is still another question.
+    # A plan that was made again may have the same digest, but needs a new decision.
     which = f"{rollout.pk}.{digest}" if rollout is not None else journey.version
     return WaitingDecision(
         key=f"{kind}.{journey.pk}.{row.step}.{which}",

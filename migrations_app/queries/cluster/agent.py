@@ -1,4 +1,4 @@
-"""The agent of a cluster: whether it is heard of, and what it said when it dialled."""
+"""The agent of a cluster: whether it is connected, and what it reported about itself."""
 
 import uuid
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
 AgentState = Literal["awaited", "connected", "lost", "left", "revoked"]
-"""awaited: it never dialled; lost: not heard of any more; left: it was stopped."""
+"""awaited: it never connected; lost: its heartbeats stopped; left: it was stopped."""
 SHOWN_SECONDS = 10
-"""Signs of life are stored every few seconds only: so much later than the true one the stored one may be."""
+"""Heartbeats are only stored every few seconds: the stored time may be this many seconds old."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDetail:
-    """The agent of one cluster. What it said of itself is that of its newest connection, empty before the first."""
+    """The agent of one cluster, as reported by its newest connection; empty before the first."""
 
     state: AgentState
     acts: Annotated[bool, Meta(description="Whether it was installed with the acting role.")]
@@ -40,7 +40,7 @@ class AgentDetail:
 
 
 def agent_detail(cluster_id: uuid.UUID, *, now: datetime) -> AgentDetail:
-    """The agent of the cluster. Raises NotFound for a cluster of another source."""
+    """The agent of the cluster. Raises NotFound for a cluster without an agent."""
     row = ClusterAgent.objects.filter(visible("cluster_id"), cluster_id=cluster_id).first()
     if row is None:
         raise NotFound("this cluster has no agent")

@@ -30,7 +30,9 @@ SPARK = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotRow:
-    """The counts of one snapshot; evidence and nodes are read separately. `replaced`: of the cluster before."""
+    """The counts of one snapshot; evidence and nodes are read separately. `replaced`: it is of the former cluster of
+    this registration.
+    """
 
     id: uuid.UUID
     scanned_at: datetime
@@ -51,7 +53,7 @@ class SnapshotRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanRow:
-    """One scan. `parts_done` and `parts_total` are 0 until the first part was read."""
+    """One scan. `parts_done` and `parts_total` are 0 until the first part is read."""
 
     id: uuid.UUID
     state: str
@@ -70,7 +72,7 @@ class ScanRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterHead:
-    """The header of every page about a cluster. `snapshot` is None for a cluster that was never scanned."""
+    """The header of every page of a cluster. `snapshot` is None if the cluster was never scanned."""
 
     id: uuid.UUID
     name: str
@@ -143,11 +145,9 @@ def active_scan(cluster_id: uuid.UUID) -> ScanRow | None:
 
 
 def report_of(snapshot_id: uuid.UUID, *, kubernetes: str = "") -> Report:
-    """The report of a snapshot with the waivers applied. Raises NotFound.
-
-    `kubernetes` is the minor that the cluster is to be raised to; raises InvalidInput for what is none.
-
-    For the latest snapshot of a cluster these are the active waivers, else those that it was last counted with.
+    """The report of a snapshot with waivers applied: for a cluster's latest snapshot the active ones, else those that
+    it was last counted with. Raises NotFound. `kubernetes` is the planned Kubernetes minor; raises InvalidInput if it
+    is not a minor.
     """
     row: Any = _with_content(snapshot_id)  # Any, because the mypy plugin loses annotations between functions
     now, latest = timezone.now(), row.is_latest
@@ -173,9 +173,9 @@ def snapshots_of(cluster_id: uuid.UUID, *, after: str = "", limit: int = PAGE) -
 
 
 def legacy_trend(cluster_id: uuid.UUID, *, limit: int = SPARK) -> tuple[tuple[datetime, int | None], ...]:
-    """Legacy objects in the newest snapshots, oldest first; None where they could not be counted.
+    """The number of legacy objects in the newest snapshots, oldest first; None if they could not be counted.
 
-    Snapshots of the cluster that was registered before this one are left out.
+    Snapshots of the former cluster of this registration are left out.
     """
     rows = Snapshot.objects.filter(cluster_id=cluster_id, replaced=False).order_by("-scanned_at")
     return tuple(reversed(rows.values_list("scanned_at", "legacy_left")[:limit]))

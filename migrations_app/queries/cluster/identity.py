@@ -1,4 +1,4 @@
-"""Which cluster a registration leads to, and which other registrations lead to the same one."""
+"""The identity of the cluster of a registration, and other registrations of the same cluster."""
 
 import uuid
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.queries.visibility import sees_all, visible_clusters
 
 IdentityState = Literal["none", "unknown", "known", "unproven", "other"]
-"""none: no server is behind it; unknown: never read; unproven: known, and the newest scan could not read it;
-other: another cluster answers.
+"""none: there is no server; unknown: the uid was never read; unproven: known, but the newest scan could not read the
+uid; other: another cluster answers.
 """
 LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS, Cluster.Source.AGENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherRegistration:
-    """Another registration of the same cluster. `same_ca` is False where it is reached through another CA."""
+    """Another registration of the same cluster. `same_ca` is False if it uses another CA."""
 
     id: uuid.UUID
     name: str
@@ -26,10 +26,11 @@ class OtherRegistration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityDetail:
-    """The identity of a registered cluster. `error` is the code why the newest scan could not read the uid.
+    """The identity of a registered cluster.
 
-    `other_uid` is the uid of another cluster that answered instead; `hidden` counts registrations of the same cluster
-    that the caller may not see; `since` is when a person accepted another cluster as this one.
+    `error` is the code of the reason why the newest scan could not read the uid. `other_uid` is the uid of another
+    cluster that answered instead; `hidden` counts registrations of the same cluster that the caller may not see;
+    `since` is when a person accepted another cluster as this one.
     """
 
     state: IdentityState
@@ -44,7 +45,9 @@ class IdentityDetail:
 
     @property
     def joinable(self) -> bool:
-        """Whether the caller may join the registrations: groups move with them, so it takes an admin of everything."""
+        """Whether the caller may join the registrations. This needs the right to administer all clusters, because
+        groups move.
+        """
         return bool(self.registrations) and sees_all("administer")
 
 
@@ -65,7 +68,7 @@ def identity_detail(row: Cluster) -> IdentityDetail:
 
 
 def registrations_of(cluster_id: uuid.UUID) -> tuple[uuid.UUID, ...]:
-    """The ids of all registrations of that cluster, this one first. A cluster of unknown uid equals no other."""
+    """The ids of all registrations of that cluster, this one first. If its uid is not known, only this one."""
     uid = Cluster.objects.filter(pk=cluster_id).values_list("kube_system_uid", flat=True).first()
     others = Cluster.objects.filter(kube_system_uid=uid).exclude(pk=cluster_id) if uid else Cluster.objects.none()
     return (cluster_id, *others.order_by("pk").values_list("pk", flat=True))

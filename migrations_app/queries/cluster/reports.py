@@ -46,8 +46,8 @@ class NewestRunbook(NamedTuple):
 
 
 def newest_runbook(cluster_id: uuid.UUID, *, kubernetes: str = "") -> NewestRunbook:
-    """The runbook of the newest snapshot, for a cluster that is to be raised to that Kubernetes minor where one is
-    given. Raises NotFound if the cluster does not exist or was never scanned.
+    """The runbook of the newest snapshot, for the planned Kubernetes minor if one is given. Raises NotFound if the
+    cluster does not exist or was never scanned.
     """
     row = visible_clusters().select_related("latest").defer("sealed").filter(pk=cluster_id).first()
     if row is None:

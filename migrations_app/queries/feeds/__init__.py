@@ -1,1 +1,1 @@
-"""What feeds show: the facts of a badge, the entries of a calendar, and news. All of it within the caller's sight."""
+"""The content of feeds: values of badges, entries of the calendar, and news. All limited to what the caller may see."""

@@ -1,4 +1,4 @@
-"""The facts of badges: of one cluster, and of every cluster that the caller sees."""
+"""The values of badges: of one cluster, and of every cluster that the caller may see."""
 
 import uuid
 from datetime import datetime
@@ -11,7 +11,7 @@ from migrations_app.readiness.outputs.badge import BadgeFacts
 
 
 def facts_of_cluster(cluster_id: uuid.UUID, *, now: datetime) -> tuple[str, BadgeFacts]:
-    """The name of the cluster and its facts. Raises NotFound."""
+    """The name of the cluster and the values of its badge. Raises NotFound."""
     head = cluster_head(cluster_id, now=now)
     seen = head.snapshot
     facts = BadgeFacts(
@@ -28,7 +28,7 @@ def facts_of_cluster(cluster_id: uuid.UUID, *, now: datetime) -> tuple[str, Badg
 
 
 def facts_of_fleet(now: datetime) -> tuple[BadgeFacts, ...]:
-    """The facts of every cluster that counts; samples only count as long as there is no other cluster."""
+    """The values of every cluster that counts; samples only count while there is no other cluster."""
     rows = matching_rows(FleetAsk(), now=now).order_by("pk")
     return tuple(_facts(row, now=now) for row in rows.iterator(chunk_size=500))
 

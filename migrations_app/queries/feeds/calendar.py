@@ -1,7 +1,6 @@
-"""The entries of a calendar: weekly windows of policies and campaigns, waves that were opened, ends of waivers, and
-ends of the support of Kubernetes.
-
-A wave has no date before it is opened: it opens within a window of its campaign once the wave before is done.
+"""The entries of the calendar: weekly windows of policies and campaigns, opened waves, ends of waivers, and ends of the
+support of Kubernetes versions. A wave has no date before it is opened: it opens within a window of its campaign when
+the wave before is done.
 """
 
 import hashlib
@@ -27,14 +26,15 @@ from migrations_app.queries.visibility import visible_clusters, visible_or_of_al
 MOST = 500
 """Maximum number of waivers, of policies and of waves in one calendar."""
 NAMED = 20
-"""Clusters that an entry names; it says how many more there are."""
+"""Maximum number of clusters that an entry names; it counts the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarEntry:
-    """One entry. `uid` stays the same from one reading to the next. It repeats each week on `weekdays`, Monday being 0.
+    """One entry.
 
-    `ends` is None for a moment. `path` is the page that tells more.
+    `uid` is stable between reads. It repeats each week on `weekdays`, with 0 for Monday. `ends` is None for a point in
+    time. `path` is the page with details.
     """
 
     uid: str
@@ -47,7 +47,7 @@ class CalendarEntry:
 
 
 def calendar_entries(cluster: uuid.UUID | None, *, now: datetime) -> tuple[CalendarEntry, ...]:
-    """What the caller may see of the cluster, or of all clusters."""
+    """The entries about the cluster, or about all clusters that the caller may see."""
     return (
         *_policies(cluster, now=now),
         *_campaigns(cluster, now=now),
@@ -116,7 +116,9 @@ def _waivers(cluster: uuid.UUID | None, *, now: datetime) -> Iterator[CalendarEn
 
 
 def _supports(cluster: uuid.UUID | None) -> Iterator[CalendarEntry]:
-    """Both days of each Kubernetes minor that clusters on EKS run, with their names. An entry lasts the whole day."""
+    """The two end days of each Kubernetes minor that clusters on EKS run, with the clusters' names, as whole-day
+    entries.
+    """
     rows = visible_clusters().filter(latest__isnull=False)
     rows = rows.filter(pk=cluster) if cluster else rows.exclude(source=Cluster.Source.SAMPLE)
     names: dict[SupportRow, list[str]] = {}
@@ -146,7 +148,7 @@ def _midnight(day: date) -> datetime:
 def _windows(
     windows: Iterable[Mapping[str, Any]], *, key: str, title: str, description: str, path: str, now: datetime
 ) -> Iterator[CalendarEntry]:
-    """The weekly windows, from the Monday of this week on; one that cannot be read is never open and has no entry."""
+    """The weekly windows, from the Monday of this week on. An invalid window is never open and has no entry."""
     monday = datetime.combine(now.date() - timedelta(days=now.weekday()), time(), tzinfo=now.tzinfo)
     for window in windows:
         span = next(spans(dict(window), since=monday, days=7), None)

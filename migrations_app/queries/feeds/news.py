@@ -11,14 +11,14 @@ from migrations_app.queries.visibility import sees_all, visible_campaigns, visib
 from migrations_app.readiness.notification_events import Event
 
 LOOKED_AT = 2000
-"""Maximum number of events that one question looks at, whether the caller may see them or not."""
+"""Maximum number of events that one request reads, visible or not."""
 OWN_TO_A_CLUSTER = ("rollout", "journey")
 
 
 def newest_news(cluster: uuid.UUID | None, *, limit: int) -> tuple[Event, ...]:
-    """The newest events of the cluster, or of everything that the caller sees; the newest first.
+    """The newest events of the cluster, or of everything that the caller may see, newest first.
 
-    With a cluster, events that concern all clusters are left out.
+    With a cluster, events about all clusters are left out.
     """
     rows = Outbox.objects.filter(topic__in=TOPICS).order_by("-pk")[:LOOKED_AT]
     events = events_of(rows)
@@ -37,7 +37,9 @@ def _in_sight(events: Iterable[Event]) -> Iterable[Event]:
 
 
 def _seen(event: Event, *, clusters: frozenset[str], campaigns: frozenset[str], groups: frozenset[str]) -> bool:
-    """An event that names none of these concerns all clusters, and so everybody."""
+    """Whether the caller may see the event. An event that names none of these is about all clusters, and visible to
+    everyone.
+    """
     data = event["data"]
     named = {"cluster": clusters, "campaign": campaigns, "group": groups}
     for word, seen in named.items():

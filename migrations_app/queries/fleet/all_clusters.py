@@ -21,13 +21,13 @@ def cluster_named(name: str) -> uuid.UUID:
 
 
 def live_clusters() -> int:
-    """The number of registered clusters that karpdash connects to."""
+    """The number of registered clusters that karpdash connects to over a network."""
     unconnected = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
     return Cluster.objects.exclude(source__in=unconnected).count()
 
 
 def named_clusters(words: str, *, limit: int) -> tuple[tuple[uuid.UUID, str, str], ...]:
-    """Id, name and environment of the first visible clusters whose name holds every word."""
+    """Id, name and environment of the first visible clusters whose name contains every word."""
     rows = visible_clusters()
     for word in words.split()[:5]:
         rows = rows.filter(name__icontains=word)

@@ -35,11 +35,11 @@ from migrations_app.readiness.progress.curve import (
 MOST_GROUPS = 50
 """Maximum number of groups that are listed, by name."""
 MOST_ROLLOUTS = 30
-"""Maximum number of rollouts that are marked, the newest ones."""
+"""Maximum number of rollouts that are marked; the newest are kept."""
 BEFORE = 90
 """Days before the window that are searched for the initial count."""
 FRESH = 1
-"""Days before today that a scan may still write, which began before midnight."""
+"""Days before today to which a running scan may still write, if it began before midnight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +56,8 @@ class BurndownCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Burndown:
-    """Four curves of what is left. To v1beta1: legacy objects (Provisioners, AWSNodeTemplates, Machines) and the nodes
-    that they own. To v1: CRDs that do not store v1 alone, and claims that are not stored as v1.
+    """Four curves of remaining work. To v1beta1: legacy objects (Provisioners, AWSNodeTemplates, Machines) and the
+    nodes that they own. To v1: CRDs that do not store v1 alone, and claims that are not stored as v1.
     """
 
     clusters: int
@@ -86,7 +86,7 @@ class GroupLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedRollout:
-    """A rollout that began inside of the window; `ended` is None while it is under way."""
+    """A rollout that began in the window; `ended` is None while it is under way."""
 
     id: uuid.UUID
     title: str
@@ -98,7 +98,9 @@ class MarkedRollout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurndownAsk:
-    """What is counted: one cluster, a group, or the clusters with these labels; all visible clusters by default."""
+    """Which clusters are counted: one cluster, a group, or the clusters with these labels; all visible clusters by
+    default.
+    """
 
     cluster: uuid.UUID | None = None
     group: uuid.UUID | None = None
@@ -106,7 +108,7 @@ class BurndownAsk:
 
 
 def burndown(ask: BurndownAsk, *, now: datetime) -> Burndown:
-    """The curves, in at most four queries whatever the number of clusters."""
+    """The curves, in at most four queries for any number of clusters."""
     return _burndown_of(_Read(_chosen(ask), now.date()))
 
 
@@ -137,9 +139,10 @@ def rollouts_between(ask: BurndownAsk, *, first: date) -> tuple[MarkedRollout, .
 
 
 class _Read:
-    """The stored days of some clusters: the newest ones are read each time, the others once for each process.
+    """The stored days of some clusters.
 
-    Days before yesterday are never written again, so what they come to is kept by the clusters that it counts.
+    Recent days are read each time, older ones once per process: days before yesterday are never written again, so their
+    result is cached by the counted clusters.
     """
 
     def __init__(self, clusters: QuerySet[Cluster], today: date) -> None:
@@ -159,7 +162,7 @@ class _Read:
 
     @cached_property
     def past(self) -> list[Day]:
-        """Every day before the recent ones that can matter."""
+        """Every day before the recent ones that can have an influence."""
         return self._days(day__gte=self.today - timedelta(days=DAYS + BEFORE), day__lte=self.past_until)
 
     def walk(self, registered: Mapping[str, date]) -> Iterable[tuple[Point, ...]]:
@@ -181,14 +184,14 @@ _PastCurve = tuple[CurveState, tuple[Point, ...]]
 
 @dataclass(slots=True)
 class _Past:
-    """The state and the points of each measure after the last day that is not written any more; empty at first."""
+    """The state and points of each measure up to the last day that is no longer written; empty at first."""
 
     curves: tuple[_PastCurve, ...] = ()
 
 
 @lru_cache(maxsize=64)
 def _kept_past(_key: object) -> _Past:
-    """The cache entry for the past of this key; the first caller fills it."""
+    """The cache entry for this key; the first caller fills it."""
     return _Past()
 
 

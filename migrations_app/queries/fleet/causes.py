@@ -1,4 +1,4 @@
-"""What keeps clusters from their next upgrade: the open blockers of each, and the causes that several share."""
+"""What blocks the next upgrades of clusters: the open blockers of each cluster, and causes that several share."""
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
@@ -16,12 +16,12 @@ from migrations_app.readiness.waivers import Waived, covering
 
 OPEN = ("fail", "unknown", "manual")
 Held = Mapping[uuid.UUID | None, tuple[Waived, ...]]
-"""The active waivers by cluster, as `held_everywhere` gives them."""
+"""The active waivers by cluster, as returned by `held_everywhere`."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenBlocker:
-    """One blocker of a cluster's next upgrade; `fails` is False where it could not be checked."""
+    """One blocker of a cluster's next upgrade; `fails` is False if the check has no answer."""
 
     check: str
     summary: str
@@ -30,7 +30,7 @@ class OpenBlocker:
 
 @dataclass(frozen=True, slots=True)
 class BlockedCluster:
-    """A cluster that a cause blocks; `alone` where nothing else blocks it."""
+    """A cluster that a cause blocks; `alone` if nothing else blocks it."""
 
     id: uuid.UUID
     name: str
@@ -50,12 +50,12 @@ class Cause:
 
     @property
     def alone(self) -> int:
-        """How many clusters could be upgraded if only this were fixed."""
+        """How many clusters could be upgraded if only this cause were fixed."""
         return sum(cluster.alone for cluster in self.clusters)
 
 
 def blockers_of(rows: Iterable[FleetRow], *, held: Held) -> Mapping[uuid.UUID, tuple[OpenBlocker, ...]]:
-    """The open blockers of each cluster's next upgrade: what fails first, then in the order of the work."""
+    """The open blockers of each cluster's next upgrade: failing ones first, then in the order of the phases."""
     cluster_of_snapshot = {row.snapshot: row.id for row in rows if row.snapshot}
     lines_by_cluster: dict[uuid.UUID, list[dict[str, Any]]] = {}
     if not cluster_of_snapshot:
@@ -68,7 +68,7 @@ def blockers_of(rows: Iterable[FleetRow], *, held: Held) -> Mapping[uuid.UUID, t
 
 
 def causes(ask: FleetAsk, *, held: Held, now: datetime) -> tuple[Cause, ...]:
-    """The causes that block the clusters of these filters, those of most clusters first; the status is not filtered."""
+    """The causes that block the matching clusters, those with most clusters first; a status filter has no effect."""
     blocked = matching_clusters(replace(ask, bucket="blocked", buckets=()), now=now)
     clusters = {row["latest_id"]: row for row in _columns(blocked)}
     failing = _next_blockers(clusters, statuses=("fail",))
@@ -113,7 +113,7 @@ def _cause(
 def _next_blockers(snapshots: Collection[uuid.UUID], *, statuses: tuple[str, ...]) -> Iterable[dict[str, Any]]:
     """The blockers with that status at the next hop of each snapshot, as rows.
 
-    Findings and next hop of a snapshot are never edited, so its rows are read once for each process.
+    Findings and next hop of a snapshot never change, so its rows are read once per process.
     """
     cached = {key: lines for key in snapshots if (lines := _kept.get(key)) is not None}
     missing = [key for key in snapshots if key not in cached]
@@ -130,7 +130,7 @@ def _next_blockers(snapshots: Collection[uuid.UUID], *, statuses: tuple[str, ...
 
 MOST_KEPT = 4000
 _kept: dict[uuid.UUID, list[dict[str, Any]]] = {}
-"""The rows of `_read_blockers` by snapshot."""
+"""The cached rows of `_read_blockers`, by snapshot."""
 
 
 def _read_blockers(snapshots: Collection[uuid.UUID]) -> Iterable[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The fleet list: clusters by status, counted, sorted and paged in the database, and those that fail a check."""
+"""The fleet list: clusters by status, counted, sorted and paged in the database; also clusters that fail a check."""
 
 import uuid
 from collections.abc import Mapping
@@ -51,7 +51,9 @@ STAGES: tuple[str, ...] = ("alpha", "mixed", "beta", "beta_v1", "v1", "no_karpen
 SORTS: tuple[str, ...] = ("name", "stage", "hop", "blockers", "legacy", "scanned")
 GROUP = "group"
 UNREACHABLE_AFTER = 3
-"""Consecutive failed scans after which a cluster counts as unreachable; before that its last result is shown."""
+"""Number of consecutive failed scans from which on a cluster counts as unreachable; before, its last result is
+shown.
+"""
 STALE_INTERVALS = 3
 READ = (
     "name", "environment", "source", "eks_arn", "target", "created_at", "interval_seconds", "latest_id", "failures",
@@ -60,7 +62,7 @@ READ = (
         "legacy_left", "nodes_total", "complete", "scanned_at",
     )),
 )  # fmt: skip
-"""The columns that make a row."""
+"""The columns that a row of the list needs."""
 PAGE = 60
 """Rows per page: a fleet of 50 fits on one page, and a page of a large fleet costs little more."""
 
@@ -70,8 +72,8 @@ class FleetAsk:
     """Filters and order of the fleet list; empty means no filter, `flat` sorts across all groups.
 
     `labels` are texts such as team:shop that must all match. `check` with `hop` selects by failing check, see
-    `where_it_fails`. `by` groups the rows by GROUP or by a label's key instead of by status. `buckets` are several
-    statuses of which one has to match; `order` is the order of the status groups.
+    `where_it_fails`. `by` groups the rows by GROUP or by a label's key instead of by status. `buckets` are statuses of
+    which one has to match; `order` is the order of the status groups.
     """
 
     q: str = ""
@@ -95,8 +97,9 @@ class FleetAsk:
 class FleetRow:
     """One cluster on the fleet page; `active` is the state of its active scan, or empty.
 
-    `snapshot` is its latest one; `target` is the chosen target, empty for the newest release. `groups` are the names of
-    its visible groups; `part` is the group or label value under which the row is listed, if the list is grouped so.
+    `snapshot` is its latest snapshot; `target` is the chosen target, empty for the newest release. `groups` are the
+    names of its visible groups; `part` is the group or label value under which the row is listed, if the list is
+    grouped by one.
     """
 
     id: uuid.UUID
@@ -156,7 +159,7 @@ class FleetPage:
 
 
 def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
-    """One page of the fleet, in a few queries whatever its size."""
+    """One page of the fleet, in a few queries for any size."""
     base = _narrowed(ask, now=now)
     counted = _cells(base)
     chosen = _chosen_of(base, ask)
@@ -176,12 +179,12 @@ def fleet_ids(ask: FleetAsk, *, now: datetime) -> tuple[uuid.UUID, ...]:
 
 
 def matching_clusters(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
-    """All clusters that match the filters, in no order; the query holds no more than the filters need."""
+    """All clusters that match the filters, without an order and without joins that the filters do not need."""
     return _chosen_of(_narrowed(ask, now=now), ask)
 
 
 def matching_rows(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
-    """As `matching_clusters`, with `latest`, the status and the interval of each."""
+    """As `matching_clusters`, with `latest`, status and interval of each cluster."""
     return _annotated(matching_clusters(ask, now=now))
 
 
@@ -213,7 +216,7 @@ def _status_rank(order: tuple[str, ...]) -> F | Case:
 
 
 def _cells(rows: QuerySet[Cluster]) -> tuple[dict[str, Any], ...]:
-    """Clusters and legacy objects by status and stage: one small table from which all counts are made."""
+    """Clusters and legacy objects by status and stage: one small table from which all counts are computed."""
     cells: Any = rows.order_by().annotate(bucket=status_group_case(), stage_shown=_stage_case())
     counts = {"n": Count("pk"), "known": Count("latest__legacy_left"), "legacy": Sum("latest__legacy_left")}
     return tuple(cells.values("bucket", "stage_shown").annotate(**counts))
@@ -225,7 +228,7 @@ def stale_after(interval: int) -> timedelta | None:
 
 
 def status_group_case(order: tuple[str, ...] = BUCKETS) -> Case:
-    """The status of a cluster as an index into `order`; those that are not in it come last."""
+    """The status of a cluster as an index into `order`; other statuses come last."""
 
     def rank(bucket: str) -> Value:
         return Value(order.index(bucket) if bucket in order else len(order))
@@ -258,7 +261,7 @@ def _annotated(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
 
 
 def _narrowed(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
-    """The clusters that match every filter but those of status and stage."""
+    """The clusters that match every filter except status and stage."""
     rows = visible_clusters()
     if ask.group is None and ask.environment != ENVIRONMENT:
         rows = rows.filter(counting_clusters())
@@ -282,7 +285,7 @@ def _narrowed(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
 
 
 def _chosen(ask: FleetAsk) -> dict[str, frozenset[int]]:
-    """The values of each column that the filters leave; a column without a filter is missing."""
+    """The allowed values of each filtered column; a column without a filter is missing."""
     chosen = {}
     if ask.bucket or ask.buckets:
         chosen["bucket"] = frozenset(BUCKETS.index(name) for name in ((ask.bucket,) if ask.bucket else ask.buckets))
@@ -292,7 +295,7 @@ def _chosen(ask: FleetAsk) -> dict[str, frozenset[int]]:
 
 
 def _chosen_of(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    """Those of the clusters with a status and a stage of the filters."""
+    """The clusters that match the filters of status and stage."""
     expressions = {"bucket": status_group_case, "stage_shown": _stage_case}
     chosen = _chosen(ask)
     filters = {f"{column}__in": sorted(values) for column, values in chosen.items()}

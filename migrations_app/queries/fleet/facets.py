@@ -1,4 +1,4 @@
-"""How many clusters each choice of the fleet's filters leaves, beside the other filters that are on."""
+"""How many clusters each choice of a fleet filter would leave, together with the other active filters."""
 
 import uuid
 from collections import Counter
@@ -18,10 +18,11 @@ from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MOST_CHOIC
 
 @dataclass(frozen=True, slots=True)
 class FleetFacets:
-    """Clusters by the value of each filter. `groups` have (id, name, clusters); `labels` are by key, then by value,
-    with `environment` among the keys.
+    """Clusters by the value of each filter.
 
-    One environment and one group can be chosen, so theirs do not count; labels narrow each other.
+    `groups` have (id, name, clusters); `labels` are by key, then by value, with `environment` among the keys. For
+    environment and group only one choice is possible, so their own filter is not applied to their counts; labels narrow
+    each other.
     """
 
     environments: Mapping[str, int]
@@ -31,7 +32,7 @@ class FleetFacets:
 
 def fleet_facets(ask: FleetAsk, *, now: datetime) -> FleetFacets:
     """The counts of all filters, in three queries."""
-    # Without its environment a fleet with real clusters hides the samples.
+    # With real clusters in the fleet, sample clusters only appear with the filter for their environment.
     wide = ask if ask.environment == SAMPLES else replace(ask, environment="")
     clusters = matching_clusters(ask, now=now)
     by_environment, by_group = (

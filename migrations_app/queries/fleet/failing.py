@@ -18,9 +18,9 @@ class FailingCheck:
 
 
 def failing_checks(chosen: Collection[uuid.UUID]) -> tuple[FailingCheck, ...]:
-    """The checks that fail at the next upgrade of these clusters, those of most clusters first.
+    """The checks that fail at the next upgrade of these clusters, those with most clusters first.
 
-    What the caller does not see is left out; waivers are not looked at.
+    Clusters that the caller may not see are left out; waivers have no effect.
     """
     rows = visible_clusters().filter(pk__in=chosen).exclude(latest=None).order_by("name")
     places = list(rows.values_list("pk", "latest__content_id", "latest__next_hop"))

@@ -61,7 +61,7 @@ def group_of(group_id: uuid.UUID) -> GroupRow:
 
 
 def members_of(group_id: uuid.UUID) -> tuple[Member, ...]:
-    """The group's clusters, by name: who sees a group sees all of its clusters."""
+    """The group's clusters, by name. Everyone who may see a group may see all of its clusters."""
     rows = ClusterGroup.clusters.through.objects.filter(groups_in_sight("clustergroup_id"), clustergroup_id=group_id)
     lines = rows.order_by("cluster__name").values_list("cluster_id", "cluster__name", "cluster__environment")
     return tuple(Member(*columns) for columns in lines)

@@ -1,7 +1,7 @@
-"""Labels of clusters as one list: stored labels, and those derived from the cluster's ARN.
+"""All labels of clusters: stored labels, and those derived from the cluster's ARN.
 
-`environment` is a column of the cluster. For an EKS cluster the account and region of its ARN replace stored labels of
-these keys.
+`environment` is a column of the cluster. For an EKS cluster the account and region of its ARN replace stored labels
+with these keys.
 """
 
 import uuid
@@ -19,7 +19,7 @@ ENVIRONMENT = "environment"
 DERIVED = ("region", "account")
 """Keys that are derived from an ARN."""
 USUAL = (ENVIRONMENT, "team", *DERIVED)
-"""Keys that are offered before anyone has used them."""
+"""Keys that are offered even if no cluster uses them."""
 MOST_CHOICES = 300
 _BEFORE_REGION = ":eks:"
 
@@ -46,7 +46,7 @@ def place_in(arn: str) -> dict[str, str]:
 
 
 def labels_in(row: Cluster, stored: Iterable[tuple[str, str]]) -> tuple[Label, ...]:
-    """All labels of a row, by key; `stored` are those of its rows."""
+    """All labels of a row, by key; `stored` are its stored labels."""
     place = place_in(row.eks_arn)
     own = [(ENVIRONMENT, row.environment)] if row.environment else []
     plain_labels = [Label(key, value) for key, value in (*own, *stored) if key not in place]
@@ -59,8 +59,8 @@ def labels_of(cluster_id: uuid.UUID) -> tuple[Label, ...]:
     return shown_labels(row) if row else ()
 
 
-def labels_told(cluster_id: uuid.UUID, *, environment: str, arn: str) -> tuple[Label, ...]:
-    """All labels of a cluster whose columns were already read: one query."""
+def labels_from_columns(cluster_id: uuid.UUID, *, environment: str, arn: str) -> tuple[Label, ...]:
+    """All labels of a cluster whose columns the caller has read already, in one query."""
     stored = ClusterLabel.objects.filter(cluster_id=cluster_id).values_list("key", "value")
     return labels_in(Cluster(environment=environment, eks_arn=arn), stored)
 
@@ -97,7 +97,7 @@ def with_labels(rows: QuerySet[Cluster], labels: Iterable[str]) -> QuerySet[Clus
 
 
 def label_choices() -> Mapping[str, tuple[str, ...]]:
-    """The values in use by visible clusters, by key, in two queries."""
+    """The values that visible clusters use, by key, in two queries."""
     stored = ClusterLabel.objects.filter(visible()).order_by("key", "value").values_list("key", "value")
     labels = {Label(key, value) for key, value in stored.distinct()[:MOST_CHOICES]}
     places = visible_clusters().annotate(region=label_expression("region"), account=label_expression("account"))

@@ -1,4 +1,4 @@
-"""The numbers for a Prometheus scrape, in four queries whatever the size of the fleet."""
+"""The values for a Prometheus scrape, in four queries for any size of the fleet."""
 
 import uuid
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from migrations_app.queries.fleet.waivers import waiver_states
 from migrations_app.queries.visibility import visible_clusters
 
 Cell = tuple[Any, ...]
-"""Values of the labels, with the number last."""
+"""Values of the labels, with the number at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetNumbers:
-    """The first label is the cluster's name. `ages` are in seconds, for clusters that were scanned."""
+    """The values of all metrics. The first label is the cluster's name. `ages` are in seconds, for scanned clusters."""
 
     verdicts: tuple[Cell, ...] = ()
     checks: tuple[Cell, ...] = ()
@@ -40,7 +40,7 @@ class FleetNumbers:
     forecasts: tuple[Cell, ...] = ()
     rollouts: tuple[Cell, ...] = ()
     waivers: tuple[Cell, ...] = ()
-    """By state only: a label for the cluster would make a series of each."""
+    """Only by state: a label for the cluster would make a series for each cluster."""
     duration: Duration = Duration()
 
 

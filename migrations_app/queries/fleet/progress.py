@@ -1,4 +1,4 @@
-"""How much of the way to v1 lies behind: of each cluster of a list, and of what a burndown tells, as pages count it."""
+"""Progress of the conversions to v1: of each cluster of a list, and of a burndown, as pages show it."""
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +27,9 @@ WAY = "way"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayTold:
-    """The whole way: what is done of it, and when it ends. As for a half, `on` is set for `falling` alone."""
+    """Progress of both conversions together: the percentage that is done, and the projected end. `end.on` is only set
+    for `falling`.
+    """
 
     done: DonePercent
     end: ProjectedEnd
@@ -35,7 +37,7 @@ class WayTold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FallenDay:
-    """One cause for which a share was lower on that day than on the day before, as `Fall` tells it."""
+    """One reason why the progress was lower on that day than on the day before, as in `Fall`."""
 
     day: date
     measure: str
@@ -45,14 +47,14 @@ class FallenDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BurndownTold(Burndown):
-    """A burndown with what it says of the whole way, and why a share fell, oldest first."""
+    """A burndown with the progress of both conversions, and the reasons for lower progress, oldest first."""
 
     way: WayTold
     falls: tuple[FallenDay, ...]
 
 
 def told_of(burndown: Burndown) -> BurndownTold:
-    """The burndown with its way and its falls."""
+    """The burndown with its progress and the reasons for lower progress."""
     days = points_by_day(burndown)
     falls = (
         FallenDay(day=day, measure=fall.measure, cause=fall.cause, number=fall.number)
@@ -65,7 +67,7 @@ def told_of(burndown: Burndown) -> BurndownTold:
 
 
 def points_by_day(burndown: Burndown) -> list[tuple[date, Mapping[str, Point]]]:
-    """The points by measure of every day with one, oldest first."""
+    """The points by measure, for every day with a point, oldest first."""
     by_day: dict[date, dict[str, Point]] = {}
     for name, line in burndown.curves.items():
         for point in line.points:
@@ -74,7 +76,7 @@ def points_by_day(burndown: Burndown) -> list[tuple[date, Mapping[str, Point]]]:
 
 
 def ends_of(burndown: Burndown) -> Mapping[str, ProjectedEnd]:
-    """The projected end of each half and of the whole way."""
+    """The projected end of each conversion and of both together."""
     curves = burndown.curves
     halves = {half: _end([curves[name] for name in names]) for half, names in CONVERSIONS.items()}
     return {WAY: _end(list(curves.values()))} | halves
@@ -90,9 +92,9 @@ def _end(curves: Sequence[BurndownCurve]) -> ProjectedEnd:
 
 
 def done_by_cluster(clusters: Collection[uuid.UUID], *, today: date) -> Mapping[uuid.UUID, DonePercent]:
-    """The share of the way that is done by cluster; those that were never counted are left out.
+    """The progress by cluster; clusters that were never counted are left out.
 
-    One query, and a second one for clusters whose last scan could not read everything: older numbers count for them.
+    One query, and a second one for clusters whose last scan could not read everything: older numbers are used for them.
     """
     newest = LegacyDay.objects.filter(cluster=OuterRef("pk"), day__lte=today).order_by("-day").values("pk")[:1]
     rows = Cluster.objects.filter(pk__in=clusters).order_by().annotate(newest=Subquery(newest))

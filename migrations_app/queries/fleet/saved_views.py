@@ -1,4 +1,4 @@
-"""Saved views of the fleet page: one's own, and those that others share."""
+"""Saved views of the fleet page: a person's own, and shared views of others."""
 
 import uuid
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def view_page(person_id: int, *, after: str = "", limit: int = 100) -> Page[View
 
 
 def view_of(view_id: uuid.UUID, *, person_id: int) -> ViewRow:
-    """One view. Raises NotFound if it does not exist or is another person's and not shared."""
+    """One view. Raises NotFound if it does not exist, or belongs to another person and is not shared."""
     rows = SavedView.objects.filter(Q(owner_id=person_id) | Q(shared=True)).select_related("owner")
     row = rows.filter(pk=view_id).first()
     if row is None:

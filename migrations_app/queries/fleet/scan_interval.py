@@ -13,9 +13,8 @@ OF_GROUPS = "of_groups"
 
 
 def interval_of(cluster: Cluster) -> int:
-    """Seconds between scans: the cluster's own, else the shortest of its groups, else the default; 0 is on demand only.
-
-    Rows from `with_intervals` need no further query.
+    """Seconds between scans: the cluster's own interval, else the shortest of its groups, else the default; 0 means on
+    demand only. Rows from `with_intervals` need no further query.
     """
     if cluster.interval_seconds:
         return cluster.interval_seconds
@@ -40,7 +39,9 @@ def _timed() -> QuerySet[ClusterGroup]:
 
 
 def farthest_slot(*, now: datetime) -> datetime:
-    """No due time is later, unless it was made by a clock that was ahead: `next_slot` for the longest interval."""
+    """The latest possible due time: `next_slot` for the longest interval. A later time comes from a clock that was
+    ahead.
+    """
     own = Cluster.objects.aggregate(most=Max("interval_seconds"))["most"]
     of_groups = _timed().aggregate(most=Max("interval_seconds"))["most"]
     return now + timedelta(seconds=1.5 * max(own or 0, of_groups or 0, int(settings.ENV.scan_interval)))
@@ -56,8 +57,8 @@ def on_a_timetable() -> Q:
 def next_slot(cluster_id: uuid.UUID, interval: int, *, now: datetime) -> datetime:
     """The next slot in the cluster's schedule, at least half an interval away.
 
-    Each cluster has a fixed offset within the interval, so that scans of a fleet that was added at once are spread over
-    the whole interval.
+    Each cluster has a fixed offset in the interval, so that scans of a fleet that was added at once are spread over the
+    whole interval.
     """
     earliest = now + timedelta(seconds=interval / 2)
     late = (earliest.timestamp() - share(cluster_id) * interval) % interval

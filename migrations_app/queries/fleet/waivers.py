@@ -1,4 +1,4 @@
-"""Waivers: the active ones of a cluster, and the list of all that were ever made."""
+"""Waivers: the active ones of a cluster, and the list of all, including ended ones."""
 
 import uuid
 from collections.abc import Mapping
@@ -27,9 +27,10 @@ _MEMBERS = ClusterGroup.clusters.through
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverRow:
-    """`cluster` is None for a waiver of a group (`group`) or of all clusters; `hop` is empty for one of every hop.
+    """One waiver.
 
-    `group` is also None if the group was deleted; its name stays. `days_left` is 0 on the last day and afterwards.
+    `cluster` is None for a waiver of a group (`group`) or of all clusters; `hop` is empty for every hop. `group` is
+    also None if the group was deleted; its name stays. `days_left` is 0 on the last day and afterwards.
     """
 
     id: uuid.UUID
@@ -113,7 +114,7 @@ def _scope(row: Waiver) -> GroupWaiver | None:
 
 
 def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUID, ...]]:
-    """The clusters of each group; no query without groups."""
+    """The clusters of each group; makes no query without groups."""
     by_group: dict[uuid.UUID | None, tuple[uuid.UUID, ...]] = {}
     rows = _MEMBERS.objects.filter(clustergroup_id__in=groups) if groups else _MEMBERS.objects.none()
     for group, cluster in rows.order_by("pk").values_list("clustergroup_id", "cluster_id"):
@@ -122,7 +123,9 @@ def _members(groups: set[uuid.UUID]) -> Mapping[uuid.UUID | None, tuple[uuid.UUI
 
 
 def covered(now: datetime, *, cluster: str) -> Q:
-    """For rows of findings: whether a waiver covers the open check; `cluster` names the column of its cluster."""
+    """Condition for rows of findings: a waiver covers the open check. `cluster` names the column of the row's
+    cluster.
+    """
     in_scope = Q(cluster=None, scope=None) | Q(cluster=OuterRef(cluster)) | Q(scope__group__clusters=OuterRef(cluster))
     rows = Waiver.objects.filter(holding(now), in_scope, check_id=OuterRef("check_id"))
     failing = Q(status="fail") & _weighs(rows.filter(hop__in=("", OuterRef("hop"))))
@@ -130,7 +133,7 @@ def covered(now: datetime, *, cluster: str) -> Q:
 
 
 def _weighs(rows: QuerySet[Waiver]) -> Q:
-    """Whether one of them covers a finding of that severity."""
+    """Condition: one of the waivers covers a finding of that severity."""
     return Q(Exists(rows.filter(blockers=True))) | ~Q(severity="blocker") & Q(Exists(rows))
 
 

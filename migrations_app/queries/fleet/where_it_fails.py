@@ -1,4 +1,4 @@
-"""Filters of the fleet by a failing check."""
+"""Filters of the fleet for clusters that fail a check."""
 
 import uuid
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from migrations_app.queries.fleet.waivers import held_everywhere
 from migrations_app.readiness.waivers import Waived
 
 NEXT = "next"
-"""Stands for the hop that each cluster takes next."""
+"""Value of `hop`: the next hop of each cluster."""
 BLOCKS = "blocks"
-"""Stands for that hop as well, where the check is one of the blockers; `causes` counts these clusters."""
+"""Value of `hop`: the next hop, if the check is a blocker there; `causes` counts these clusters."""
 
 
 def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: datetime) -> QuerySet[Cluster]:
@@ -30,7 +30,7 @@ def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: dateti
 
 
 def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, blockers: bool = False) -> Q:
-    """Clusters where a waiver covers the check; with `blockers`, also as a blocker."""
+    """Condition for clusters where a waiver covers the check; with `blockers`, also as a blocker."""
     fit = {place: [waived for waived in ones if waived.check == check] for place, ones in held.items()}
     places = {place for place, ones in fit.items() if any(waived.blockers or not blockers for waived in ones)}
     everywhere = Q(pk__isnull=False)
@@ -38,11 +38,13 @@ def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, 
 
 
 def _accepted(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str) -> Q:
-    """Clusters where a waiver covers the check as a blocker of the next hop, as `Waived.covers` decides it."""
+    """Condition for clusters where a waiver covers the check as a blocker of the next hop, by the rule of
+    `Waived.covers`.
+    """
     condition = Q(pk__in=())
     for place, ones in held.items():
         for waived in ones:
             if waived.check == check and waived.blockers:
-                here = Q(pk__isnull=False) if place is None else Q(pk=place)
-                condition |= here & Q(latest__next_hop=waived.hop) if waived.hop else here
+                on_cluster = Q(pk__isnull=False) if place is None else Q(pk=place)
+                condition |= on_cluster & Q(latest__next_hop=waived.hop) if waived.hop else on_cluster
     return condition

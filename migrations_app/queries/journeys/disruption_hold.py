@@ -1,4 +1,4 @@
-"""The hold of Karpenter's own disruption for the pause of a journey, and what its rollouts came to."""
+"""The hold of Karpenter's own disruption during a pause of a journey, and the outcome of its rollouts."""
 
 import uuid
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from migrations_app.queries.cluster.identity import registrations_of
 
 PURPOSES = (JourneyRollout.Purpose.HOLD, JourneyRollout.Purpose.RELEASE)
 STOPPED = ("failed", "aborted", "rejected", "needs_attention", "expired")
-"""States of the rollout that restores, in which no worker goes on with it."""
+"""States of the release rollout in which no worker continues it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +38,17 @@ class DisruptionHold:
         tuple[str, ...], Meta(description="NodePools whose budgets others changed since; they are left so.")
     ]
     held_at: datetime | None = None
-    """When the rollout that holds succeeded; nothing is read again afterwards."""
+    """When the hold rollout succeeded; the cluster is not read again afterwards."""
 
     @property
     def stopped(self) -> bool:
-        """Whether the budgets were to be restored, and a person has to look at why they are not."""
+        """Whether restoring the budgets was requested, and a person has to find out why it failed."""
         ended = self.wait_code not in ("", "planning", "approval_needed", "rollout") and self.state in STOPPED
         return self.open and self.asked_for == RELEASED and ended
 
 
 def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:
-    """The hold of the journey, or the last one that is over; None if there was none."""
+    """The hold of the journey, or its last ended hold; None if there was none."""
     hold = JourneyHold.objects.filter(journey_id=journey_id).first()
     parts = JourneyRollout.objects.filter(step__journey_id=journey_id, purpose__in=PURPOSES)
     part = parts.filter(pk__gt=hold.earlier if hold else 0).select_related("rollout").last()
@@ -73,7 +73,9 @@ def disruption_hold(journey_id: uuid.UUID) -> DisruptionHold | None:
 
 
 def was_taken_back(rollout: Rollout) -> bool:
-    """Whether the budgets that the rollout set were restored since: by its rollback, or a release of all NodePools."""
+    """Whether the budgets that the rollout set were restored since, by its rollback or by a release of all
+    NodePools.
+    """
     if rollout.state != "succeeded" or rollout.finished_at is None:
         return False
     every = registrations_of(rollout.cluster_id)
@@ -85,7 +87,7 @@ def was_taken_back(rollout: Rollout) -> bool:
 
 
 def _changed(rollout: Rollout | None) -> dict[str, bool]:
-    """The NodePools of the plan, each with whether the plan sets its budgets."""
+    """The NodePools of the plan, each with whether the plan restores its budgets."""
     if rollout is None or not rollout.plan:
         return {}
     plan = msgspec.json.decode(bytes(rollout.plan), type=Plan)

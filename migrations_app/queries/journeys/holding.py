@@ -1,4 +1,4 @@
-"""Which journey holds a cluster, by any of its registrations, and which rollouts are its own."""
+"""Which journey holds a cluster, in any of its registrations, and which rollouts belong to the journey."""
 
 import uuid
 

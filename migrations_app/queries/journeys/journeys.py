@@ -20,7 +20,7 @@ from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.queries.journeys.disruption_hold import DisruptionHold, disruption_hold
 from migrations_app.queries.ordering import SortColumn, order_of, orders, sorted_page
 from migrations_app.queries.pagination import Page
-from migrations_app.queries.rollouts.policies import approvals_asked, policy_of
+from migrations_app.queries.rollouts.policies import approvals_required, policy_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
 
@@ -87,7 +87,7 @@ class JourneyRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRollout:
-    """A rollout that was made for a step."""
+    """A rollout of a step."""
 
     id: uuid.UUID
     purpose: str
@@ -130,7 +130,7 @@ class JourneyApprovalRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoingBack:
-    """The way back that a journey is on: to which step, who asked for it, and why."""
+    """The rollback of a journey: to which step, who requested it, and why."""
 
     to: str
     by: str
@@ -140,8 +140,9 @@ class GoingBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyDetail:
-    """One journey with its steps. `needed` counts the approvals that the policies ask for now; `disruption_hold` is the
-    newest hold of Karpenter's own disruption, also one that is over."""
+    """One journey with its steps. `needed` is the number of approvals that the policies require now; `disruption_hold`
+    is the newest hold of Karpenter's own disruption, even if it has ended.
+    """
 
     row: JourneyRow
     nonce: str
@@ -154,17 +155,17 @@ class JourneyDetail:
 
     @property
     def paused_deliveries(self) -> tuple[str, ...]:
-        """What its steps have paused, or may have, and not resumed."""
+        """The deliveries that its steps paused, or may have paused, and did not resume."""
         return paused_by_steps(StepDone(step.definition, step.work.state if step.work else "") for step in self.steps)
 
     @property
     def current(self) -> StepRow | None:
-        """The step whose turn it is."""
+        """The step whose turn it is; None if none is left."""
         return next((step for step in self.steps if step.state in CURRENT), None)
 
     @property
     def planned(self) -> StepRollout | None:
-        """The rollout of the current step, or the one that takes it back."""
+        """The rollout of the current step, or the one that undoes it."""
         step = self.current
         if step is None:
             return None
@@ -172,7 +173,7 @@ class JourneyDetail:
 
     @property
     def reached(self) -> tuple[StepRow, ...]:
-        """The steps to which it can be taken back: those that were begun, or skipped in their turn."""
+        """The steps to which the journey can be rolled back: those that began, or were skipped in their turn."""
         last = max((place for place, step_row in enumerate(self.steps) if step_row.state in BEGUN), default=-1)
         return self.steps[: last + 1]
 
@@ -200,7 +201,7 @@ def journey_row(journey_id: uuid.UUID) -> JourneyRow:
 
 
 def current_journey(cluster_id: uuid.UUID) -> JourneyRow | None:
-    """The journey of the cluster that did not end; None if there is none."""
+    """The journey of the cluster that has not ended; None if there is none."""
     journey = _rows().filter(cluster_id=cluster_id, state__in=sorted(PLANNED | HOLDING)).first()
     return _row_of(journey) if journey else None
 
@@ -246,7 +247,9 @@ def approvals_needed(row: Journey, plan: JourneyPlan) -> int:
     """How many approvals the covered plans need now, by the strictest policy of the cluster's registrations."""
     if plan.risk is None:
         return 0
-    return max(approvals_asked(policy_of(registration), plan.risk) for registration in registrations_of(row.cluster_id))
+    return max(
+        approvals_required(policy_of(registration), plan.risk) for registration in registrations_of(row.cluster_id)
+    )
 
 
 def _step_of(row: JourneyStepRow, plan: JourneyPlan | None) -> StepRow:

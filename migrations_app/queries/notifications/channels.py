@@ -46,7 +46,7 @@ class ChannelRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryAttempt:
-    """One attempt; an empty code means that it was received."""
+    """One attempt; an empty code means that the message was received."""
 
     at: datetime
     code: str

@@ -1,4 +1,4 @@
-"""Published events as values, from the rows of the outbox that holds them."""
+"""Published events as values, from the rows of the outbox."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ TOPICS: tuple[str, ...] = (*EVENTS, *NAMED)
 
 
 def events_of(rows: Iterable[Outbox]) -> list[Event]:
-    """The events in the rows. Rows that only wake a worker are skipped, and so are approval requests that are over."""
+    """The events of the rows. Rows that are no events are skipped, and so are approval requests that are over."""
     rows = [row for row in rows if NAMED.get(row.topic, row.topic) in EVENTS]
     keys = {row.body["rollout"] for row in rows if row.body.get("rollout")}
     rollouts = {str(rollout.pk): rollout for rollout in Rollout.objects.filter(pk__in=keys).defer("plan")}
@@ -54,6 +54,6 @@ def _event(row: Outbox, *, rollout: Rollout | None) -> Event | None:
 
 
 def _address(path: str) -> str:
-    """The page's absolute URL if the installation's origin is configured; else only the path."""
+    """The page's absolute URL if the installation's origin is configured; else the path."""
     origins = settings.ENV.trusted_origins
     return f"{origins[0].rstrip('/')}{path}" if origins else path

@@ -1,1 +1,1 @@
-"""Rehearsals of plans, whether a policy asks for one, and what was seen of the rollouts."""
+"""Rehearsals of plans, whether a policy requires one, and observations of the real rollouts."""

@@ -1,4 +1,4 @@
-"""Whether a policy asks for a rehearsal of a plan, and whether there is one (A46)."""
+"""Whether a policy requires a rehearsal of a plan, and whether there is one (A46)."""
 
 import msgspec
 
@@ -28,15 +28,15 @@ class _StoredPlay(msgspec.Struct, frozen=True):
 
 
 class _StoredPlays(msgspec.Struct, frozen=True):
-    """The part of a stored rehearsal that tells how its plays ended."""
+    """The part of a stored rehearsal that shows how its plays ended."""
 
     plays: tuple[_StoredPlay, ...] = ()
 
 
 def rehearsal_demanded(row: Rollout) -> bool:
-    """Whether a policy of the cluster's registrations asks for a rehearsal of this plan.
+    """Whether a policy of the cluster's registrations requires a rehearsal of this plan.
 
-    It is not asked for where the plan changes kinds that no rehearsal plays.
+    It does not if the plan changes kinds that rehearsals cannot play.
     """
     risk = risk_of(row.risk)
     if not any(risk in demanded_risks(policy_of(registration)) for registration in registrations_of(row.cluster_id)):
@@ -45,9 +45,9 @@ def rehearsal_demanded(row: Rollout) -> bool:
 
 
 def why_unrehearsed(row: Rollout) -> str:
-    """Why the plan may not be approved or started before it is rehearsed, in words; empty if it may.
+    """Text of why the plan may not be approved or started without a rehearsal; empty if it may.
 
-    The newest rehearsal of exactly this plan counts, by its play without a failure, and only if that ran to its end.
+    The newest rehearsal of exactly this plan counts, if its play without a failure completed the plan.
     """
     if not rehearsal_demanded(row):
         return ""
@@ -63,7 +63,7 @@ def why_unrehearsed(row: Rollout) -> str:
 
 
 def _why_not(raw: bytes) -> str:
-    """Why a stored rehearsal is not what the policy asks for; empty if it is."""
+    """Text of why a stored rehearsal does not meet the policy; empty if it does."""
     try:
         plays = msgspec.json.decode(raw, type=_StoredPlays).plays
     except msgspec.DecodeError:

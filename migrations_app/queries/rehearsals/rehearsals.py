@@ -1,4 +1,4 @@
-"""Rehearsals of a plan as rows, with their results and comparisons as they are stored."""
+"""Rehearsals of a plan as rows, with their stored results and comparisons."""
 
 import uuid
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
 REHEARSED = ("previewed", "awaiting_approval", "approved")
-"""States of a plan in which it can be rehearsed: made, and not started."""
+"""States in which a plan can be rehearsed: it exists and was not started."""
 MOST_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalRow:
-    """One rehearsal. `raw` is its result as it was stored; empty before the end. `current`: of the plan as it is."""
+    """One rehearsal. `raw` is its stored result, empty before the end. `current`: it is of the current plan."""
 
     id: uuid.UUID
     digest: str
@@ -44,13 +44,13 @@ def rehearsals_of(rollout_id: uuid.UUID, *, limit: int = MOST_LISTED) -> tuple[R
 
 
 def newest_rehearsals(rollout_id: uuid.UUID, *, digest: str, limit: int = MOST_LISTED) -> tuple[RehearsalRow, ...]:
-    """The newest rehearsals, newest first, of a plan that the caller has read: it has that digest now."""
+    """The newest rehearsals of a plan with that current digest, newest first. The caller has checked the visibility."""
     rows = Rehearsal.objects.filter(rollout_id=rollout_id).order_by("-made_at", "-pk")[:limit]
     return tuple(rehearsal_row(row, digest=digest) for row in rows)
 
 
 def mark_of(rehearsal_id: uuid.UUID, state: str) -> str:
-    """The mark of a plan whose newest rehearsal this is."""
+    """The text for this rehearsal in the live mark of a rollout page."""
     return f"-{str(rehearsal_id)[:8]}{state}"
 
 
@@ -62,13 +62,13 @@ def newest_result(rollout_id: uuid.UUID, *, digest: str) -> RehearsalRow | None:
 
 
 def rehearsal_row(row: Rehearsal, *, digest: str) -> RehearsalRow:
-    """The row as a value; `digest` is that of the plan as it is now."""
+    """The row as a value; `digest` is that of the current plan."""
     failures = tuple((str(scenario), str(zone)) for scenario, zone in row.failures)
     return from_row(RehearsalRow, row, failures=failures, current=row.digest == digest, raw=bytes(row.result))
 
 
 def stored_difference(rollout_id: uuid.UUID) -> dict[str, Any] | None:
-    """The comparison as plain values; None before the end, and without a rehearsal."""
+    """The comparison as plain values; None before the end of the rollout, or without a rehearsal."""
     rows = RunRecord.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
     difference: dict[str, Any] | None = rows.values_list("difference", flat=True).first()
     return difference

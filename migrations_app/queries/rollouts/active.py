@@ -1,4 +1,6 @@
-"""What every page shows of rollouts and journeys: those in progress, and how many wait for this person's approval."""
+"""Rollouts and journeys for the header of every page: those in progress, and how many wait for this person's
+approval.
+"""
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
@@ -21,15 +23,15 @@ IN_PROGRESS = ("running", "paused", "needs_attention", "rolling_back")
 WAITING = "awaiting_approval"
 MOST = 50
 SHOWN = 3
-"""How many of those in progress a page names, with the step that each is at."""
+"""Maximum number of rollouts in progress that a page names, with their current step."""
 ROLLOUT, JOURNEY = "rollout", "journey"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveRollout:
-    """A rollout or a journey that has a cluster now, or waits for somebody while it holds one.
+    """A rollout or journey in progress, or one that waits for an approval.
 
-    `title` is the release that a journey leads to. `step` and `steps` are 0 where nobody looked for them.
+    `title` is the target version of a journey. `step` and `steps` are 0 if they were not read.
     """
 
     id: uuid.UUID
@@ -45,7 +47,7 @@ class ActiveRollout:
 
 @dataclass(frozen=True, slots=True)
 class RolloutsNow:
-    """`waiting` counts the plans that wait for this person's approval."""
+    """Rollouts or journeys now; `waiting` counts those that wait for this person's approval."""
 
     active: tuple[ActiveRollout, ...] = ()
     waiting: int = 0
@@ -57,14 +59,16 @@ class RolloutsNow:
 
 @dataclass(frozen=True, slots=True)
 class WorkNow:
-    """Rollouts and journeys."""
+    """Rollouts and journeys in progress."""
 
     rollouts: RolloutsNow = field(default_factory=RolloutsNow)
     journeys: RolloutsNow = field(default_factory=RolloutsNow)
 
 
 def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
-    """The rollouts and journeys in progress that the caller sees, counted up to MOST together; the first with steps."""
+    """The rollouts and journeys in progress that the caller may see, at most MOST together; the first SHOWN
+    with steps.
+    """
     rollouts = _open_rows(Rollout.objects.all(), IN_PROGRESS, person_id=person_id if may_approve else None)
     journeys = _open_rows(Journey.objects.all(), sorted(HOLDING), person_id=person_id if may_approve else None)
     both = _columns(rollouts.annotate(kind=Value(ROLLOUT), named=F("title"), person=Value(False))).union(
@@ -77,7 +81,7 @@ def work_now(person_id: int, *, may_approve: bool) -> WorkNow:
 
 
 def position(*, passed: int, steps: int) -> int:
-    """The step that a rollout is at, when so many of its steps passed their gate or were left out."""
+    """The number of the current step of a rollout of which `passed` steps passed their gate or were skipped."""
     return min(passed + 1, steps)
 
 
@@ -90,7 +94,7 @@ def rollouts_of(clusters: Collection[uuid.UUID]) -> Mapping[uuid.UUID, ActiveRol
 
 
 def _open_rows(rows: QuerySet[Any], states: Iterable[str], *, person_id: int | None) -> QuerySet[Any]:
-    """Those in the states, and with a person those that wait for this person's approval."""
+    """The rows in these states, and for a person also the rows that wait for this person's approval."""
     condition = Q(visible(), state__in=tuple(states))
     if person_id is not None:
         approvals, column = (
@@ -114,7 +118,7 @@ def _now(rows: Iterable[tuple[Any, ...]], kind: str, *, states: tuple[str, ...])
 
 
 def _at_step(rollouts: Collection[ActiveRollout]) -> list[ActiveRollout]:
-    """The same with the step that each is at, in one query."""
+    """The rollouts with their current step, in one query."""
     if not rollouts:
         return []
     passed = Count("attempts__step", filter=Q(attempts__verb__in=(GATE, SKIP)), distinct=True)
@@ -131,7 +135,7 @@ def _placed(rollout: ActiveRollout, known: tuple[str, int]) -> ActiveRollout:
 
 @lru_cache(maxsize=200)
 def _steps_of(rollout: uuid.UUID, _digest: str) -> int:
-    """How many steps the plan has: a plan never changes, so that no page reads it twice."""
+    """The number of steps of the plan, cached because a plan never changes."""
     plan = Rollout.objects.filter(pk=rollout).values_list("plan", flat=True).first()
     return len(msgspec.json.decode(bytes(plan), type=Plan).steps) if plan else 0
 

@@ -1,4 +1,4 @@
-"""Who can approve plans of a cluster, so that an author knows whom to ask."""
+"""Who can approve plans of a cluster, to show the author whom to ask."""
 
 import uuid
 
@@ -17,7 +17,7 @@ _CODENAME = PERMISSIONS["approve"].partition(".")[2]
 def approvers_of(cluster_id: uuid.UUID, *, author: int | None) -> tuple[str, ...]:
     """The names of active people who may approve plans of that author for the cluster, at most MOST_NAMED.
 
-    Neither the author, nor who made the service account that is the author.
+    Without the author, and without the people who created the service account if the author is one.
     """
     groups = groups_of(cluster_id)
     by_role = Q()

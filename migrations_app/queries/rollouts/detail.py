@@ -46,7 +46,7 @@ class JournalLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepLine:
-    """A step of the plan and its state. `doubt` is what an approver has to accept, or empty."""
+    """A step of the plan and its state. `doubt` is the text that an approver has to accept, or empty."""
 
     step: Step
     standing: ApprovalStanding
@@ -77,7 +77,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkippedNode:
-    """A node that a person left out of the rollout: it is as it was."""
+    """A node that a person skipped; the rollout did not change it."""
 
     step: str
     node: str
@@ -88,7 +88,9 @@ class SkippedNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutDetail:
-    """`plan` is None while a draft is planned, and if planning failed. `picture` has its own time and may be old."""
+    """One rollout. `plan` is None while a draft is planned, and if planning failed. `picture` has its own time and may
+    be old.
+    """
 
     row: RolloutRow
     parameters: dict[str, Any]
@@ -105,17 +107,17 @@ class RolloutDetail:
 
     @property
     def done(self) -> int:
-        """The number of steps that passed their gate; one that was left out is never told as done."""
+        """The number of steps that passed their gate, without skipped steps."""
         return sum(line.standing == "done" for line in self.steps)
 
     @property
     def left_out(self) -> int:
-        """The number of steps that were left out."""
+        """The number of skipped steps."""
         return sum(line.standing == "skipped" for line in self.steps)
 
     @property
     def at_step(self) -> int:
-        """The step that it is at, as every page names it."""
+        """The number of the current step, as on every page."""
         return position(passed=self.done + self.left_out, steps=len(self.steps))
 
 
@@ -153,7 +155,7 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
 
 
 def skipped_nodes(rollout_id: uuid.UUID) -> tuple[SkippedNode, ...]:
-    """The nodes that people left out, in the order of the steps."""
+    """The nodes that people skipped, in the order of the steps."""
     rows = NodeSkip.objects.filter(rollout_id=rollout_id).order_by("step")
     return tuple(from_row(SkippedNode, node_skip, by=node_skip.by_name) for node_skip in rows)
 
@@ -214,7 +216,7 @@ def _steps(row: Rollout, plan: Plan | None) -> tuple[StepLine, ...]:
 
 
 def doubts_of(row: Rollout, plan: Plan) -> dict[str, str]:
-    """What an approver has to accept, by step: no successful dry run, or a tool that may revert the change."""
+    """Texts that an approver has to accept, by step: no successful dry run, or a tool that may revert the change."""
     doubts = {step.id: f"{step.manager} keeps this object and may revert it" for step in plan.steps if step.manager}
     return doubts | {str(step): str(why) for step, why in row.provable.items()}
 

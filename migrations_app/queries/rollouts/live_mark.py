@@ -1,4 +1,4 @@
-"""Whether anything on the live part of a rollout's page has changed: one query, since many ask often."""
+"""Tells whether the live part of a rollout's page has changed, in one query, because pages ask often."""
 
 import hashlib
 import uuid
@@ -11,7 +11,7 @@ from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.visibility import sees_all, visible
 
-# Written out: to build the four queries of the ORM anew cost three times what the database takes to answer them.
+# Raw SQL: building the four queries with the ORM took three times as long as the database needs for them.
 _MARK = """
 SELECT r.version, r.wish, r.waits_for, r.picture,
   (SELECT COUNT(*) FROM migrations_app_approval p WHERE p.rollout_id = r.id),
@@ -26,9 +26,9 @@ WHERE r.id = %s
 
 
 class LiveMark(NamedTuple):
-    """What the live part is drawn from, or what changes whenever that does; values as the database driver gives them.
+    """The values that change whenever the live part changes, as the database driver returns them.
 
-    `rehearsal` is that of `rehearsals.mark_of`; None without one.
+    `rehearsal` is from `rehearsals.mark_of`; None without a rehearsal.
     """
 
     version: int
@@ -48,12 +48,12 @@ class LiveMark(NamedTuple):
 
     @property
     def page_version(self) -> str:
-        """Changes when the whole page has to be loaded anew, because other actions are possible."""
+        """A text that changes when the whole page has to be reloaded because other actions are possible."""
         return f"{self.version}.{self.approvals}{self.wish}{self.rehearsal or ''}"
 
 
 def live_mark(rollout_id: uuid.UUID) -> LiveMark:
-    """The mark of one rollout. Raises NotFound if there is none or the caller may not see it."""
+    """The mark of one rollout. Raises NotFound if it does not exist or the caller may not see it."""
     key = rollout_id if connection.features.has_native_uuid_field else rollout_id.hex
     with connection.cursor() as cursor:
         cursor.execute(_MARK, [key, key])

@@ -1,4 +1,4 @@
-"""Policies and the kill switch as they are now, for pages, the API and the checks before a start."""
+"""Current policies and kill switch, for pages, the API and the checks before a start."""
 
 import uuid
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ ENVIRONMENT = "KARPDASH_STOP_ALL_ACTIONS is set: whoever runs karpdash takes it 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRow:
-    """The policy in force. `own` is False if the cluster uses the general policy."""
+    """The effective policy. `own` is False if the cluster uses the general policy."""
 
     cluster: uuid.UUID | None
     own: bool
@@ -69,19 +69,20 @@ def policy_of(cluster_id: uuid.UUID | None) -> Policy:
 
 
 def controller_upgrades_allowed(cluster_id: uuid.UUID, *, action: str = UPGRADE_CONTROLLER) -> bool:
-    """Whether installation and policy let karpdash upgrade the controller of that cluster by that action."""
+    """Whether installation and policy allow karpdash to upgrade the controller of that cluster by that action."""
     return bool(settings.ENV.controller_upgrades) and action_allowed(cluster_id, action)
 
 
 def action_allowed(cluster_id: uuid.UUID, action: str) -> bool:
-    """Whether the policy of the cluster lets karpdash plan that action."""
+    """Whether the policy of the cluster allows that action."""
     allowed = policy_of(cluster_id).actions
     return "*" in allowed or action in allowed
 
 
 def campaigns_may_destroy(cluster_id: uuid.UUID) -> bool:
-    """Whether the policies of all registrations of the cluster let the approval of a campaign cover plans that delete
-    what its preview showed."""
+    """Whether the policies of all registrations of the cluster allow that a campaign's approval covers plans that
+    delete the objects of its preview.
+    """
     return all(policy_of(registration).campaigns_destroy for registration in registrations_of(cluster_id))
 
 
@@ -93,7 +94,7 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
         row,
         cluster=cluster_id,
         own=row.pk is not None and row.cluster_id == cluster_id,
-        approvals={risk: approvals_asked(row, risk) for risk in RISKS},
+        approvals={risk: approvals_required(row, risk) for risk in RISKS},
         actions=tuple(row.actions),
         windows=tuple(row.windows),
         rehearsals=demanded_risks(row),
@@ -101,7 +102,7 @@ def policy_row(cluster_id: uuid.UUID | None) -> PolicyRow:
 
 
 def demanded_risks(policy: Policy) -> tuple[str, ...]:
-    """The risks whose plans have to be rehearsed, in order of risk."""
+    """The risks whose plans need a rehearsal, in order of risk."""
     risks = policy.rehearsals if isinstance(policy.rehearsals, list) else []
     return tuple(risk for risk in RISKS if risk in risks)
 
@@ -135,8 +136,8 @@ def _own(row: Policy) -> OwnPolicyRow:
     return OwnPolicyRow(cluster=row.cluster.pk, name=row.cluster.name, version=row.version)
 
 
-def approvals_asked(policy: Policy, risk: Risk) -> int:
-    """How many different people have to approve; an invalid number counts as the default."""
+def approvals_required(policy: Policy, risk: Risk) -> int:
+    """How many different people have to approve; the default if the stored number is invalid."""
     stored = policy.approvals.get(risk)
     number = stored if isinstance(stored, int) and not isinstance(stored, bool) and stored >= 0 else ASKED[risk]
     return max(number, NEVER_ALONE.get(risk, 0))
@@ -145,7 +146,7 @@ def approvals_asked(policy: Policy, risk: Risk) -> int:
 def needed(row: Rollout) -> int:
     """How many approvals the rollout's risk needs now, by the strictest policy of the cluster's registrations."""
     risk = risk_of(row.risk)
-    return max(approvals_asked(policy_of(registration), risk) for registration in registrations_of(row.cluster_id))
+    return max(approvals_required(policy_of(registration), risk) for registration in registrations_of(row.cluster_id))
 
 
 def risk_of(word: str) -> Risk:
@@ -153,8 +154,8 @@ def risk_of(word: str) -> Risk:
     return next((risk for risk in RISKS if risk == word), "destructive")
 
 
-def looks_only() -> bool:
-    """Whether this installation has no worker of actions."""
+def has_no_action_workers() -> bool:
+    """Whether this installation has no worker of the action queue."""
     return not settings.ENV.action_slots
 
 

@@ -90,7 +90,7 @@ class RolloutRow:
 
     @property
     def impossible(self) -> bool:
-        """Whether no plan could be made: it ended before there was one."""
+        """Whether no plan could be made: it expired without one."""
         return self.state == "expired" and not self.digest
 
 
@@ -122,7 +122,7 @@ def rollout_row(rollout_id: uuid.UUID) -> RolloutRow:
 
 
 def inbox(person_id: int) -> tuple[RolloutRow, ...]:
-    """Rollouts that wait for this person's approval, oldest first, without their own and those that they approved."""
+    """Rollouts that wait for this person's approval, oldest first, without those that the person made or approved."""
     own_approvals = Approval.objects.filter(rollout=OuterRef("pk"), approver_id=person_id)
     waiting = (
         _rows()
@@ -140,7 +140,9 @@ def lately_alone(since: datetime) -> tuple[RolloutRow, ...]:
 
 
 def holder_of(cluster_id: uuid.UUID) -> RolloutRow | None:
-    """The rollout that holds the cluster, by any of its registrations; None if the caller sees none."""
+    """The rollout that holds the cluster, in any of its registrations; None if there is none that the caller
+    may see.
+    """
     row = (
         _rows()
         .filter(cluster_id__in=registrations_of(cluster_id), state__in=sorted(HOLDING))
@@ -155,15 +157,15 @@ class _PlannedCluster(msgspec.Struct, frozen=True):
 
 
 def holder_elsewhere(row: Rollout) -> Rollout | None:
-    """A rollout that holds the same cluster by another registration; None if there is none.
+    """A rollout that holds the same cluster in another registration; None if there is none.
 
-    The uid of kube-system in the plans decides. A plan whose uid is not known is the same as no other one.
+    The uid of kube-system in the plans decides. Without a known uid, a plan matches no other.
     """
     uid = _planned_uid(row) if row.plan else ""
     if not uid:
         return None
     holding = Q(state__in=sorted(HOLDING))
-    if row.beside:  # what belongs to a pause stands beside what is paused
+    if row.beside:  # a hold or release may run while the paused rollout holds the cluster
         holding &= Q(beside=True) | Q(state__in=sorted(WORKING))
     others = Rollout.objects.filter(holding).exclude(cluster_id=row.cluster_id)
     return next(
@@ -179,7 +181,9 @@ def _planned_uid(row: Rollout) -> str:
 
 
 def counts_by_group(cluster_id: uuid.UUID | None = None, *, impossible: bool = True) -> dict[str, int]:
-    """The number of rollouts in each group of states; without `impossible` those that could not be planned are not."""
+    """The number of rollouts in each group of states; without `impossible`, those that could not be planned are left
+    out.
+    """
     rows = Rollout.objects.filter(visible())
     rows = rows if impossible else rows.exclude(_IMPOSSIBLE)
     rows = rows.filter(cluster_id=cluster_id) if cluster_id else rows

@@ -11,12 +11,12 @@ from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
 
 MOST_SAMPLES = 180
-"""What a chart draws at most."""
+"""Maximum number of points in a chart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterSample:
-    """The counters at one moment; None where something could not be counted."""
+    """The counters at one time; None if a value could not be counted."""
 
     taken_at: datetime
     ready_nodes: int | None
@@ -35,7 +35,7 @@ class CounterExtremes:
 
 
 def samples_of(rollout_id: uuid.UUID) -> tuple[CounterSample, ...]:
-    """The samples in order of time, evenly thinned to about MOST_SAMPLES with the newest one among them."""
+    """The samples in order of time, evenly reduced to about MOST_SAMPLES, including the newest one."""
     rows = RolloutSample.objects.filter(visible("rollout__cluster"), rollout_id=rollout_id)
     keys = list(rows.order_by("-pk").values_list("pk", flat=True))
     sample_ids = keys[:: max(1, -(-len(keys) // MOST_SAMPLES))]

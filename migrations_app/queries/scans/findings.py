@@ -63,7 +63,7 @@ class FindingLine:
     evidence_exact: Annotated[
         bool | None, Meta(description="False: there are at least that many. Null: not told by an older release.")
     ]
-    """False for a lower bound; None if the release that wrote it did not record that."""
+    """False for a lower bound; None if an older release stored the finding without this value."""
 
 
 _COLUMNS = (
@@ -73,7 +73,7 @@ _COLUMNS = (
 
 
 def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine]:
-    """One page, without another order by cluster name and in the order of the report."""
+    """One page; without another order, by cluster name and in the order of the report."""
     now = timezone.now()
     named = FindingRow.objects.annotate(
         snapshot=F("content__snapshots__pk"),
@@ -99,7 +99,7 @@ def _wanted(ask: FindingAsk) -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "check_id": ask.check,
         "shown": ask.status,
-        # What is waived was found as a failure or as manual; without this the column's index would not be used.
+        # A waived finding is stored as a failure or as manual; this condition lets the database use the column's index.
         "status__in": ("fail", "manual") if ask.status == "waived" else (),
         "status": "" if ask.status == "waived" else ask.status,
         "severity": ask.severity,

@@ -1,4 +1,4 @@
-"""Progress of a fleet scan, in a few queries whatever the size of the fleet."""
+"""Progress of a fleet scan, in a few queries for any size of the fleet."""
 
 import uuid
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class SlowScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedScan:
-    """A scan without a result, and why."""
+    """A scan without a result, and the reason."""
 
     cluster: uuid.UUID
     name: str
@@ -73,7 +73,7 @@ def fleet_scan(fleet_scan_id: uuid.UUID, *, now: datetime) -> FleetScanState:
     counted = {(cell["scan__state"], cell["scan__error_code"]): int(cell["n"]) for cell in cells}
     of = {state: sum(n for (scan_state, _), n in counted.items() if scan_state == state) for state in _STATES}
     known_parts = sum(of.values())
-    # Those who see a part of the fleet get the numbers of that part only.
+    # A caller who may see a part of the fleet gets the numbers of that part.
     total = max(row.total, known_parts) if sees_all() else known_parts
     codes = sorted(((code, n) for (state, code), n in counted.items() if state == "failed"), key=lambda pair: -pair[1])
     return FleetScanState(

@@ -26,15 +26,16 @@ SCAN_ORDERS = orders(
     SortColumn("pk", uuid.UUID, descending=True),
 )
 _NOT_ENDED = datetime(9999, 1, 1, tzinfo=UTC)
-"""Where a scan under way is sorted: after all that ended."""
+"""The sort value of an active scan: after all ended scans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanAttempt:
     """One scan; `snapshot` is None until it is done, and if it failed.
 
-    With `only_check` that check alone is asked: a scan that is done and still has one ended with `check_answer`, since
-    the check is as open as before, and has no snapshot. In every other case the whole cluster is read.
+    With `only_check`, only that check was requested: a scan that is done and still has `only_check` ended with
+    `check_answer` and without a snapshot, because the check is as open as before. In every other case the whole cluster
+    is read.
     """
 
     id: uuid.UUID
@@ -56,7 +57,7 @@ class ScanAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAgain:
-    """What a check said alone since the newest snapshot, when, and who asked for it."""
+    """The answer of a single check since the newest snapshot, its time, and who requested it."""
 
     answer: OneCheckAnswer
     at: datetime
@@ -64,7 +65,7 @@ class CheckedAgain:
 
 
 def checked_again(cluster_id: uuid.UUID, check: str, *, since: datetime) -> CheckedAgain | None:
-    """The newest answer that this check gave alone after that moment; None without one."""
+    """The newest answer of this single check after that time; None if there is none."""
     done = Scan.objects.filter(cluster_id=cluster_id, state=Scan.State.DONE, snapshot=None, finished_at__gt=since)
     row = done.filter(only_check=check).order_by("-finished_at").first()
     answer = _answer(row) if row else None
@@ -74,7 +75,7 @@ def checked_again(cluster_id: uuid.UUID, check: str, *, since: datetime) -> Chec
 
 
 def _answer(row: Scan) -> OneCheckAnswer | None:
-    """The stored answer; None for one of a release that told it otherwise."""
+    """The stored answer; None if another release stored it in another form."""
     try:
         return msgspec.convert(row.check_answer, OneCheckAnswer | None)
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""The findings of one snapshot in full, with the time since which each has its answer."""
+"""The complete findings of one snapshot, with the time since when each has its answer."""
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,16 +17,20 @@ from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.stored_report import Answers, answers_from
 
 LOOK_BACK = 40
-"""Number of different earlier results that are compared. A cluster that does not change has one for all its scans."""
+"""Maximum number of different earlier contents that are compared. An unchanged cluster has one content for all its
+scans.
+"""
 MOST_SNAPSHOTS = 2_000
-"""Number of earlier snapshots whose results are compared."""
+"""Maximum number of earlier snapshots that are compared."""
 FindingKey = tuple[str, str]
 """Check and hop."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerAge:
-    """`since`: the earliest compared scan from which on the answer was the same. `exact`: an earlier one differs."""
+    """`since`: the earliest compared scan with the same answer in all scans since. `exact`: an earlier compared scan
+    had another answer.
+    """
 
     since: datetime
     exact: bool
@@ -86,13 +90,15 @@ def snapshot_finding_page(
 
 
 def answer_ages(snapshot_id: uuid.UUID) -> Mapping[FindingKey, AnswerAge]:
-    """By check and hop since when each finding of the snapshot has its answer; a waiver changes no answer."""
-    here = Snapshot.objects.get(pk=snapshot_id)
-    earlier = Snapshot.objects.filter(cluster=here.cluster_id, scanned_at__lte=here.scanned_at, replaced=here.replaced)
+    """Since when each finding of the snapshot has its answer, by check and hop; waivers do not change answers."""
+    snapshot = Snapshot.objects.get(pk=snapshot_id)
+    earlier = Snapshot.objects.filter(
+        cluster=snapshot.cluster_id, scanned_at__lte=snapshot.scanned_at, replaced=snapshot.replaced
+    )
     rows = list(earlier.order_by("-scanned_at", "-pk").values_list("content", "scanned_at")[:MOST_SNAPSHOTS])
-    compared = list(dict.fromkeys((here.content_id, *(content for content, _ in rows))))[: LOOK_BACK + 1]
+    compared = list(dict.fromkeys((snapshot.content_id, *(content for content, _ in rows))))[: LOOK_BACK + 1]
     answers = answers_in(compared)
-    scans = [(here.scanned_at, answers[here.content_id])]
+    scans = [(snapshot.scanned_at, answers[snapshot.content_id])]
     for content, at in rows:
         if content not in answers:
             break
@@ -101,7 +107,9 @@ def answer_ages(snapshot_id: uuid.UUID) -> Mapping[FindingKey, AnswerAge]:
 
 
 def answers_in(digests: Collection[str]) -> dict[str, Answers]:
-    """The answers of these contents. Those of history mostly share theirs, which are read once; no report is."""
+    """The answers of these contents. Packed contents mostly share their answers, which are read once; no packed report
+    is read.
+    """
     stored = Content.objects.filter(pk__in=digests)
     packed = dict(stored.exclude(statuses=None).values_list("pk", "statuses"))
     parts = ContentPart.objects.filter(pk__in=set(packed.values()))
@@ -111,7 +119,7 @@ def answers_in(digests: Collection[str]) -> dict[str, Answers]:
 
 
 def ages_of(scans: Sequence[tuple[datetime, Answers]]) -> Mapping[FindingKey, AnswerAge]:
-    """The ages of the answers of the first scan; `scans` are the newest first, each with its time and its answers."""
+    """The ages of the answers of the newest scan; `scans` are ordered newest first, each with its time and answers."""
     runs: list[tuple[datetime, Answers]] = []
     for at, answers in scans:
         if runs and runs[-1][1] == answers:

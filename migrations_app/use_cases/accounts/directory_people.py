@@ -1,7 +1,7 @@
-"""People as a directory tells them: created without a password, closed when they left, opened when they came back.
+"""People as provisioned by a directory: created without a password, closed when they leave, opened when they return.
 
-Closing is that of an administrator (`management.set_active`): sessions and tokens end for good, approvals that were not
-used yet no longer count, and the last account that may manage others stays open.
+Closing is the same as by an administrator (`management.set_active`): sessions and tokens end for good, unused approvals
+no longer count, and the last account that may manage others stays open.
 """
 
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from migrations_app.use_cases.accounts.services import PREFIX
 from migrations_app.use_cases.audit.log import record_audit_event
 
 DIRECTORY_PREFIX = "scim:"
-"""How a directory is named in the audit log. No account of a person is named so."""
+"""The prefix of a directory's name in the audit log. No account of a person may begin with it."""
 RESERVED = (PREFIX, DIRECTORY_PREFIX)
 LENGTHS = {"user_name": 150, "external_id": 255, "given": 150, "family": 150, "display": 200, "email": 254}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonAsTold:
-    """What a directory says of a person; None leaves an attribute as it is."""
+    """The attributes of a person from a directory; None leaves an attribute unchanged."""
 
     user_name: str | None = None
     external_id: str | None = None
@@ -41,10 +41,10 @@ class PersonAsTold:
 
 
 def add_person(person: PersonAsTold) -> int:
-    """Creates an account without a password and returns its id. One that the directory had deleted comes back.
+    """Creates an account without a password and returns its id; an account that the directory deleted is restored.
 
-    It comes back without teams, roles of its own and identity, as a new person of that name might be somebody else.
-    Raises InvalidInput, and Conflict `name_taken`.
+    A restored account has no teams, no roles of its own and no identity, because a new person of that name might be
+    another person. Raises InvalidInput, and Conflict `name_taken`.
     """
     _refuse(person)
     name = person.user_name or ""
@@ -66,35 +66,35 @@ def add_person(person: PersonAsTold) -> int:
 
 
 def change_person(account_id: int, person: PersonAsTold) -> None:
-    """Changes an account as told, all of it or nothing.
+    """Changes the given attributes of an account, all of them or none.
 
     Raises NotFound, InvalidInput, and Conflict: `name_taken`, `last_admin`, and `closed_here` for opening an account
-    that a person has closed here.
+    that was closed in karpdash.
     """
     _refuse(person)
     with transaction.atomic():
-        _apply(_held(account_id), person)
+        _apply(_locked_user(account_id), person)
 
 
 def remove_person(account_id: int) -> None:
-    """Closes an account for good as far as the directory is concerned, without its teams, roles and identity.
+    """Closes an account and removes its teams, roles and identity; for the directory it is deleted.
 
-    The row stays, for the audit log names it. Raises NotFound, Conflict `last_admin`.
+    The row stays, because the audit log names it. Raises NotFound, Conflict `last_admin`.
     """
     with transaction.atomic():
-        user = _held(account_id)
+        user = _locked_user(account_id)
         known = _known(user)
         _close(user, known)
         teams = sorted(user.groups.values_list("name", flat=True))
         roles, everything = user.grants.count(), user.is_superuser
-        _strip(user)
+        _remove_access(user)
         ProvisionedAccount.objects.filter(pk=user.pk).update(removed_at=timezone.now())
         record_audit_event("account.deprovisioned", user.username, left=teams, roles=roles, everything=everything)
         management.refuse_without_admin()
 
 
 def adopted_by(name: str) -> User | None:
-    """The account that the directory made under that name and as which nobody has signed in yet."""
+    """The account that the directory created under that name, if no person has signed in with it yet; else None."""
     waiting = ProvisionedAccount.objects.filter(user_name__iexact=name, made_by_directory=True, removed_at=None)
     row = waiting.select_related("user").filter(user__identity=None).first()
     if row is None or row.user.has_usable_password() or not is_same_name(name, row.user_name):
@@ -103,12 +103,14 @@ def adopted_by(name: str) -> User | None:
 
 
 def is_told_name(name: str) -> bool:
-    """Whether a directory knows, or knew, an account under that name; the account may have another one here."""
+    """Whether a directory has, or had, an account under that name; the account may have another name here."""
     return ProvisionedAccount.objects.filter(user_name__iexact=name).exists()
 
 
 def is_same_name(name: str, other: str) -> bool:
-    """Whether names differ in case only. PostgreSQL takes U+0131, a dotless i, for an i: it has the same capital."""
+    """Whether the names differ in case only. PostgreSQL equates U+0131, a dotless i, with an i: it has the same
+    capital.
+    """
     return name.lower() == other.lower() and name.upper() == other.upper()
 
 
@@ -116,7 +118,7 @@ def _apply(user: User, person: PersonAsTold) -> None:
     known = _known(user)
     _record_details(user, known=known, person=person)
     if person.user_name is not None and person.user_name != known.user_name:
-        if _is_taken(person.user_name, but=user.pk):
+        if _is_taken(person.user_name, except_id=user.pk):
             raise Conflict("there is an account of that name", code="name_taken")
         record_audit_event("account.directory_name", user.username, before=known.user_name, after=person.user_name)
         known.user_name = person.user_name
@@ -128,7 +130,7 @@ def _apply(user: User, person: PersonAsTold) -> None:
         _changed_or(person.family, user.last_name),
     )
     if person.email is not None and person.email != user.email:
-        # Approvals and the kill switch are mailed there.
+        # Requests for approval and news of the kill switch are mailed to this address.
         record_audit_event("account.email", user.username, before=user.email, after=person.email)
         user.email = person.email
     user.save(update_fields=["first_name", "last_name", "email"])
@@ -137,7 +139,7 @@ def _apply(user: User, person: PersonAsTold) -> None:
 
 
 def _record_details(user: User, *, known: ProvisionedAccount, person: PersonAsTold) -> None:
-    """Writes down which details change; their text is in the directory."""
+    """Records which details change, without their text, which is in the directory."""
     before = {
         "external_id": known.external_id, "display": known.display_name,
         "given": user.first_name, "family": user.last_name,
@@ -164,19 +166,19 @@ def _open(user: User, known: ProvisionedAccount) -> None:
 def _restore(known: ProvisionedAccount, person: PersonAsTold) -> int:
     user = known.user
     if user.is_active or user.username in SAMPLE_PEOPLE:
-        # Opened here since then: it is somebody's, with rights that were given here.
+        # Opened here since then: it belongs to a person, with rights that were granted here.
         raise Conflict("there is an account of that name", code="name_taken")
-    _strip(user)
+    _remove_access(user)
     ProvisionedAccount.objects.filter(pk=user.pk).update(removed_at=None, made_by_directory=True)
     user.set_unusable_password()
     user.save(update_fields=["password"])
     record_audit_event("account.provisioned_again", user.username)
-    _apply(_held(user.pk), person)
+    _apply(_locked_user(user.pk), person)
     return user.pk
 
 
-def _strip(user: User) -> None:
-    """Takes teams, roles and rights from an account, and its tie to the provider."""
+def _remove_access(user: User) -> None:
+    """Removes teams, roles and rights from an account, and its link to the identity provider."""
     user.groups.clear()
     user.user_permissions.clear()
     Grant.objects.filter(person=user).delete()
@@ -185,22 +187,22 @@ def _strip(user: User) -> None:
 
 
 def _known(user: User) -> ProvisionedAccount:
-    """What the directory knows of the account; known from now on."""
+    """The directory's row of the account; created if there is none."""
     return ProvisionedAccount.objects.select_for_update().get_or_create(
         user=user, defaults={"user_name": user.username}
     )[0]
 
 
-def _held(account_id: int) -> User:
+def _locked_user(account_id: int) -> User:
     row = User.objects.select_for_update().filter(pk__in=directory_people().values("pk"), pk=account_id).first()
     if row is None:
         raise NotFound("no such user")
     return row
 
 
-def _is_taken(name: str, *, but: int = 0) -> bool:
-    named = User.objects.filter(username__iexact=name).exclude(pk=but).exists()
-    return named or ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(pk=but).exists()
+def _is_taken(name: str, *, except_id: int = 0) -> bool:
+    named = User.objects.filter(username__iexact=name).exclude(pk=except_id).exists()
+    return named or ProvisionedAccount.objects.filter(user_name__iexact=name).exclude(pk=except_id).exists()
 
 
 def _changed_or(value: str | None, before: str) -> str:

@@ -1,4 +1,4 @@
-"""Teams as a directory tells them: whoever is in one has the roles that were given to it here."""
+"""Teams as provisioned by a directory: their members have the roles that were granted to the team here."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MOST_IN_TEAM = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamAsTold:
-    """What a directory says of a team; None leaves something as it is. `members` replaces all of them."""
+    """The attributes of a team from a directory; None leaves an attribute unchanged. `members` replaces all members."""
 
     name: str | None = None
     external_id: str | None = None
@@ -41,18 +41,18 @@ def add_directory_team(team: TeamAsTold) -> int:
 
 
 def change_directory_team(team_id: int, team: TeamAsTold) -> None:
-    """Changes a team as told, all of it or nothing.
+    """Changes the given attributes of a team, all of them or none.
 
-    Raises NotFound, InvalidInput for a member that is not there, and Conflict `name_taken`, `last_admin`.
+    Raises NotFound, InvalidInput for an unknown member, and Conflict `name_taken`, `last_admin`.
     """
     with transaction.atomic():
-        _apply_to(_held_team(team_id), team)
+        _apply_to(_locked_team(team_id), team)
 
 
 def remove_directory_team(team_id: int) -> None:
-    """Removes a team with the roles that were given to it. Raises NotFound, Conflict `last_admin`."""
+    """Deletes a team with its role grants. Raises NotFound, Conflict `last_admin`."""
     with transaction.atomic():
-        management.drop_team(_held_team(team_id).name, person=None)
+        management.drop_team(_locked_team(team_id).name, person=None)
 
 
 def told_teams(names: Collection[str]) -> frozenset[str]:
@@ -64,7 +64,7 @@ def told_teams(names: Collection[str]) -> frozenset[str]:
 def _apply_to(row: Group, team: TeamAsTold) -> None:
     known, is_new = ProvisionedTeam.objects.select_for_update().get_or_create(team=row)
     if is_new:
-        # From now on signing in at the provider neither adds nor removes anybody.
+        # From now on sign-ins at the identity provider neither add nor remove members.
         record_audit_event("team.of_directory", row.name)
     if team.external_id is not None:
         if len(team.external_id) > LONGEST_ID or not team.external_id.isprintable():
@@ -112,7 +112,7 @@ def _name(text: str) -> str:
     return text.strip()
 
 
-def _held_team(team_id: int) -> Group:
+def _locked_team(team_id: int) -> Group:
     row = Group.objects.select_for_update().filter(pk=team_id).first()
     if row is None:
         raise NotFound("no such group")

@@ -1,4 +1,4 @@
-"""Tokens of directories: made by people who may appoint others, good for /scim/v2 and nothing else."""
+"""Tokens of directories: issued by people who may manage accounts, valid for /scim/v2 only."""
 
 import uuid
 from dataclasses import dataclass
@@ -31,17 +31,18 @@ class ProvisioningSecret:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryUse:
-    """A request of a directory with this token."""
+    """The token with which a directory made a request."""
 
     id: uuid.UUID
     name: str
 
 
 def issue_provisioning_token(name: str, *, days: int, person: Person | None) -> ProvisioningSecret:
-    """Issues a token for a directory. None is the server's command line.
+    """Issues a token for a directory.
 
-    Whoever holds the secret decides who is in the teams, and so who has their roles: a person makes one, never a token.
-    Raises PermissionDenied, InvalidInput, and Conflict `too_many`.
+    `person` is None for the server's command line. The holder of the secret decides who is in the teams, and so who has
+    their roles: therefore only a person may issue it, never a token. Raises PermissionDenied, InvalidInput, and
+    Conflict `too_many`.
     """
     _refuse(person)
     if person is not None and person.method == "token":
@@ -62,7 +63,7 @@ def issue_provisioning_token(name: str, *, days: int, person: Person | None) -> 
 
 
 def revoke_provisioning_token(token_id: uuid.UUID, *, person: Person | None) -> None:
-    """Revokes a token at once. Raises PermissionDenied, and NotFound when it is not there or was revoked."""
+    """Revokes a token at once. Raises PermissionDenied, and NotFound if it does not exist or is revoked."""
     _refuse(person)
     with transaction.atomic():
         live = ProvisioningToken.objects.filter(pk=token_id, revoked_at=None)
@@ -72,7 +73,7 @@ def revoke_provisioning_token(token_id: uuid.UUID, *, person: Person | None) -> 
 
 
 def directory_of(secret: str) -> DirectoryUse | None:
-    """The use of a token; None when it is unknown, revoked or expired, or a token of another kind."""
+    """The token's id and name; None if it is unknown, revoked or expired, or a token of another kind."""
     now = timezone.now()
     live = ProvisioningToken.objects.filter(digest=digest_of(secret), revoked_at=None, expires_at__gt=now)
     row = live.first()

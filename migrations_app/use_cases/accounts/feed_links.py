@@ -1,8 +1,8 @@
-"""Links to feeds: made and revoked by a person, and opened by whoever has the secret.
+"""Links to feeds: created and revoked by a person, and opened by everyone with the secret.
 
-The secret stands in the address, for a README or a calendar cannot sign in. So it opens one feed and nothing else: it
-is no API token, changes nothing, and shows no more than its owner sees at that moment. It looks like one, so that logs
-and the audit log hide it.
+The secret is in the address, because a README or a calendar cannot sign in. Therefore the link opens one feed and
+nothing else: it is no API token, changes nothing, and shows no more than its owner may see now. It has the form of a
+token, so that logs and the audit log redact it.
 """
 
 import uuid
@@ -35,17 +35,17 @@ class NewFeedLink:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFeed:
-    """What a link opens: for whom, and about which cluster, None for all that the owner sees."""
+    """The owner of an opened link, and its cluster; None for all clusters that the owner may see."""
 
     owner: User
     cluster: uuid.UUID | None
 
 
 def make_feed_link(owner: User, *, kind: str, name: str, cluster: uuid.UUID | None) -> NewFeedLink:
-    """Makes a link to a feed; without a cluster it is about all that the owner sees.
+    """Creates a link to a feed; without a cluster, about all that the owner may see.
 
-    Raises InvalidInput for an unknown kind, no name, a cluster that the caller does not see, and sample people, whose
-    rights are for whoever sits at this machine; Conflict `too_many`.
+    Raises InvalidInput for an unknown kind, no name, a cluster that the caller may not see, and for sample people,
+    whose rights are only for people at this machine; Conflict `too_many`.
     """
     if is_sample_person(owner):
         raise InvalidInput("sample people have no feed links", where="name", code="sample_person")
@@ -68,7 +68,7 @@ def make_feed_link(owner: User, *, kind: str, name: str, cluster: uuid.UUID | No
 
 
 def revoke_feed_link(link_id: uuid.UUID, *, owner_id: int) -> None:
-    """Revokes a link at once. Raises NotFound when it does not exist, is revoked, or belongs to another person."""
+    """Revokes a link at once. Raises NotFound if it does not exist, is revoked, or belongs to another person."""
     with transaction.atomic():
         live = FeedLink.objects.filter(pk=link_id, owner_id=owner_id, revoked_at=None)
         if not live.update(revoked_at=timezone.now()):
@@ -77,7 +77,7 @@ def revoke_feed_link(link_id: uuid.UUID, *, owner_id: int) -> None:
 
 
 def revoke_all_feed_links(owner_id: int) -> int:
-    """Revokes every link of that person at once; how many there were."""
+    """Revokes every link of that person at once; returns how many."""
     live = list(FeedLink.objects.filter(owner_id=owner_id, revoked_at=None).values_list("pk", flat=True))
     for link_id in live:
         revoke_feed_link(link_id, owner_id=owner_id)
@@ -85,7 +85,9 @@ def revoke_all_feed_links(owner_id: int) -> int:
 
 
 def open_feed(secret: str, *, kind: str) -> OpenedFeed:
-    """What the secret opens. Raises NotFound if it is unknown, revoked, of another kind, or its owner is disabled."""
+    """The feed that the secret opens. Raises NotFound if the secret is unknown, revoked, of another kind, or its
+    owner's account is closed.
+    """
     row = FeedLink.objects.select_related("owner").filter(digest=digest_of(secret), kind=kind, revoked_at=None).first()
     if row is None or not row.owner.is_active:
         raise NotFound("no such feed")

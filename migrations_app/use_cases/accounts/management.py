@@ -26,7 +26,7 @@ from migrations_app.use_cases.audit.log import actor, record_audit_event
 
 LONGEST = 150
 MOST_MEMBERS = 200
-"""Maximum number of accounts that one request adds to a team or removes from it."""
+"""Maximum number of accounts that one request adds to or removes from a team."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +56,9 @@ def may(person: Person | None) -> None:
 def make_account(name: str, *, person: Person | None) -> str:
     """Creates an account and returns its one-time password.
 
-    For a token the account has no password, and the text is empty: whoever holds the token could sign in as the second
-    approver. `first_password` gives one. Raises PermissionDenied, InvalidInput, Conflict `name_taken`.
+    If a token creates it, the account has no password and the text is empty: the token's holder could otherwise sign in
+    as the second approver. `first_password` sets a password later. Raises PermissionDenied, InvalidInput, Conflict
+    `name_taken`.
     """
     may(person)
     try:
@@ -77,9 +78,9 @@ def make_account(name: str, *, person: Person | None) -> str:
 
 
 def first_password(name: str, *, person: Person) -> str:
-    """Gives an account that was created without a password its first one, for one sign-in, and returns it.
+    """Sets the first password of an account that was created without one, for one sign-in, and returns it.
 
-    Raises PermissionDenied, also for a token, NotFound, and Conflict `has_password` for an account that signs in
+    Raises PermissionDenied, also for a token, NotFound, and Conflict `has_password` for an account that can sign in
     already, here or at the identity provider.
     """
     may(person)
@@ -103,10 +104,9 @@ def _one_time_password(row: User) -> str:
 
 
 def reset_password(name: str) -> str:
-    """Gives an account a new one-time password and returns it; its sessions and API tokens end.
+    """Sets a new one-time password of an account and returns it; its sessions and API tokens end.
 
-    For the server's command line only: whoever could do it on a page could sign in as the second approver.
-
+    For the server's command line only: a person who could do this on a page could sign in as the second approver.
     Raises NotFound, and Conflict `other_sign_in` for an account that signs in at the identity provider.
     """
     with transaction.atomic():
@@ -114,7 +114,7 @@ def reset_password(name: str) -> str:
         if Identity.objects.filter(user=row).exists():
             raise Conflict("that account signs in at the identity provider", code="other_sign_in")
         password = _one_time_password(row)
-        record_audit_event("account.password_reset", name, ended=_end_everything(row))
+        record_audit_event("account.password_reset", name, ended=_end_sessions_and_tokens(row))
     return password
 
 
@@ -132,9 +132,9 @@ def set_active(name: str, *, active: bool, person: Person | None) -> None:
         if person is not None and row.pk == person.id:
             raise Conflict("nobody closes their own account", code="own_account")
         User.objects.filter(pk=row.pk).update(is_active=active)
-        # A directory opens again what it has closed itself, and nothing that was closed here.
+        # A directory may only open accounts that it closed itself.
         ProvisionedAccount.objects.filter(user=row).update(closed_by_directory=False)
-        ended = 0 if active else _end_everything(row)
+        ended = 0 if active else _end_sessions_and_tokens(row)
         record_audit_event("account.opened" if active else "account.closed", name, ended=ended)
         if not active:
             refuse_without_admin()
@@ -177,25 +177,25 @@ def make_team(name: str, *, members: Sequence[str], person: Person | None) -> No
 
 
 def change_team(team: str, change: TeamChange, *, person: Person | None) -> None:
-    """Adds and removes members, all of them or none; what is so already stays so, without an audit event.
+    """Adds and removes members, all of them or none; no event for members that need no change.
 
-    Raises as `add_to_team` and `remove_from_team`, and InvalidInput for an account that is named both ways.
+    Raises as `add_to_team` and `remove_from_team`, and InvalidInput for an account that is in both lists.
     """
     may(person)
     if set(change.add) & set(change.remove):
         raise InvalidInput("an account is added or removed, not both", where="remove")
     with transaction.atomic():
-        here = set(_team(team).user_set.values_list("username", flat=True))
+        member_names = set(_team(team).user_set.values_list("username", flat=True))
         for name in dict.fromkeys(change.add):
-            if _account(name).username not in here:
+            if _account(name).username not in member_names:
                 add_to_team(team, member=name, person=person)
         for name in dict.fromkeys(change.remove):
-            if _account(name).username in here:
+            if _account(name).username in member_names:
                 remove_from_team(team, member=name, person=person)
 
 
 def drop_team(team: str, *, person: Person | None) -> None:
-    """Removes a team with the roles that were given to it; its members stay.
+    """Deletes a team with its role grants; its members stay.
 
     Raises PermissionDenied, NotFound, Conflict `last_admin`.
     """
@@ -208,26 +208,26 @@ def drop_team(team: str, *, person: Person | None) -> None:
         refuse_without_admin()
 
 
-def grant_role(gift: RoleGrant, *, person: Person | None) -> uuid.UUID:
+def grant_role(role_grant: RoleGrant, *, person: Person | None) -> uuid.UUID:
     """Creates a role grant and returns its id.
 
     Raises PermissionDenied, NotFound, InvalidInput, Conflict `given_already`, `sample_person`.
     """
     may(person)
-    if gift.role not in ROLES:
+    if role_grant.role not in ROLES:
         raise InvalidInput(f"a role is one of {', '.join(ROLES)}", where="role", code="bad_role")
-    if bool(gift.person) is bool(gift.team):
+    if bool(role_grant.person) is bool(role_grant.team):
         raise InvalidInput("a role is given to a person or to a team", where="person", code="bad_receiver")
     with transaction.atomic():
-        group = _group(gift.over) if gift.over else None
-        receiver = _account(gift.person) if gift.person else None
+        group = _group(role_grant.over) if role_grant.over else None
+        receiver = _account(role_grant.person) if role_grant.person else None
         if receiver is not None and (group is None or has_real_clusters(group)):
             refuse_sample_person(receiver)
-        to = {"person": receiver, "team": _team(gift.team) if gift.team else None}
+        to = {"person": receiver, "team": _team(role_grant.team) if role_grant.team else None}
         _refuse_own(person, to["person"] or to["team"])
-        if Grant.objects.filter(**to, over=group, role=gift.role).exists():
+        if Grant.objects.filter(**to, over=group, role=role_grant.role).exists():
             raise Conflict("that role was given already", code="given_already")
-        row = Grant.objects.create(**to, over=group, role=gift.role, created_by=actor().name)
+        row = Grant.objects.create(**to, over=group, role=role_grant.role, created_by=actor().name)
         record_audit_event("access.given", _receiver(row), role=row.role, over=group.name if group else "every cluster")
     return row.pk
 
@@ -252,16 +252,16 @@ def revoke_role(grant_id: uuid.UUID, *, person: Person | None) -> None:
 
 
 def refuse_without_admin() -> None:
-    """Raises Conflict `last_admin` when no active account is left that may manage others.
+    """Raises Conflict `last_admin` if no active account is left that may manage others.
 
-    Asked after the change is in the audit log, whose head is then locked: of two that close each other's account at the
-    same time the second one waits there, and sees what the first one did.
+    Called after the change is in the audit log, whose head is then locked: if two people close each other's account at
+    the same time, the second one waits there and then finds the change of the first.
     """
-    if not any(_appointing()):
+    if not any(_account_managers()):
         raise Conflict("nobody would be left who may decide what others may do", code="last_admin")
 
 
-def _appointing() -> Iterator[bool]:
+def _account_managers() -> Iterator[bool]:
     live = User.objects.filter(is_active=True)
     yield live.filter(is_superuser=True).exists()
     admin = Grant.objects.filter(role=Grant.Role.ADMIN, over=None, person__service=None)
@@ -269,7 +269,7 @@ def _appointing() -> Iterator[bool]:
     yield admin.filter(team__user__is_active=True).exists()
 
 
-def _end_everything(row: User) -> int:
+def _end_sessions_and_tokens(row: User) -> int:
     """Ends all sessions, tokens and feed links of the account. Returns how many ended."""
     ended = ApiToken.objects.filter(owner=row, revoked_at=None).update(revoked_at=timezone.now())
     ended += FeedLink.objects.filter(owner=row, revoked_at=None).update(revoked_at=timezone.now())
@@ -281,7 +281,9 @@ def _end_everything(row: User) -> int:
 
 
 def _refuse_own(person: Person | None, receiver: User | Group | None) -> None:
-    """Raises PermissionDenied `own_rights` where a token would give rights to its own owner: a person does that."""
+    """Raises PermissionDenied `own_rights` if a token would grant rights to its own owner; only a person may do
+    that.
+    """
     if person is None or person.method != "token":
         return
     own = receiver.pk == person.id if isinstance(receiver, User) else _is_in(receiver, person.id)
@@ -305,12 +307,12 @@ def has_real_clusters(group: ClusterGroup) -> bool:
 
 
 def is_sample_person(row: AbstractBaseUser) -> bool:
-    """Whether anybody on this machine may sign in as this account: one of the sample people, without a password."""
+    """Whether everyone at this machine may sign in with this account: a sample person without a password."""
     return row.get_username() in SAMPLE_PEOPLE and not row.has_usable_password()
 
 
 def refuse_sample_person(row: User) -> None:
-    """Raises Conflict `sample_person`."""
+    """Raises Conflict `sample_person` for a sample person."""
     if is_sample_person(row):
         raise Conflict("sample people have rights over sample clusters only", code="sample_person")
 

@@ -11,9 +11,9 @@ Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def checked_networks(texts: Sequence[str]) -> list[str]:
-    """The ranges in their canonical form, each once and sorted; a single address is a range of one.
+    """The ranges in canonical form, sorted and without duplicates; a single address is a range of one.
 
-    Raises InvalidInput `bad_network` for what is no range in CIDR notation, for one with bits behind its prefix, and
+    Raises InvalidInput `bad_network` for text that is no range in CIDR notation, for host bits after the prefix, and
     for more than MOST_NETWORKS.
     """
     if len(texts) > MOST_NETWORKS:
@@ -28,9 +28,9 @@ def checked_networks(texts: Sequence[str]) -> list[str]:
 
 
 def inside(address: str, networks: Sequence[str]) -> bool:
-    """Whether the address lies in one of the ranges. An address that cannot be read lies in none.
+    """Whether the address is in one of the ranges; False for an unreadable address.
 
-    An IPv4 address that was written as IPv6 (`::ffff:192.0.2.1`) counts as both.
+    An IPv4 address that is written as IPv6 (`::ffff:192.0.2.1`) counts as both.
     """
     try:
         ip = ipaddress.ip_address(address)

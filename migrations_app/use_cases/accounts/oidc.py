@@ -33,7 +33,7 @@ LONGEST_NAME = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OidcState:
-    """What the session stored before the redirect to the provider, and the code that the callback received."""
+    """Values that the session stored before the redirect to the provider, and the code from the callback."""
 
     code: str
     nonce: str
@@ -98,14 +98,14 @@ def _verified(token: str, idp: Provider, *, nonce: str) -> dict[str, Any]:
 
 
 def _key_of(token: str, idp: Provider) -> jwt.PyJWK:
-    """The one key that the token's header names."""
+    """The key that the token's header names. Raises PermissionDenied unless there is exactly one."""
     header = jwt.get_unverified_header(token)
     kid, algorithm = header.get("kid"), header.get("alg")
     if algorithm not in ALGORITHMS:
         raise _refused("the token is not signed in a way that is taken")
     if not isinstance(kid, str) or not kid:
         raise _refused("the token does not say which key signed it")
-    fitting = [key for key in keys_of(idp, reach=network_policy()) if key.get("kid") == kid and _signs(key)]
+    fitting = [key for key in keys_of(idp, reach=network_policy()) if key.get("kid") == kid and _can_sign(key)]
     if len(fitting) != 1:
         raise _refused("no key of the provider is the one that the token names")
     return jwt.PyJWK(fitting[0], algorithm=algorithm)
@@ -119,10 +119,10 @@ def account_of(claims: Mapping[str, Any]) -> User:
         raise _refused("the provider's name of the person cannot be kept")
     with transaction.atomic():
         known = Identity.objects.select_related("user").filter(issuer=issuer, subject=subject).first()
-        user = known.user if known else _made(name, issuer=issuer, subject=subject)
+        user = known.user if known else _create_account(name, issuer=issuer, subject=subject)
         if not user.is_active:
             raise _refused("the account is closed")
-        _bring_up_to_date(user, teams)
+        _synchronize_teams(user, teams)
     return user
 
 
@@ -150,12 +150,12 @@ def proven_since(claims: Mapping[str, Any], *, user_id: int, since: int) -> None
         raise _refused("the provider does not say that it asked the person again")
 
 
-def _made(name: str, *, issuer: str, subject: str) -> User:
+def _create_account(name: str, *, issuer: str, subject: str) -> User:
     if name.casefold().startswith(RESERVED):
         raise _refused("the name is one of a service account")
     if waiting := adopted_by(name):
-        return _tied(waiting, issuer=issuer, subject=subject)
-    # Also a name that only the directory has for an account: who it closed would come in by a new one.
+        return _link_account(waiting, issuer=issuer, subject=subject)
+    # Also a name of an account in the directory: a person whose account was closed could otherwise get a new one.
     if is_told_name(name) or User.objects.filter(username__iexact=name).exists():
         raise _refused("an account of that name exists already and is not of this provider")
     try:
@@ -168,8 +168,10 @@ def _made(name: str, *, issuer: str, subject: str) -> User:
     return user
 
 
-def _tied(user: User, *, issuer: str, subject: str) -> User:
-    """The account that a directory made for the person, from now on tied to their identity. None was tied to it yet."""
+def _link_account(user: User, *, issuer: str, subject: str) -> User:
+    """Links the account that a directory created for the person to the person's identity. The account had no identity
+    yet.
+    """
     try:
         with transaction.atomic():
             Identity.objects.create(user=user, issuer=issuer, subject=subject)
@@ -179,10 +181,10 @@ def _tied(user: User, *, issuer: str, subject: str) -> User:
     return user
 
 
-def _bring_up_to_date(user: User, teams: frozenset[str]) -> None:
+def _synchronize_teams(user: User, teams: frozenset[str]) -> None:
     """Makes the account's teams equal to those of the token: missing ones are added, others removed.
 
-    Teams of a directory (SCIM) stay as it says: it knows who left them, and a token only who was in them.
+    Teams of a directory (SCIM) are left alone: the directory knows who left, the token only who was a member.
     """
     current = frozenset(user.groups.values_list("name", flat=True))
     directory = told_teams(current | teams)
@@ -219,7 +221,7 @@ def _teams(claims: Mapping[str, Any]) -> frozenset[str]:
     return usable
 
 
-def _signs(key: Mapping[str, Any]) -> bool:
+def _can_sign(key: Mapping[str, Any]) -> bool:
     return key.get("kty") in ("RSA", "EC", "OKP") and key.get("use", "sig") == "sig"
 
 

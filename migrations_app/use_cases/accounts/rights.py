@@ -27,7 +27,9 @@ from migrations_app.use_cases.audit.log import record_audit_event
 
 
 class GrantBackend(BaseBackend):
-    """Authenticates nobody. Without an object, it answers for the cluster of the current request, if there is one."""
+    """Authenticates no one. Without an object, the permissions are those over the cluster of the request, if there is
+    one.
+    """
 
     def has_perm(self, user_obj: User | AnonymousUser, *args: Any) -> bool:  # noqa: ANN401 - Django's signature
         permission, *about = args
@@ -90,7 +92,7 @@ def named_over(name: str, cluster_id: uuid.UUID) -> frozenset[Right]:
 
 
 def must_change_password(user_id: int) -> bool:
-    """Whether the person still has the one-time password that an administrator has seen."""
+    """Whether the person still has a one-time password, which an administrator has seen."""
     return TemporaryPassword.objects.filter(user_id=user_id).exists()
 
 

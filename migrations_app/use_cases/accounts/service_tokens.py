@@ -1,4 +1,4 @@
-"""Tokens of service accounts, and the check of every bearer token, of people and of programs alike."""
+"""Tokens of service accounts, and the authentication of all bearer tokens, of people and of programs."""
 
 import uuid
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from migrations_app.use_cases.audit.log import Actor, Event, record_alone, recor
 
 LONGEST_SERVICE_DAYS = 365
 ENDLESS_SCOPES = ("metrics", "read")
-"""Scopes of a token that never ends: it looks and changes nothing."""
+"""Scopes of a token that never expires: it can read and change nothing."""
 MOST_TOKENS = 20
 """Maximum number of live tokens of one service account."""
 REFUSED = "token.refused"
@@ -81,7 +81,7 @@ def issue_service_token(
 
 
 def revoke_service_token(token_id: uuid.UUID, *, person: Person) -> None:
-    """Revokes a token at once. Raises PermissionDenied, and NotFound when it is not there or was revoked."""
+    """Revokes a token at once. Raises PermissionDenied, and NotFound if it does not exist or is revoked."""
     refuse_person(may_appoint(over(person, None)))
     with transaction.atomic():
         if not ServiceToken.objects.filter(pk=token_id, revoked_at=None).update(revoked_at=timezone.now()):
@@ -90,10 +90,10 @@ def revoke_service_token(token_id: uuid.UUID, *, person: Person) -> None:
 
 
 def authenticate(secret: str, *, address: str) -> TokenUse | None:
-    """The use of a token of a person or of a service account; None when it is refused.
+    """The use of a token of a person or of a service account; None if it is refused.
 
-    `address` is where the request comes from; empty if that is not known. A token of a service account is refused from
-    outside its networks, and with an unknown address if it has any; that is recorded once a minute for an address.
+    `address` is the source of the request; empty if not known. A token of a service account is refused from outside its
+    networks, and with an unknown address if it has networks; that is recorded at most once a minute for an address.
     """
     use = tokens.authenticate(secret)
     if use is not None:
@@ -113,7 +113,7 @@ def authenticate(secret: str, *, address: str) -> TokenUse | None:
 
 
 def live_tokens() -> Q:
-    """Filter for tokens that were not revoked and whose time is not over."""
+    """Filter for tokens that are neither revoked nor expired."""
     return Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
 
 

@@ -1,7 +1,7 @@
-"""Service accounts: programs with an identity of their own. Created, changed and ended by who may manage accounts.
+"""Service accounts: programs with an identity of their own, managed by people who may manage accounts.
 
-Nobody signs in as one: its user has no password and no identity at a provider. Its role is a grant like that of a
-person, but never brings the rights in `NEVER_OF_PROGRAMS`.
+No person can sign in with one: its user has no password and no identity at a provider. Its role is a grant like that of
+a person, but without the rights in `NEVER_OF_PROGRAMS`.
 """
 
 import re
@@ -25,7 +25,7 @@ from migrations_app.use_cases.accounts.tokens import refuse_scopes
 from migrations_app.use_cases.audit.log import actor, record_audit_event
 
 PREFIX = "service:"
-"""How the account is named in the audit log and as an author. No person's account is named so."""
+"""The prefix of the account's name in the audit log and as an author. No person's account may begin with it."""
 LONGEST_PURPOSE = 300
 MOST_GROUPS = 50
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?")
@@ -33,7 +33,7 @@ _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,58}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceRules:
-    """What a service account may do at most: its role over every cluster, or over the clusters of some groups."""
+    """The limits of a service account: its role over every cluster, or over the clusters of some groups."""
 
     purpose: str
     role: Role
@@ -46,7 +46,8 @@ class ServiceRules:
 def make_service(name: str, rules: ServiceRules, *, person: Person) -> uuid.UUID:
     """Creates a service account without a token and returns its id.
 
-    Raises PermissionDenied, InvalidInput, NotFound for a group, and Conflict `name_taken`, also after one that ended.
+    Raises PermissionDenied, InvalidInput, NotFound for a group, and Conflict `name_taken`, also for the name of an
+    ended account.
     """
     checked = _checked(rules, person=person)
     if not _NAME.fullmatch(name):
@@ -70,20 +71,20 @@ def make_service(name: str, rules: ServiceRules, *, person: Person) -> uuid.UUID
 
 
 def change_service(service_id: uuid.UUID, rules: ServiceRules, *, version: int, person: Person) -> None:
-    """Replaces the rules of a service account; they hold for its tokens from the next request on.
+    """Replaces the rules of a service account; they apply to its tokens from the next request on.
 
-    Raises as `make_service`, NotFound for one that is not there or ended, and Conflict `stale` for another version.
+    Raises as `make_service`, NotFound if it does not exist or has ended, and Conflict `stale` for another version.
     """
     row = live_service(service_id)
     checked = _checked(rules, person=person)
     with transaction.atomic():
-        was = {"role": _role(row), "scopes": row.scopes, "networks": row.networks}
+        before_values = {"role": _role(row), "scopes": row.scopes, "networks": row.networks}
         same = ServiceAccountRow.objects.filter(pk=row.pk, version=version, ended_at=None)
         changed = {"purpose": checked.purpose, "scopes": list(checked.scopes), "networks": list(checked.networks)}
         if not same.update(version=version + 1, **changed):
             raise Conflict("the service account was changed meanwhile", code="stale")
         Grant.objects.filter(person_id=row.user_id).delete()
-        record_audit_event("service.changed", row.name, before=was, after=_grant(row, checked))
+        record_audit_event("service.changed", row.name, before=before_values, after=_grant(row, checked))
 
 
 def end_service(service_id: uuid.UUID, *, person: Person) -> None:
@@ -101,7 +102,7 @@ def end_service(service_id: uuid.UUID, *, person: Person) -> None:
 
 
 def live_service(service_id: uuid.UUID) -> ServiceAccountRow:
-    """The row of a service account that did not end. Raises NotFound."""
+    """The row of a service account that has not ended. Raises NotFound."""
     row = ServiceAccountRow.objects.filter(pk=service_id, ended_at=None).first()
     if row is None:
         raise NotFound("no such service account")
@@ -109,13 +110,15 @@ def live_service(service_id: uuid.UUID) -> ServiceAccountRow:
 
 
 def _checked(rules: ServiceRules, *, person: Person) -> ServiceRules:
-    """The rules in canonical form. Nobody gives a program rights that they lack themselves."""
-    here = over(person, None)
-    refuse_person(may_appoint(here))
+    """The rules in canonical form. Raises PermissionDenied for rights that the person does not have, and
+    InvalidInput.
+    """
+    scoped_person = over(person, None)
+    refuse_person(may_appoint(scoped_person))
     refuse_scopes(rules.scopes)
     if rules.role not in PROGRAM_ROLES:
         raise InvalidInput(f"a role is one of {', '.join(PROGRAM_ROLES)}", where="role", code="bad_role")
-    if not rights_of_program(rules.role) <= set(here.rights):
+    if not rights_of_program(rules.role) <= set(scoped_person.rights):
         raise PermissionDenied("nobody gives a service account rights that they lack themselves")
     if rules.everywhere is bool(rules.groups):
         raise InvalidInput("either every cluster, or one group or more", where="groups", code="bad_groups")
@@ -130,7 +133,7 @@ def _checked(rules: ServiceRules, *, person: Person) -> ServiceRules:
 
 
 def _grant(row: ServiceAccountRow, rules: ServiceRules) -> dict[str, Any]:
-    """Gives the role, and returns what the audit log tells of the account. Raises NotFound for a group."""
+    """Creates the grants, and returns the details for the audit log. Raises NotFound for a group."""
     groups = list(ClusterGroup.objects.filter(pk__in=rules.groups).order_by("name"))
     if len(groups) < len(rules.groups):
         raise NotFound("no such group of clusters", where="groups")

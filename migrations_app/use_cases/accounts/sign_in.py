@@ -24,16 +24,17 @@ MOST_OF_ADDRESS = 10
 MOST = 100
 REFUSED = "sign_in.refused"
 MOST_TRIES = 50
-"""Wrong tries of one address in ADDRESS_SPAN, over all names, after which each further one waits for PAUSE."""
+"""Number of wrong passwords from one address in ADDRESS_SPAN, for any names, after which each attempt waits for
+PAUSE.
+"""
 ADDRESS_SPAN = timedelta(minutes=15)
 PAUSE = timedelta(seconds=5)
 
 
 def throttled_name(request: HttpRequest | None, credentials: Mapping[str, object] | None) -> str:
-    """The name that wrong tries are counted under: the same for every spelling, so that none gives fresh tries.
-
-    Compatibility forms are folded together, case is ignored, and characters that are not seen are left out. What comes
-    back is an HMAC: a password that was typed into the field of the name is kept nowhere.
+    """The key under which wrong attempts for a name are counted: the same for every spelling, so that no spelling gives
+    new attempts. Compatibility forms are equated, case is ignored, and invisible characters are removed. The result is
+    an HMAC: a password that was typed into the name field is not stored.
     """
     name = str((credentials or {}).get("username") or (request.POST.get("username", "") if request else ""))
     folded = unicodedata.normalize("NFKC", name).casefold()
@@ -42,14 +43,14 @@ def throttled_name(request: HttpRequest | None, credentials: Mapping[str, object
 
 @dataclass(frozen=True, slots=True)
 class WrongTries:
-    """How many wrong passwords there were, and when the newest came."""
+    """The number of wrong passwords, and the time of the newest."""
 
     count: int
     newest: datetime | None
 
 
 def wrong_tries(address: str, *, since: datetime, until: datetime) -> WrongTries:
-    """Wrong passwords from that address for whatever names."""
+    """Wrong passwords from that address, for any names."""
     rows = AccessAttempt.objects.filter(ip_address=address or None, attempt_time__range=(since, until))
     sums = rows.aggregate(count=Sum("failures_since_start"), newest=Max("attempt_time"))
     return WrongTries(sums["count"] or 0, sums["newest"])
@@ -58,15 +59,15 @@ def wrong_tries(address: str, *, since: datetime, until: datetime) -> WrongTries
 def seconds_to_wait(*, address: str) -> int:
     """Seconds until that address may try a password again; 0 if now.
 
-    Once an address has given many wrong passwords, for whatever names, it may try once in a few seconds.
+    An address with many wrong passwords, for any names, may try once in a few seconds.
     """
     now = timezone.now()
-    tries = wrong_tries(address, since=now - ADDRESS_SPAN, until=now + ADDRESS_SPAN)  # none of a clock far ahead
+    tries = wrong_tries(address, since=now - ADDRESS_SPAN, until=now + ADDRESS_SPAN)  # ignores a clock far ahead
     return pause_after(tries, now=now)
 
 
 def pause_after(tries: WrongTries, *, now: datetime) -> int:
-    """Whole seconds that are left of the pause after the newest wrong try; 0 below the limit of an address."""
+    """Whole seconds left of the pause after the newest wrong attempt; 0 below the limit of an address."""
     if tries.count < MOST_TRIES or tries.newest is None:
         return 0
     left = (tries.newest + PAUSE - now).total_seconds()

@@ -37,7 +37,7 @@ class IssuedToken:
 
 @dataclass(frozen=True, slots=True)
 class NewSecret:
-    """A random secret of 256 bits; `prefix` and `digest` are what is stored of it."""
+    """A random secret of 256 bits; only `prefix` and `digest` are stored."""
 
     text: str
     prefix: str
@@ -54,9 +54,9 @@ class TokenUse:
 def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: int) -> IssuedToken:
     """Issues a token valid for `days`.
 
-    Raises InvalidInput for an unknown scope, no scope, no name, or a lifetime outside 1 to 90 days, for the sample
-    people: their rights are for whoever sits at this machine, and a token works from everywhere; and for service
-    accounts, whose tokens are bound to their scopes and networks and are issued by people.
+    Raises InvalidInput for an unknown scope, no scope, no name, or a lifetime outside 1 to 90 days; for sample people,
+    whose rights are only for people at this machine, while a token works from everywhere; and for service accounts,
+    whose tokens are limited to their scopes and networks and are issued by people.
     """
     if is_sample_person(owner):
         raise InvalidInput("sample people have no tokens", where="name", code="sample_person")
@@ -77,12 +77,12 @@ def issue(owner: "AbstractBaseUser", *, name: str, scopes: Sequence[str], days: 
             scopes=sorted(set(scopes)),
             expires_at=timezone.now() + timedelta(days=days),
         )
-        record_audit_event("token.made", row.name, **_told(row, owner.get_username()))
+        record_audit_event("token.made", row.name, **_audit_details(row, owner.get_username()))
     return IssuedToken(row.id, secret.text, row.expires_at)
 
 
 def issue_for(username: str, *, name: str, scopes: Sequence[str], days: int) -> IssuedToken:
-    """As `issue`, for the user of that name. Raises NotFound when there is none."""
+    """As `issue`, for the user of that name. Raises NotFound if there is none."""
     return issue(owner_named(username), name=name, scopes=scopes, days=days)
 
 
@@ -95,7 +95,7 @@ def owner_named(username: str) -> "User":
 
 
 def new_secret() -> NewSecret:
-    """A secret that nobody has seen."""
+    """A new random secret."""
     text = f"kd_{secrets.token_urlsafe(32)}"
     return NewSecret(text, text[:9], digest_of(text))
 
@@ -107,9 +107,9 @@ def refuse_scopes(scopes: Sequence[str]) -> None:
 
 
 def authenticate(secret: str) -> TokenUse | None:
-    """The token's owner and scopes; None when the token is unknown, revoked or expired, or its owner is disabled.
+    """The token's owner and scopes; None if the token is unknown, revoked or expired, or its owner's account is closed.
 
-    For tokens of people; `service_tokens.authenticate` asks for those of service accounts as well.
+    Only for tokens of people; `service_tokens.authenticate` also accepts those of service accounts.
     """
     now = timezone.now()
     live = ApiToken.objects.filter(digest=digest_of(secret), revoked_at=None, owner__service=None)
@@ -122,17 +122,17 @@ def authenticate(secret: str) -> TokenUse | None:
 
 
 def revoke(token_id: uuid.UUID, *, owner_id: int) -> None:
-    """Revokes a token at once. Raises NotFound when it does not exist, is revoked, or belongs to another owner."""
+    """Revokes a token at once. Raises NotFound if it does not exist, is revoked, or belongs to another owner."""
     with transaction.atomic():
         live = ApiToken.objects.filter(pk=token_id, owner_id=owner_id, revoked_at=None)
         if not live.update(revoked_at=timezone.now()):
             raise NotFound("no such token")
         row = ApiToken.objects.select_related("owner").get(pk=token_id)
-        record_audit_event("token.revoked", row.name, **_told(row, row.owner.get_username()))
+        record_audit_event("token.revoked", row.name, **_audit_details(row, row.owner.get_username()))
 
 
 def revoke_all(owner_id: int) -> int:
-    """Ends every token of that person at once; how many there were."""
+    """Revokes every token of that person at once; returns how many."""
     live = ApiToken.objects.filter(owner_id=owner_id, revoked_at=None, expires_at__gt=timezone.now())
     ended = list(live.values_list("pk", flat=True))
     for token_id in ended:
@@ -140,11 +140,11 @@ def revoke_all(owner_id: int) -> int:
     return len(ended)
 
 
-def _told(row: ApiToken, owner: str) -> dict[str, Any]:
+def _audit_details(row: ApiToken, owner: str) -> dict[str, Any]:
     mark = token_mark(str(row.pk))
     return {"mark": mark, "owner": owner, "scopes": row.scopes, "expires_at": row.expires_at.isoformat()}
 
 
 def digest_of(secret: str) -> str:
-    """What is stored of a secret."""
+    """The digest of a secret that is stored."""
     return hashlib.sha256(secret.encode()).hexdigest()

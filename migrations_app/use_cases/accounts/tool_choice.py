@@ -1,4 +1,4 @@
-"""The tool that a person takes for fixes. It changes what pages show first, nothing else: it leaves no audit line."""
+"""The tool that a person prefers for fixes. It only changes what pages show first, so it is not in the audit log."""
 
 from migrations_app.errors import InvalidInput
 from migrations_app.models.account import ToolChoice
@@ -6,7 +6,7 @@ from migrations_app.readiness.outputs.preferred_tool import TOOLS
 
 
 def choose_tool(person_id: int, *, tool: str) -> None:
-    """Keeps the choice, in place of an earlier one; an empty `tool` takes it back. Raises InvalidInput."""
+    """Stores the choice in place of an earlier one; an empty `tool` deletes it. Raises InvalidInput."""
     if tool and tool not in TOOLS:
         raise InvalidInput(f"a tool is one of {', '.join(TOOLS)}", where="tool")
     if tool:

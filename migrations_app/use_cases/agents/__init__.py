@@ -1,1 +1,1 @@
-"""Agents of clusters: their tokens, their sessions, and the line through them."""
+"""Agents of clusters: their tokens and their sessions."""

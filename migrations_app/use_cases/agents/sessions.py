@@ -1,7 +1,7 @@
-"""What agents say: they open a session, poll for calls, and bring answers.
+"""Messages of agents: they open a session, poll for calls, and send answers.
 
-One session holds for a token. A second agent with the same token is refused while the first one is heard of, and that
-is recorded: it is a copy of the token, or two pods where one is meant.
+A token has one session. A second agent with the same token is refused while heartbeats of the first one arrive, and
+that is recorded: the token was copied, or there are two pods instead of one.
 """
 
 import re
@@ -46,18 +46,20 @@ MEDIA_TYPE: Final = MEDIA
 SESSION_FIELD: Final = SESSION_HEADER
 LONGEST_MESSAGE: Final = MOST_MESSAGE
 LONGEST_HOLD: Final = 5.0
-"""Seconds that a poll is held; a web process that is told to stop waits for it."""
+"""Maximum seconds that a poll is held; a web process that is told to stop waits for it."""
 HELD: Final = threading.BoundedSemaphore(3)
-"""Polls that one web process holds at once: the others are answered at once, so that pages keep their threads."""
+"""The polls that one web process may hold; further polls are answered at once, so that pages keep their threads."""
 POLLED_AGAIN: Final = 1.0
 """Seconds until the next poll of an agent whose poll was not held."""
 NOTED_EVERY: Final = 5.0
-"""Seconds between two heartbeats that are stored in the row; at least three of them until an agent counts as lost."""
+"""Minimum seconds between two heartbeats that are stored in the row; at least three are stored before an agent counts
+as lost.
+"""
 REFUSED: Final = "agent.refused"
 REFUSED_EVERY: Final = timedelta(minutes=1)
-"""Time between two refusals of one token that are recorded, whatever they say."""
+"""Minimum time between two recorded refusals of one token, for any reasons."""
 OPENED_EVERY: Final = timedelta(seconds=5)
-"""Time between two sessions of one token, so that who holds it cannot fill the audit log with them."""
+"""Minimum time between two sessions of one token, so that its holder cannot fill the audit log."""
 _LONGEST_NONCE: Final = 64
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _LONGEST_URL: Final = 500
@@ -67,7 +69,7 @@ M = TypeVar("M", bound=msgspec.Struct)
 
 @dataclass(frozen=True, slots=True)
 class AgentMessage:
-    """A message of an agent whose token was accepted: the session that it names, and the address it came from."""
+    """A message of an agent with an accepted token: the session that it names, and its source address."""
 
     agent: ClusterAgent
     body: bytes
@@ -76,14 +78,14 @@ class AgentMessage:
 
 
 def hello(message: AgentMessage) -> bytes:
-    """Opens a session. Raises Conflict `agent_version`, `agent_elsewhere` or `agent_soon`, and InvalidInput for what is
-    no hello.
+    """Opens a session. Raises Conflict `agent_version`, `agent_elsewhere` or `agent_soon`, and InvalidInput for an
+    invalid message.
     """
-    greeting = _read(message, AgentHello)
+    agent_hello = _read(message, AgentHello)
     row = message.agent
     with _as_agent(message):
-        if greeting.protocol != PROTOCOL:
-            spoken = greeting.protocol
+        if agent_hello.protocol != PROTOCOL:
+            spoken = agent_hello.protocol
             words = f"this server speaks protocol {PROTOCOL}, and the agent {spoken}: install the server's release"
             _refuse(row, "agent_version", words=words)
         if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
@@ -91,13 +93,13 @@ def hello(message: AgentMessage) -> bytes:
             _refuse(row, "agent_elsewhere", words=words)
         if row.connected_at and row.made_at < row.connected_at and timezone.now() - row.connected_at < OPENED_EVERY:
             raise Conflict("an agent with this token has just connected; try again in a moment", code="agent_soon")
-        return packed(AgentWelcome(_opened(row, greeting, address=message.address)))
+        return packed(AgentWelcome(_open_session(row, agent_hello, address=message.address)))
 
 
 def poll(message: AgentMessage) -> bytes:
-    """The calls that wait. Held for a moment if there are none. Raises Conflict `agent_session`."""
+    """The waiting calls; held for a moment if there are none. Raises Conflict `agent_session`."""
     room = min(_read(message, AgentPoll).room, MOST_CALLS)
-    _hear(message)
+    _store_heartbeat(message)
     mailbox = mailbox_of(message.agent)
     if room <= 0:
         return packed(AgentCalls(wait=POLLED_AGAIN))
@@ -106,27 +108,29 @@ def poll(message: AgentMessage) -> bytes:
         return packed(AgentCalls(agent_calls, wait=0.0 if agent_calls else POLLED_AGAIN))
     try:
         if not connection.in_atomic_block:
-            connection.close()  # others need it while this one waits
+            connection.close()  # other requests need the connection meanwhile
         return packed(AgentCalls(mailbox.take(room, seconds=min(LONGEST_HOLD, lost_after() / 3))))
     finally:
         HELD.release()
 
 
 def begin(message: AgentMessage) -> bytes:
-    """Nothing, if somebody still waits for that change. Raises Conflict `agent_not_awaited` and `agent_session`."""
+    """Returns an empty body if a worker still waits for that change. Raises Conflict `agent_not_awaited` and
+    `agent_session`.
+    """
     nonce = _read(message, AgentBegin).nonce
-    _hear(message)
+    _store_heartbeat(message)
     if not _is_nonce(nonce) or not mailbox_of(message.agent).awaits(nonce):
         raise Conflict("nobody waits for that call any more", code="agent_not_awaited")
     return b""
 
 
 def piece(message: AgentMessage) -> bytes:
-    """Takes a piece of an answer, once. Raises Conflict `agent_wait`, `agent_not_awaited` or `agent_session`."""
+    """Stores a piece of an answer, once. Raises Conflict `agent_wait`, `agent_not_awaited` or `agent_session`."""
     agent_piece = _read(message, AgentPiece)
     if not _is_nonce(agent_piece.nonce) or agent_piece.index < 0:
         raise InvalidInput("this is no answer to a call", code="agent_message")
-    _hear(message)
+    _store_heartbeat(message)
     match mailbox_of(message.agent).put(agent_piece):
         case "wait":
             raise Conflict("the pieces before are not read yet", code="agent_wait")
@@ -151,7 +155,7 @@ MESSAGES: Final[Mapping[str, Any]] = {"hello": hello, "poll": poll, "begin": beg
 
 
 def refusal(code: str, words: str, *, message: AgentMessage | None = None) -> bytes:
-    """The body of a refusal; of a piece that was not taken it names the one that would be."""
+    """The body of a refusal; for a refused piece it contains the index of the expected piece."""
     expected = -1
     if code == "agent_not_awaited" and message is not None:
         try:
@@ -167,23 +171,27 @@ def lost_after() -> float:
 
 
 def _is_recent(row: ClusterAgent) -> bool:
-    """Whether the agent was heard of lately as the database has it: a broker that lost its data opens no place."""
+    """Whether a recent heartbeat is in the database: a broker that lost its data must not free the session."""
     return row.heard_at is not None and timezone.now() - row.heard_at < timedelta(seconds=lost_after())
 
 
-def _opened(row: ClusterAgent, greeting: AgentHello, *, address: str) -> str:
+def _open_session(row: ClusterAgent, agent_hello: AgentHello, *, address: str) -> str:
     now = timezone.now()
     session = secrets.token_hex(16)
-    columns: dict[str, Any] = {"server": _server(greeting), "ca_digest": greeting.ca_digest, "acts": greeting.acts}
-    columns |= {"helm_in": clean(greeting.helm_in, longest=63) if greeting.acts else ""}
-    columns |= {"release": clean(greeting.version, longest=40), "address": address[:45]}
+    columns: dict[str, Any] = {
+        "server": _server(agent_hello),
+        "ca_digest": agent_hello.ca_digest,
+        "acts": agent_hello.acts,
+    }
+    columns |= {"helm_in": clean(agent_hello.helm_in, longest=63) if agent_hello.acts else ""}
+    columns |= {"release": clean(agent_hello.version, longest=40), "address": address[:45]}
     fresh = columns | {"session": session, "connected_at": now, "heard_at": now, "refused_code": ""}
     with transaction.atomic():
-        # Only over the session that was looked at: of two that dial together one is refused.
+        # Only if the session is the one read before: of two concurrent agents one is refused.
         seen = {"session": row.session, "connected_at": row.connected_at, "revoked_at": None}
         if not ClusterAgent.objects.filter(pk=row.pk, **seen).update(**fresh):
             raise Conflict("another agent with this token is connected", code="agent_elsewhere")
-        # A cluster without a result, or whose scans fail, does not wait for its next turn.
+        # A cluster without a result, or with failing scans, is scanned at once.
         waits = Cluster.objects.filter(Q(latest=None) | Q(failures__gt=0), pk=row.cluster_id)
         waits.update(next_due_at=now)
         record_audit_event("agent.connected", row.cluster.name, cluster_id=row.cluster_id, **columns)
@@ -193,19 +201,19 @@ def _opened(row: ClusterAgent, greeting: AgentHello, *, address: str) -> str:
     return session
 
 
-def _server(greeting: AgentHello) -> str:
-    """The URL of the agent's API server. Raises InvalidInput `agent_message` for what no agent says of it."""
+def _server(agent_hello: AgentHello) -> str:
+    """The URL of the agent's API server. Raises InvalidInput `agent_message` for an invalid URL or CA digest."""
     try:
-        server = parse_server(greeting.server).url
+        server = parse_server(agent_hello.server).url
     except InvalidInput:
         raise InvalidInput("the agent names no API server", code="agent_message") from None
-    if len(server) > _LONGEST_URL or not _DIGEST.fullmatch(greeting.ca_digest):
+    if len(server) > _LONGEST_URL or not _DIGEST.fullmatch(agent_hello.ca_digest):
         raise InvalidInput("the agent names no API server with a CA", code="agent_message")
     return server
 
 
 def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
-    """Raises Conflict with that code, after recording it; at most once a minute, whatever the codes were."""
+    """Records the refusal, at most once a minute, and raises Conflict with that code."""
     now = timezone.now()
     if row.refused_at is None or now - row.refused_at > REFUSED_EVERY:
         with transaction.atomic():
@@ -213,17 +221,17 @@ def _refuse(row: ClusterAgent, code: str, *, words: str) -> None:
             if first.update(refused_at=now, refused_code=code):
                 record_audit_event(REFUSED, row.cluster.name, outcome=code, cluster_id=row.cluster_id)
     elif row.refused_code != code:
-        ClusterAgent.objects.filter(pk=row.pk).update(refused_code=code)  # the page tells the newest
+        ClusterAgent.objects.filter(pk=row.pk).update(refused_code=code)  # for the page, which shows the newest code
     raise Conflict(words, code=code)
 
 
-def _hear(message: AgentMessage) -> None:
-    """Notes the heartbeat. Raises Conflict `agent_session`."""
+def _store_heartbeat(message: AgentMessage) -> None:
+    """Stores the heartbeat. Raises Conflict `agent_session`."""
     _require_session(message)
     row, now = message.agent, timezone.now()
     often = timedelta(seconds=min(NOTED_EVERY, lost_after() / 3))
     if row.heard_at is None or now - row.heard_at > often:
-        # First, so that an agent that dials while the broker is gone keeps its place.
+        # Stored in the database first, so that an agent keeps its session while the broker is down.
         ClusterAgent.objects.filter(pk=row.pk, session=message.session).update(heard_at=now)
     mailbox_of(message.agent).hear(message.session, seconds=lost_after())
 

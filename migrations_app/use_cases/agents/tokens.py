@@ -1,4 +1,6 @@
-"""The token of a cluster's agent: made once, shown once, replaced or revoked at any time. Only its hash is stored."""
+"""The token of a cluster's agent: created once, shown once, replaced or revoked at any time. Only its hash is
+stored.
+"""
 
 import uuid
 from contextlib import suppress
@@ -28,14 +30,14 @@ class AgentSecret:
 
 
 def register_agent(details: Details) -> AgentSecret:
-    """Registers a cluster whose agent is still to be installed. Raises InvalidInput, and Conflict for a taken name."""
+    """Registers a cluster whose agent is not installed yet. Raises InvalidInput, and Conflict for a taken name."""
     with transaction.atomic():
         cluster = stored(new_row(details, source=Cluster.Source.AGENT), None)
-        return _issued(found_cluster(cluster), by=details.by)
+        return _issue(found_cluster(cluster), by=details.by)
 
 
 def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
-    """Makes a new token; the one before is over at once, with its session.
+    """Creates a new token; the former token and its session end at once.
 
     The plans of the cluster expire and a running rollout pauses (A05). Raises NotFound, and InvalidInput for a cluster
     of another source.
@@ -45,7 +47,7 @@ def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
         raise InvalidInput(f"this cluster is not reached by an agent but by {cluster.source}", code="no_agent_here")
     with transaction.atomic():
         before = ClusterAgent.objects.filter(cluster_id=cluster_id).first()
-        secret = _issued(cluster, by=by)
+        secret = _issue(cluster, by=by)
         void_plans(cluster_id)
         void_journeys(cluster_id)
         if before is not None:
@@ -54,42 +56,42 @@ def renew_agent_token(cluster_id: uuid.UUID, *, by: str) -> AgentSecret:
 
 
 def revoke_agent_token(cluster_id: uuid.UUID) -> None:
-    """Ends the token and its session at once. Raises NotFound without a live one."""
+    """Ends the token and its session at once. Raises NotFound if there is no valid token."""
     with transaction.atomic():
         row = ClusterAgent.objects.select_related("cluster").filter(cluster_id=cluster_id, revoked_at=None).first()
         if row is None:
             raise NotFound("no such token")
         ClusterAgent.objects.filter(pk=row.pk).update(revoked_at=timezone.now(), session="")
-        _recorded("agent.revoked", row)
+        _record_event("agent.revoked", row)
     _silence(row)
 
 
 def agent_of(secret: str) -> ClusterAgent | None:
-    """The agent whose live token this is; None if it is unknown or revoked."""
+    """The agent with that valid token; None if it is unknown or revoked."""
     return ClusterAgent.objects.select_related("cluster").filter(digest=digest_of(secret), revoked_at=None).first()
 
 
 def mailbox_of(row: ClusterAgent) -> AgentMailbox:
-    """Where the workers and this agent leave messages for each other, in the session of the row."""
+    """The mailbox in which workers and this agent leave messages for each other, for the session of the row."""
     return AgentMailbox(settings.ENV.broker_url, str(row.pk), keys(), row.session)
 
 
 def _silence(row: ClusterAgent) -> None:
-    """A worker that waits learns at once that the session is over; without a broker nobody waits."""
+    """Tells waiting workers that the session is over; without a broker no worker waits."""
     with suppress(ReadError):
         mailbox_of(row).silence()
 
 
-def _issued(cluster: Cluster, *, by: str) -> AgentSecret:
+def _issue(cluster: Cluster, *, by: str) -> AgentSecret:
     secret = new_secret()
     now = timezone.now()
     fresh = {"prefix": secret.prefix, "digest": digest_of(secret.text), "made_at": now, "made_by_name": by}
     gone = {"revoked_at": None, "session": "", "refused_at": None, "refused_code": ""}
     row, _ = ClusterAgent.objects.update_or_create(cluster=cluster, defaults=fresh | gone)
-    _recorded("agent.token_made", row)
+    _record_event("agent.token_made", row)
     return AgentSecret(cluster.pk, secret.text)
 
 
-def _recorded(verb: str, row: ClusterAgent) -> None:
+def _record_event(verb: str, row: ClusterAgent) -> None:
     name = row.cluster.name
     record_audit_event(verb, name, cluster_id=row.cluster_id, prefix=row.prefix, mark=token_mark(row.digest))

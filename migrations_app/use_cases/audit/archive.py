@@ -30,10 +30,10 @@ class AuditSegment:
 
 
 def seal(folder: Path) -> AuditSegment:
-    """Exports all events since the last seal, verifies the files, and records where the segment is kept.
+    """Exports all events since the last seal, verifies the files, and records the segment in the log.
 
-    Raises InvalidInput for a folder that cannot be written or when there are no new events, InvalidSetting without a
-    signing key, Conflict `audit_broken` when verification fails.
+    Raises InvalidInput for a folder that cannot be written or if there are no new events, InvalidSetting without a
+    signing key, Conflict `audit_broken` if the verification fails.
     """
     first = _last_sealed() + 1
     last = sign_head(Checkpoint.Why.SEAL)
@@ -43,8 +43,8 @@ def seal(folder: Path) -> AuditSegment:
         raise InvalidInput("nothing came since the last seal", where="audit seal")
     name = f"audit-{first:010}-{last:010}"
     file, signed = folder / f"{name}.jsonl", folder / f"{name}.checkpoints.jsonl"
-    digest = _written(file, export_lines(AuditAsk(first=first, last=last)))
-    _written(signed, checkpoint_lines(first=first - 1, last=last))
+    digest = _write_file(file, export_lines(AuditAsk(first=first, last=last)))
+    _write_file(signed, checkpoint_lines(first=first - 1, last=last))
     _prove(file, signed, first=first, last=last)
     with transaction.atomic():
         record_audit_event("audit.sealed", file.name, first=first, last=last, sha256=digest)
@@ -56,8 +56,10 @@ def _last_sealed() -> int:
     return int(json.loads(event.detail)["last"]) if event else 0
 
 
-def _written(path: Path, lines: Iterable[bytes]) -> str:
-    """The SHA-256 of a new read-only file, flushed to disk. Raises InvalidInput when it exists or cannot be written."""
+def _write_file(path: Path, lines: Iterable[bytes]) -> str:
+    """Writes a new read-only file, flushed to disk, and returns its SHA-256. Raises InvalidInput if it exists or cannot
+    be written.
+    """
     digest = hashlib.sha256()
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o440)

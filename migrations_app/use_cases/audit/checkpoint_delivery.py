@@ -1,4 +1,4 @@
-"""Signs a checkpoint a minute while there are new events, and delivers them to every audit sink (A53, R30)."""
+"""Signs a checkpoint a minute while there are new events, and delivers checkpoints to every audit sink (A53, R30)."""
 
 import logging
 from datetime import datetime, timedelta
@@ -21,7 +21,9 @@ NEWS = timedelta(seconds=60)
 BATCH = 200
 BATCHES = 20
 CLAIM = timedelta(seconds=10)
-"""How long a worker holds a sink: longer than one delivery may take, so a dead worker delays the sink no longer."""
+"""How long a worker claims a sink: longer than one delivery may take, so that a dead worker does not block it
+longer.
+"""
 
 
 def keep_up() -> int:
@@ -41,14 +43,15 @@ def sign_news() -> bool:
 
 
 def deliver(target: str) -> int:
-    """Sends what the sink has not received, oldest first. Returns the number of checkpoints delivered.
+    """Sends the checkpoints that the sink has not received, oldest first.
 
-    Delivery is at least once: a failed batch is sent again, and a line that arrives twice has the same content.
+    Returns how many were delivered. Delivery is at least once: a failed batch is sent again, and a line that arrives
+    twice has the same content.
     """
     AuditSink.objects.bulk_create([AuditSink(target=target)], ignore_conflicts=True)
     total = 0
     for _ in range(BATCHES):
-        if not _claimed(target):
+        if not _claim_sink(target):
             return total
         count = _deliver(AuditSink.objects.get(target=target))
         total += count
@@ -57,7 +60,7 @@ def deliver(target: str) -> int:
     return total
 
 
-def _claimed(target: str) -> bool:
+def _claim_sink(target: str) -> bool:
     free = Q(busy_until=None) | Q(busy_until__lt=Now())
     return bool(AuditSink.objects.filter(free, target=target).update(busy_until=Now() + CLAIM))
 
@@ -65,7 +68,7 @@ def _claimed(target: str) -> bool:
 def _deliver(sink: AuditSink) -> int:
     rows = list(Checkpoint.objects.filter(seq__gt=sink.seq).order_by("seq")[:BATCH])
     if not rows:
-        _note(sink)
+        _store_outcome(sink)
         return 0
     lines = b"".join(checkpoints.line(row) + b"\n" for row in rows)
     try:
@@ -74,9 +77,9 @@ def _deliver(sink: AuditSink) -> int:
     except ReadError as reason:
         log.warning("audit sink failed", extra={"sink": sink.target, "code": reason.code})
         since = sink.failing_since or timezone.now()
-        _note(sink, failing_since=since, error=reason.code[:60], detail=reason.message[:300])
+        _store_outcome(sink, failing_since=since, error=reason.code[:60], detail=reason.message[:300])
         return 0
-    _note(sink, seq=rows[-1].seq, delivered_at=timezone.now(), failing_since=None, error="", detail="")
+    _store_outcome(sink, seq=rows[-1].seq, delivered_at=timezone.now(), failing_since=None, error="", detail="")
     return len(rows)
 
 
@@ -88,5 +91,5 @@ def _send(target: str, lines: bytes) -> None:
         audit_sink.append(sinks.file, lines)
 
 
-def _note(sink: AuditSink, **columns: object) -> None:
+def _store_outcome(sink: AuditSink, **columns: object) -> None:
     AuditSink.objects.filter(target=sink.target).update(busy_until=None, **columns)

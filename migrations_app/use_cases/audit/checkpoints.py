@@ -1,4 +1,4 @@
-"""Signs checkpoints of the audit log with a key that the database does not hold (A53)."""
+"""Signs checkpoints of the audit log with a key that is not in the database (A53)."""
 
 import base64
 import hashlib
@@ -22,7 +22,7 @@ ENDS = frozenset(
 
 
 def due(seq: int, verb: str) -> str:
-    """Why a checkpoint has to be signed at this event, in the event's transaction; empty when none is due."""
+    """The reason why a checkpoint is due at this event; empty if none is. Called in the event's transaction."""
     if verb in STARTS:
         return Checkpoint.Why.START
     if verb in ENDS:

@@ -42,7 +42,7 @@ def lags() -> tuple[Lag, ...]:
 
 
 def why_blocked() -> str:
-    """Why changes are blocked, as a sentence, while a sink is too far behind; else empty, also without any sinks."""
+    """Text of why changes are blocked, while a sink lags too far behind; else empty, and also without sinks."""
     late = next((lag for lag in lags() if lag.blocks), None)
     if late is None:
         return ""

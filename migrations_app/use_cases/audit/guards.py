@@ -1,4 +1,4 @@
-"""What keeps karpdash's own database role from changing the audit log (A52): triggers, and the least privileges.
+"""Guards that keep karpdash's own database role from changing the audit log (A52): triggers, and least privileges.
 
 Without the triggers a change leaves no trace. The privileges are SQL for PostgreSQL.
 """
@@ -23,7 +23,7 @@ EXPECTED: dict[str, frozenset[str]] = {
         )
     ),
 }
-"""By Django's name of the database."""
+"""The names of the required triggers, by Django's name of the database."""
 ASKED = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
     "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'",
@@ -31,7 +31,7 @@ ASKED = {
 
 
 def missing_guards() -> tuple[str, ...]:
-    """The names of the triggers that are gone or switched off, in order."""
+    """The names of the required triggers that are missing or switched off, sorted."""
     with connection.cursor() as cursor:
         cursor.execute(ASKED[connection.vendor])
         triggers = {str(row[0]) for row in cursor.fetchall()}

@@ -1,7 +1,7 @@
 """The audit log: the only code that writes events, in the transaction of the change that they describe.
 
-Secrets are stored only as an HMAC, control characters only as escapes, details as canonical JSON. `acting_as` sets who
-acts, once for each request or command.
+Secrets are stored only as an HMAC, control characters only as escapes, details as canonical JSON. `acting_as` sets the
+actor, once for each request or command.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ def guarded(text: str) -> str:
 
 
 def sealed(value: str) -> str:
-    """The HMAC that stands for a secret. Only this installation can tell that two secrets are equal."""
+    """The HMAC that replaces a secret. Only this installation can find out that two secrets are equal."""
     mac = salted_hmac(SALT, value.encode("utf-8", "surrogatepass"), algorithm="sha256")
     return f"hmac:{mac.hexdigest()[:32]}"
 
@@ -97,7 +97,7 @@ WORKER = Actor(name="karpdash", method="worker")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What happened. `verb` is a code such as `rollout.approved`; `object` names the object that it happened to."""
+    """An event. `verb` is a code such as `rollout.approved`; `object` names the object that was changed."""
 
     verb: str
     actor: Actor
@@ -119,7 +119,7 @@ def record(event: Event) -> int:
     Raises RuntimeError outside a transaction, since the event and the change that it describes must commit together.
     Database errors are not caught: a change that cannot be recorded is rolled back (A55).
     """
-    head = _held_head()
+    head = _locked_head()
     row = _row(event, seq=head.seq + 1, prev=head.hash)
     row.save(force_insert=True)
     AuditHead.objects.filter(pk=1).update(seq=row.seq, hash=row.hash)
@@ -143,16 +143,16 @@ def assert_writable() -> None:
 def sign_head(why: str) -> int:
     """Signs a checkpoint of the newest event unless it has one. Returns its number; 0 without events or a key."""
     with transaction.atomic():
-        head = _held_head()
+        head = _locked_head()
         return head.seq if head.seq and checkpoints.sign(head.seq, head.hash, why=why) else 0
 
 
 def token_mark(token_id: str) -> str:
-    """How the log identifies a token: a hash of its id (A50)."""
+    """The mark of a token in the log: a hash of its id (A50)."""
     return hashlib.sha256(token_id.encode()).hexdigest()[:32] if token_id else ""
 
 
-def _held_head() -> AuditHead:
+def _locked_head() -> AuditHead:
     """The head row, locked until the transaction ends, so that concurrent writers leave no gap in the numbers (A51)."""
     if not connection.in_atomic_block:
         raise RuntimeError("an event is recorded in the transaction of what it tells")
@@ -190,25 +190,25 @@ def _row(event: Event, *, seq: int, prev: str) -> AuditEvent:
 
 _COLUMNS = AuditEvent._meta.concrete_fields  # noqa: SLF001 - Django's documented way to a model's columns
 _ROOM = {column.name: int(getattr(column, "max_length", None) or 0) for column in _COLUMNS}
-"""Maximum length per column. Longer texts are cut, since a refused event would also block the change."""
+"""Maximum length per column. Longer texts are cut, because a rejected event would block the change."""
 
 
 SYSTEM = Actor(name="karpdash", method="system")
 
 
 @dataclass(frozen=True, slots=True)
-class _Acting:
+class _ActorContext:
     actor: Actor = SYSTEM
     request_id: str = ""
 
 
-_now: ContextVar[_Acting] = ContextVar("acting")
+_now: ContextVar[_ActorContext] = ContextVar("acting")
 
 
 @contextmanager
 def acting_as(actor: Actor, *, request_id: str = "") -> Iterator[None]:
-    """Events recorded inside the block are attributed to this actor; `request_id` becomes their correlation id."""
-    token = _now.set(_Acting(actor, request_id))
+    """Attributes events in the block to this actor; `request_id` becomes their correlation id."""
+    token = _now.set(_ActorContext(actor, request_id))
     try:
         yield
     finally:
@@ -216,26 +216,26 @@ def acting_as(actor: Actor, *, request_id: str = "") -> Iterator[None]:
 
 
 def set_actor(actor: Actor, *, request_id: str = "") -> None:
-    """As `acting_as`, until the surrounding block ends: for code that authenticates the actor halfway through."""
-    _now.set(_Acting(actor, request_id))
+    """Sets the actor until the surrounding block ends, for code that authenticates during a request."""
+    _now.set(_ActorContext(actor, request_id))
 
 
 def actor() -> Actor:
     """The current actor; karpdash itself when none is set."""
-    return _now.get(_Acting()).actor
+    return _now.get(_ActorContext()).actor
 
 
 def record_audit_event(verb: str, what: str, *, outcome: str = "done", cluster_id: object = "", **detail: Any) -> int:  # noqa: ANN401 - any JSON
     """Records what the current actor did to `what`, in the caller's transaction. Returns the event's number."""
-    acting = _now.get(_Acting())
+    context = _now.get(_ActorContext())
     return record(
         Event(
             verb=verb,
-            actor=acting.actor,
+            actor=context.actor,
             object=what,
             outcome=outcome,
             cluster_id=str(cluster_id),
-            correlation=acting.request_id,
+            correlation=context.request_id,
             detail=detail,
         )
     )

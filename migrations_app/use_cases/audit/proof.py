@@ -20,7 +20,7 @@ NEWEST = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainStatus:
-    """The state of the log: `sealed` is the newest event with a checkpoint, `since` the first one verified here."""
+    """The state of the log: `sealed` is the newest event with a checkpoint, `since` the first event verified here."""
 
     events: int
     sealed: int
@@ -33,7 +33,7 @@ class ChainStatus:
 
 def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None) -> ChainVerdict:
     """Verifies the whole log against its head row and the checkpoints in `outside`, or else those in the database."""
-    from_outside = None if outside is None else list(outside)  # before the head is read: the log only grows meanwhile
+    from_outside = None if outside is None else list(outside)  # before the head is read: the log grows
     end = head()
     signed_lines = checkpoint_lines(last=end.seq) if from_outside is None else from_outside
     lines = export_lines(AuditAsk(last=end.seq)) if end.seq else iter(())
@@ -41,9 +41,10 @@ def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None)
 
 
 def status() -> ChainStatus:
-    """The state of the log. Verifies the events since the newest checkpoint, at most NEWEST of them.
+    """The state of the log.
 
-    All of them, whatever the caller may see: between the events of some clusters others would be missing.
+    Verifies the events since the newest checkpoint, at most NEWEST. All events are read, independent of what the caller
+    may see, because a selection would have gaps.
     """
     with visibility_scope(ALL):
         return _status()

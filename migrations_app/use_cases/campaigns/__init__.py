@@ -1,1 +1,1 @@
-"""Campaigns: drafting, previewing, approving and steering journeys of many clusters; rollouts alone change those."""
+"""Campaigns: drafts, previews, approves and controls the journeys of many clusters. Only rollouts change clusters."""

@@ -1,4 +1,6 @@
-"""Approval of campaigns, bound to the digest of one: recipe, clusters and previews (A40). It covers their journeys."""
+"""Approval of campaigns, bound to the campaign's digest of recipe, clusters and previews (A40). It covers the
+journeys.
+"""
 
 import secrets
 import uuid
@@ -19,52 +21,52 @@ from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns.claims import claim
 from migrations_app.use_cases.campaigns.member_journeys import hold_journeys
 from migrations_app.use_cases.campaigns.transitions import CampaignEvent, LoadedCampaign, load_campaign, store_campaign
-from migrations_app.use_cases.journeys.carried import take_back_from_journeys
+from migrations_app.use_cases.journeys.carried import withdraw_journey_approvals
 from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
 
 
 def ask_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
-    """Asks for the approval of the previewed campaign, which claims its clusters from then on.
+    """Requests approval of the previewed campaign, which claims its clusters from then on.
 
-    Approved at once if the policies ask nobody. Raises PermissionDenied, and Conflict: `campaign_holds` names the
-    clusters that another campaign has by now.
+    Approved at once if the policies need no approver. Raises PermissionDenied, and Conflict: `campaign_holds` names the
+    clusters that another campaign has claimed.
     """
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        refuse_person(may_prepare(over_every(person, here.clusters)))
-        refuse_other_version(here, version)
-        refuse_late_campaign(here.row)
-        needed = campaign_approvals_needed(here.row, here.clusters)
+        loaded = load_campaign(campaign_id, lock=True)
+        refuse_person(may_prepare(over_every(person, loaded.clusters)))
+        refuse_other_version(loaded, version)
+        refuse_expired_campaign(loaded.row)
+        needed = campaign_approvals_needed(loaded.row, loaded.clusters)
         tells = "campaign.approval_requested" if needed else ""
         event = CampaignEvent(verb="campaign.awaiting_approval", by=by, tells=tells)
-        _in(here, "previewed")
-        store_campaign(here, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
-        # The audit event holds the head of the log: of two campaigns at once the second one sees the first.
-        claim(here)
+        _refuse_unless_in(loaded, "previewed")
+        store_campaign(loaded, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
+        # The audit event locks the head of the log: of two concurrent campaigns the second one finds the first.
+        claim(loaded)
         if not needed:
             event = CampaignEvent(verb="campaign.approved", by=by, code="no_approval_asked")
-            store_campaign(here, "approved", event=event)
-    return here.row
+            store_campaign(loaded, "approved", event=event)
+    return loaded.row
 
 
 def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Campaign:
-    """Records one approval; also of a paused campaign, where one was taken back.
+    """Records one approval; for a paused campaign, too, if an approval was withdrawn.
 
     Raises PermissionDenied, InvalidInput for a missing name, Conflict for another digest or an expired campaign.
     """
     now = timezone.now()
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        row = here.row
+        loaded = load_campaign(campaign_id, lock=True)
+        row = loaded.row
         if row.state != "paused":
-            _in(here, "awaiting_approval")
-            refuse_late_campaign(row)
+            _refuse_unless_in(loaded, "awaiting_approval")
+            refuse_expired_campaign(row)
         risk: Risk = risk_of(row.risk) if row.risk else "low"
-        scoped_person = over_every(person, here.clusters)
+        scoped_person = over_every(person, loaded.clusters)
         author = row.author_id or 0
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
-        _refuse_other(row, yes)
-        accepted = _accepted(here, yes)
+        _refuse_other_plan(row, yes)
+        accepted = _accepted_checks(loaded, yes)
         try:
             with transaction.atomic():
                 CampaignApproval.objects.create(
@@ -80,16 +82,18 @@ def approve_campaign(campaign_id: uuid.UUID, person: Person, *, yes: ApprovalReq
             raise Conflict("you have approved this campaign already", code="approved_already") from None
         detail = {"accepted": accepted} if accepted else {}
         event = CampaignEvent(verb="campaign.yes", by=by, code="yes", words=yes.reason, detail=detail)
-        enough = len(campaign_approvals_valid(row, here.clusters)) >= campaign_approvals_needed(row, here.clusters)
-        store_campaign(here, row.state, event=event)  # type: ignore[arg-type]  # the column's choices are the states
+        enough = len(campaign_approvals_valid(row, loaded.clusters)) >= campaign_approvals_needed(row, loaded.clusters)
+        store_campaign(loaded, row.state, event=event)  # type: ignore[arg-type]  # the column's choices are the states
         if enough and row.state == "awaiting_approval":
-            store_campaign(here, "approved", event=CampaignEvent(verb="campaign.approved", by=by))
-    return here.row
+            store_campaign(loaded, "approved", event=CampaignEvent(verb="campaign.approved", by=by))
+    return loaded.row
 
 
-def _accepted(here: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
-    """The checks that the approver has to accept. Raises InvalidInput `not_accepted` if one of them is missing."""
-    check_ids = here.plan.accepted
+def _accepted_checks(loaded: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
+    """The ids of the checks that the approver has to accept. Raises InvalidInput `not_accepted` if one of them is
+    missing.
+    """
+    check_ids = loaded.plan.accepted
     if left := sorted(set(check_ids) - set(yes.accepted)):
         words = f"these warnings have to be accepted one by one: {', '.join(left)}"
         raise InvalidInput(words, where="accepted", code="not_accepted")
@@ -97,75 +101,75 @@ def _accepted(here: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
 
 
 def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor) -> Campaign:
-    """Takes back one's own approval, and with it those of the journeys that it covered and that did not end.
+    """Withdraws a person's own approval of the campaign and of its journeys that have not ended.
 
-    One that is running pauses before anything else begins; one that waits for its start waits for an approval again.
-    Raises Conflict without an approval of one's own, PermissionDenied for a token.
+    A running campaign pauses before anything else begins; one that waits for its start waits for an approval again.
+    Raises Conflict if the person has not approved, PermissionDenied for a token.
     """
     if person.method != "session":
         raise PermissionDenied("an approval is taken back by the person who gave it", code="person_needed")
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        row = here.row
+        loaded = load_campaign(campaign_id, lock=True)
+        row = loaded.row
         own_approvals = row.approvals.filter(approver_id=person.id, taken_back_at=None)
         if row.state not in CLAIMING or not own_approvals.update(taken_back_at=timezone.now()):
             raise Conflict("there is no approval of yours to take back", code="moved")
-        journeys = [member.journey_id for member in here.members if member.covered and member.journey_id]
-        hold_journeys(here)
-        take_back_from_journeys(journeys, person.id, by=by)
-        valid_count = len(campaign_approvals_valid(row, here.clusters))
-        enough = valid_count >= campaign_approvals_needed(row, here.clusters)
+        journeys = [member.journey_id for member in loaded.members if member.covered and member.journey_id]
+        hold_journeys(loaded)
+        withdraw_journey_approvals(journeys, person.id, by=by)
+        valid_count = len(campaign_approvals_valid(row, loaded.clusters))
+        enough = valid_count >= campaign_approvals_needed(row, loaded.clusters)
         event = CampaignEvent(verb="campaign.yes_taken_back", by=by, code="taken_back", words=reason)
         if enough or row.state in ("awaiting_approval", "paused"):
-            store_campaign(here, row.state, event=event)
+            store_campaign(loaded, row.state, event=event)
         elif row.state == "approved":
-            store_campaign(here, "awaiting_approval", event=event)
+            store_campaign(loaded, "awaiting_approval", event=event)
         else:
             pausing = {"cause_code": "approval_missing", "cause": reason[:2000], "needs_person": True, "wait_code": ""}
-            store_campaign(here, "paused", event=event, **pausing)
-    return here.row
+            store_campaign(loaded, "paused", event=event, **pausing)
+    return loaded.row
 
 
 def reject_campaign(
     campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Campaign:
-    """Rejects a campaign that waits for approval or its start; one that is not asked for yet is withdrawn.
+    """Rejects a campaign that waits for approval or its start; a draft or preview is withdrawn instead.
 
     Raises PermissionDenied, Conflict.
     """
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        scoped_person = over_every(person, here.clusters)
+        loaded = load_campaign(campaign_id, lock=True)
+        scoped_person = over_every(person, loaded.clusters)
         if "approve" not in scoped_person.rights:
             refuse_person(may_prepare(scoped_person))
-        refuse_other_version(here, version)
-        early = here.row.state in ("draft", "previewed")
+        refuse_other_version(loaded, version)
+        early = loaded.row.state in ("draft", "previewed")
         code = "withdrawn" if early else "rejected"
         event = CampaignEvent(verb="campaign.expired" if early else "campaign.rejected", by=by, code=code, words=reason)
         columns = {"cause_code": code, "cause": reason[:2000], "finished_at": timezone.now()}
-        store_campaign(here, "expired" if early else "rejected", event=event, **columns)
-    return here.row
+        store_campaign(loaded, "expired" if early else "rejected", event=event, **columns)
+    return loaded.row
 
 
-def refuse_late_campaign(row: Campaign) -> None:
-    """Raises Conflict `expired` for a campaign that waited too long."""
+def refuse_expired_campaign(row: Campaign) -> None:
+    """Raises Conflict `expired` for a campaign that was not started in time."""
     if row.expires_at <= timezone.now():
         raise Conflict("the campaign is too old; make a new one", code="expired")
 
 
-def refuse_other_version(here: LoadedCampaign, version: int | None) -> None:
-    """Raises Conflict `moved` if the campaign is not at the version that the caller saw any more (R33)."""
-    if version is not None and here.row.version != version:
-        words = f"the campaign moved meanwhile: it is {here.row.state.replace('_', ' ')} now"
+def refuse_other_version(loaded: LoadedCampaign, version: int | None) -> None:
+    """Raises Conflict `moved` if the campaign is no longer at the version that the caller read (R33)."""
+    if version is not None and loaded.row.version != version:
+        words = f"the campaign moved meanwhile: it is {loaded.row.state.replace('_', ' ')} now"
         raise Conflict(words, code="moved")
 
 
-def _in(here: LoadedCampaign, state: str) -> None:
-    if here.row.state != state:
-        raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
+def _refuse_unless_in(loaded: LoadedCampaign, state: str) -> None:
+    if loaded.row.state != state:
+        raise Conflict(f"the campaign is {loaded.row.state.replace('_', ' ')}", code="moved")
 
 
-def _refuse_other(row: Campaign, yes: ApprovalRequest) -> None:
+def _refuse_other_plan(row: Campaign, yes: ApprovalRequest) -> None:
     if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
         raise Conflict("the campaign is not the one that you looked at", code="digest_moved")
     if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):

@@ -1,4 +1,4 @@
-"""Which campaign has a cluster: claimed with the request for approval, until the campaign ends or leaves it out."""
+"""The claims of clusters: from the request for approval until the campaign ends or leaves the cluster out."""
 
 import uuid
 
@@ -13,16 +13,17 @@ from migrations_app.use_cases.campaigns.transitions import LoadedCampaign
 MOST_NAMED = 5
 
 
-def claim(here: LoadedCampaign) -> None:
-    """Claims the clusters. Raises Conflict `campaign_holds` if another campaign has one, by any registration.
+def claim(loaded: LoadedCampaign) -> None:
+    """Claims the clusters.
 
-    It names those of the clusters that the caller may see, and counts the others (T11).
+    Raises Conflict `campaign_holds` if another campaign has one of them, by any registration. The message names those
+    of the clusters that the caller may see, and counts the others (T11).
     """
-    members = [member for member in here.joined if member.state != "out"]
-    uids = dict(Cluster.objects.filter(pk__in=here.clusters).values_list("pk", "kube_system_uid"))
+    members = [member for member in loaded.joined if member.state != "out"]
+    uids = dict(Cluster.objects.filter(pk__in=loaded.clusters).values_list("pk", "kube_system_uid"))
     twins = Cluster.objects.filter(kube_system_uid__in=[uid for uid in uids.values() if uid])
     claimed = CampaignMember.objects.filter(claims=True, cluster_id__in={*uids, *twins.values_list("pk", flat=True)})
-    others = claimed.exclude(campaign=here.row)
+    others = claimed.exclude(campaign=loaded.row)
     if count := others.count():
         seen = others.filter(cluster_id__in=visible_clusters().values("pk")).order_by("cluster_name")
         names = list(seen.values_list("cluster_name", flat=True)[:MOST_NAMED])
@@ -37,7 +38,7 @@ def claim(here: LoadedCampaign) -> None:
 
 
 def refuse_claimed(cluster_id: uuid.UUID) -> None:
-    """Raises Conflict `campaign_holds` while a campaign has this registration: it would lose the cluster unasked."""
+    """Raises Conflict `campaign_holds` while a campaign has claimed this registration: it would lose the cluster."""
     part = CampaignMember.objects.filter(cluster_id=cluster_id, claims=True).select_related("campaign").first()
     if part is not None:
         words = f"campaign {part.campaign.pk} has this cluster: leave it out there, or end the campaign, first"

@@ -1,7 +1,7 @@
-"""One decision of a person over many clusters of a campaign: plans approved or accepted, steps confirmed.
+"""One decision of a person for many clusters of a campaign: plans approved or accepted, steps confirmed.
 
-Each is done by itself, as if it were decided alone, with its own audit event; what was changed since it was shown is
-refused alone. One more event tells of the decision as a whole.
+Each decision is carried out separately, with its own audit event; if something changed since it was shown, only that
+decision is refused. One more event records the decision as a whole.
 """
 
 import uuid
@@ -20,8 +20,9 @@ from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TogetherRequest:
-    """What a person submits: the keys of what was shown and chosen, a note for steps, the reason, the campaign's name
-    as it was typed, and the steps of plans that are accepted one by one, by the id of the rollout."""
+    """The submitted form: the chosen keys, the note or reason, the typed name of the campaign, and the steps of plans
+    that are accepted one by one, by the id of the rollout.
+    """
 
     keys: tuple[str, ...]
     note: str = ""
@@ -31,7 +32,7 @@ class TogetherRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionOutcome:
-    """What became of one of them; `code` is empty where it was done."""
+    """The outcome for one of the keys; `code` is empty if the decision was carried out."""
 
     key: str
     journey: uuid.UUID | None = None
@@ -44,7 +45,7 @@ class DecisionOutcome:
 def decide_together(
     campaign_id: uuid.UUID, person: Person, *, request: TogetherRequest, by: Actor
 ) -> tuple[DecisionOutcome, ...]:
-    """Decides on each by itself and tells what became of it.
+    """Carries out each decision separately and returns the outcomes.
 
     Raises PermissionDenied for a token, and InvalidInput without a choice or with too many.
     """
@@ -53,27 +54,27 @@ def decide_together(
     chosen = tuple(dict.fromkeys(request.keys))
     if not chosen or len(chosen) > MOST_ON_A_PAGE:
         raise InvalidInput(f"choose 1 to {MOST_ON_A_PAGE}", where="decisions", code="out_of_range")
-    here = load_campaign(campaign_id)
+    loaded = load_campaign(campaign_id)
     waiting = {decision.key: decision for decision in waiting_in(campaign_id)}
-    if here.row.name != request.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
+    if loaded.row.name != request.typed and any(waiting[key].kind == "plan" for key in chosen if key in waiting):
         raise InvalidInput("type the campaign's name as it stands above", where="typed", code="name_not_typed")
-    outcomes = tuple(_decided(key, waiting.get(key), person=person, request=request, by=by) for key in chosen)
+    outcomes = tuple(_decide(key, waiting.get(key), person=person, request=request, by=by) for key in chosen)
     done = sorted(outcome.key for outcome in outcomes if not outcome.code)
     detail = {"done": done, "refused": {outcome.key: outcome.code for outcome in outcomes if outcome.code}}
     note_campaign(
-        here, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=request.note, detail=detail)
+        loaded, CampaignEvent(verb="campaign.decided", by=by, code="decided", words=request.note, detail=detail)
     )
     return outcomes
 
 
-def _decided(
+def _decide(
     key: str, decision: WaitingDecision | None, *, person: Person, request: TogetherRequest, by: Actor
 ) -> DecisionOutcome:
     if decision is None:
         return DecisionOutcome(key=key, code="moved", why="it does not wait for a decision any more, or was changed")
     code, why = "", ""
     try:
-        _act(decision, person, request=request, by=by)
+        _carry_out(decision, person, request=request, by=by)
     except (PermissionDenied, Conflict, InvalidInput) as refused:
         code, why = refused.code, refused.message
     return DecisionOutcome(
@@ -85,14 +86,14 @@ def _approve(decision: WaitingDecision, person: Person, *, request: TogetherRequ
     if decision.rollout is None:
         return
     accepted = request.accepted.get(str(decision.rollout), ())
-    # The name that was typed is that of the campaign: whoever decides on many types one name.
+    # The person typed the campaign's name, once for all plans; the approval needs the cluster's name.
     yes = ApprovalRequest(
         digest=decision.digest, nonce=decision.nonce, accepted=accepted, reason=request.note, typed=decision.cluster
     )
     approvals.approve(decision.rollout, person, yes=yes, by=by)
 
 
-def _act(decision: WaitingDecision, person: Person, *, request: TogetherRequest, by: Actor) -> None:
+def _carry_out(decision: WaitingDecision, person: Person, *, request: TogetherRequest, by: Actor) -> None:
     if decision.kind == "plan":
         _approve(decision, person, request=request, by=by)
     elif decision.kind == "differing":

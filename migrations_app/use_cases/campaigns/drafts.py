@@ -1,4 +1,4 @@
-"""Drafts of campaigns: the recipe is checked and the clusters are chosen at once; workers preview each of them."""
+"""Drafts of campaigns: checks the recipe and chooses the clusters at once; workers preview each cluster later."""
 
 import uuid
 from datetime import timedelta
@@ -25,7 +25,7 @@ from migrations_app.use_cases.campaigns.requests import (
     checked_recipe,
 )
 from migrations_app.use_cases.campaigns.transitions import campaign_name
-from migrations_app.use_cases.rollouts.start_checks import refuse_without_lane
+from migrations_app.use_cases.rollouts.start_checks import refuse_without_action_workers
 
 LIFETIME = timedelta(hours=72)
 """How long a campaign may wait for its start."""
@@ -37,9 +37,9 @@ def draft_campaign(request: CampaignRequest, *, person: Person, by: Actor) -> uu
     """Creates a draft over the chosen clusters that the person may operate, and returns its id.
 
     Raises PermissionDenied, and InvalidInput that names the field: also `no_clusters` and `too_many` for the selection.
-    Conflict `read_only` if no worker of actions runs.
+    Raises Conflict `read_only` if there is no worker of the action queue.
     """
-    refuse_without_lane()
+    refuse_without_action_workers()
     recipe = checked_recipe(request)
     name = request.name.strip()
     if not name or len(name) > LONGEST_CAMPAIGN_NAME or not name.isprintable():
@@ -79,9 +79,9 @@ def draft_campaign(request: CampaignRequest, *, person: Person, by: Actor) -> uu
 
 
 def chosen(selection: Selection, *, person: Person) -> QuerySet[Cluster]:
-    """The clusters of the selection over which the person has the right to operate, by name.
+    """The clusters of the selection that the person has the right to operate, ordered by name.
 
-    Samples are among them where they count, or where they, their group or their environment are named.
+    Sample clusters are among them if they count, or if the selection names them, their group or their environment.
     """
     rows = Cluster.objects.filter(visible("pk")).filter(_operated(person))
     if not (selection.clusters or selection.groups or ENVIRONMENT in selection.environments):

@@ -1,4 +1,4 @@
-"""Starts, pauses, resumes and aborts campaigns, and ends those that nobody started."""
+"""Starts, pauses, resumes and aborts campaigns, and expires those that were not started in time."""
 
 import uuid
 from typing import Any
@@ -16,7 +16,7 @@ from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
 from migrations_app.use_cases.campaigns import member_journeys
-from migrations_app.use_cases.campaigns.approvals import refuse_late_campaign, refuse_other_version
+from migrations_app.use_cases.campaigns.approvals import refuse_expired_campaign, refuse_other_version
 from migrations_app.use_cases.campaigns.transitions import (
     CampaignEvent,
     LoadedCampaign,
@@ -37,100 +37,104 @@ def start_campaign(
     `moved`.
     """
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        refuse_person(may_start(over_every(person, here.clusters)))
-        if digest != here.row.digest:
+        loaded = load_campaign(campaign_id, lock=True)
+        refuse_person(may_start(over_every(person, loaded.clusters)))
+        if digest != loaded.row.digest:
             raise Conflict("the campaign is not the one that was shown", code="digest_moved")
-        refuse_other_version(here, version)
-        if here.row.state != "approved":
-            raise Conflict(f"a campaign that is {here.row.state.replace('_', ' ')} is not started", code="moved")
-        refuse_late_campaign(here.row)
-        if here.plan.previewer != PREVIEWER:
+        refuse_other_version(loaded, version)
+        if loaded.row.state != "approved":
+            raise Conflict(f"a campaign that is {loaded.row.state.replace('_', ' ')} is not started", code="moved")
+        refuse_expired_campaign(loaded.row)
+        if loaded.plan.previewer != PREVIEWER:
             raise Conflict("the campaign was made by another release of karpdash; make a new one", code="expired")
         _refuse_changes()
-        refuse_unapproved(here, person)
+        refuse_unapproved(loaded, person)
         columns = {**QUIET_CAMPAIGN, **_starter(person), "started_at": timezone.now()}
-        store_campaign(here, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
-    return here.row
+        store_campaign(loaded, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
+    return loaded.row
 
 
 def pause_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
-    """Pauses the campaign and its journeys under way. Raises PermissionDenied, Conflict."""
+    """Pauses the campaign and its active journeys. Raises PermissionDenied, Conflict."""
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        refuse_person(may_stop(over_every(person, here.clusters)))
-        refuse_other_version(here, version)
+        loaded = load_campaign(campaign_id, lock=True)
+        refuse_person(may_stop(over_every(person, loaded.clusters)))
+        refuse_other_version(loaded, version)
         columns = {**QUIET_CAMPAIGN, "cause_code": "asked"}
-        in_state(here, "running")
-        member_journeys.hold_journeys(here)
-        store_campaign(here, "paused", event=CampaignEvent(verb="campaign.paused", by=by, code="asked"), **columns)
-        member_journeys.pause_journeys(here, by=by)
-    return here.row
+        in_state(loaded, "running")
+        member_journeys.hold_journeys(loaded)
+        store_campaign(loaded, "paused", event=CampaignEvent(verb="campaign.paused", by=by, code="asked"), **columns)
+        member_journeys.pause_journeys(loaded, by=by)
+    return loaded.row
 
 
 def resume_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
     """Resumes a paused campaign and the journeys that were paused with it, with the checks of a start (A10).
 
-    Raises PermissionDenied, and Conflict: `member_stopped` while a cluster is stopped, those of a start, and those of
-    a journey that cannot be resumed, with the name of its cluster: then nothing is.
+    Raises PermissionDenied, and Conflict: `member_stopped` while a cluster is stopped, the codes of a start, and those
+    of a journey that cannot be resumed, with the name of its cluster. Then nothing is resumed.
     """
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        refuse_person(may_start(over_every(person, here.clusters)))
-        refuse_other_version(here, version)
-        in_state(here, "paused")
-        stopped = [member.cluster_name for member in here.members if _still_stopped(member)]
+        loaded = load_campaign(campaign_id, lock=True)
+        refuse_person(may_start(over_every(person, loaded.clusters)))
+        refuse_other_version(loaded, version)
+        in_state(loaded, "paused")
+        stopped = [member.cluster_name for member in loaded.members if _still_stopped(member)]
         if stopped:
             raise Conflict(f"settle {', '.join(stopped[:5])} first", code="member_stopped")
         _refuse_changes()
-        refuse_unapproved(here, person)
+        refuse_unapproved(loaded, person)
         columns = {**QUIET_CAMPAIGN, **_starter(person)}
-        member_journeys.hold_journeys(here)
-        store_campaign(here, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
-        member_journeys.resume_journeys(here, person, by=by)
-    return here.row
+        member_journeys.hold_journeys(loaded)
+        store_campaign(loaded, "running", event=CampaignEvent(verb="campaign.running", by=by), **columns)
+        member_journeys.resume_journeys(loaded, person, by=by)
+    return loaded.row
 
 
 def abort_campaign(
     campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Campaign:
-    """Ends the campaign: journeys that were not started are withdrawn, those under way are paused for a person.
+    """Ends the campaign: journeys that were not started are withdrawn, active ones are paused for a person.
 
     Raises PermissionDenied, Conflict.
     """
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        refuse_person(may_stop(over_every(person, here.clusters)))
-        refuse_other_version(here, version)
+        loaded = load_campaign(campaign_id, lock=True)
+        refuse_person(may_stop(over_every(person, loaded.clusters)))
+        refuse_other_version(loaded, version)
         columns = {**QUIET_CAMPAIGN, "cause_code": "asked", "cause": reason[:2000], "finished_at": timezone.now()}
-        member_journeys.hold_journeys(here)
+        member_journeys.hold_journeys(loaded)
         event = CampaignEvent(verb="campaign.aborted", by=by, code="asked", words=reason)
-        store_campaign(here, "aborted", event=event, **columns)
-        member_journeys.withdraw_journeys(here, person, reason="the campaign was ended", by=by)
-        member_journeys.pause_journeys(here, by=by)
-    return here.row
+        store_campaign(loaded, "aborted", event=event, **columns)
+        member_journeys.withdraw_journeys(loaded, person, reason="the campaign was ended", by=by)
+        member_journeys.pause_journeys(loaded, by=by)
+    return loaded.row
 
 
 def expire_campaigns() -> int:
-    """Ends campaigns that nobody started in time; returns how many. One that moved meanwhile is left alone."""
+    """Expires campaigns that were not started in time; returns how many. A campaign that changed meanwhile is left
+    alone.
+    """
     old = Campaign.objects.filter(state__in=sorted(UNSTARTED), expires_at__lte=timezone.now()).order_by("expires_at")
-    return sum(_expired(pk) for pk in old.values_list("pk", flat=True)[:AT_ONCE])
+    return sum(_expire(pk) for pk in old.values_list("pk", flat=True)[:AT_ONCE])
 
 
-def halt_campaign(here: LoadedCampaign, code: str, *, words: str = "", about: str = "") -> None:
-    """Pauses a running campaign because a person has to decide, and tells people. `about` is the name of a cluster."""
+def halt_campaign(loaded: LoadedCampaign, code: str, *, words: str = "", about: str = "") -> None:
+    """Pauses a running campaign because a person has to decide, and notifies people. `about` is the name of a
+    cluster.
+    """
     event = CampaignEvent(
         verb="campaign.paused", by=WORKER, code=code, words=words, about=about, tells="campaign.paused"
     )  # fmt: skip
     cause = ": ".join(text for text in (about, words) if text)
     columns = {"cause_code": code, "cause": cause[:2000], "wait_code": "", "needs_person": True}
-    store_campaign(here, "paused", event=event, **columns)
+    store_campaign(loaded, "paused", event=event, **columns)
 
 
-def refuse_unapproved(here: LoadedCampaign, person: Person) -> None:
-    """Raises Conflict `approval_missing` if the approvals that hold are fewer than the policies of now ask for."""
-    needed = campaign_approvals_needed(here.row, here.clusters)
-    approvals = campaign_approvals_valid(here.row, here.clusters)
+def refuse_unapproved(loaded: LoadedCampaign, person: Person) -> None:
+    """Raises Conflict `approval_missing` if there are fewer valid approvals than the current policies require."""
+    needed = campaign_approvals_needed(loaded.row, loaded.clusters)
+    approvals = campaign_approvals_valid(loaded.row, loaded.clusters)
     usable = [approval for approval in approvals if person.method != "token" or approval.approver_id != person.id]
     if len(usable) < needed:
         raise Conflict(f"{len(usable)} of {needed} approvals hold", code="approval_missing")
@@ -142,20 +146,20 @@ def _still_stopped(member: CampaignMember) -> bool:
     )
 
 
-def _expired(campaign_id: uuid.UUID) -> bool:
+def _expire(campaign_id: uuid.UUID) -> bool:
     try:
-        here = load_campaign(campaign_id)
+        loaded = load_campaign(campaign_id)
         event = CampaignEvent(verb="campaign.expired", by=WORKER, code="expired")
-        store_campaign(here, "expired", event=event, cause_code="expired", finished_at=timezone.now())
+        store_campaign(loaded, "expired", event=event, cause_code="expired", finished_at=timezone.now())
     except Conflict:
         return False
     return True
 
 
-def in_state(here: LoadedCampaign, state: str) -> None:
+def in_state(loaded: LoadedCampaign, state: str) -> None:
     """Raises Conflict `moved` if the campaign is in another state."""
-    if here.row.state != state:
-        raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
+    if loaded.row.state != state:
+        raise Conflict(f"the campaign is {loaded.row.state.replace('_', ' ')}", code="moved")
 
 
 def _starter(person: Person) -> dict[str, Any]:

@@ -1,6 +1,5 @@
-"""The journeys of a campaign's clusters: drafted in their turn, compared with what was shown, approved and started.
-
-Everything that guards a journey and its rollouts guards these; the campaign only saves people the same answer twice.
+"""The journeys of a campaign's clusters: drafted in the order of the waves, compared with the preview, approved,
+started. They have the same protection as all journeys and rollouts; a campaign only saves people repeated decisions.
 """
 
 import uuid
@@ -29,45 +28,45 @@ from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.campaigns.transitions import LoadedCampaign, shown_of
 from migrations_app.use_cases.journeys import approvals, lifecycle
-from migrations_app.use_cases.journeys.carried import carry_to_journey
+from migrations_app.use_cases.journeys.carried import copy_approvals_to_journey
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.journeys.lifecycle import ROLLOUT_HOLDS
 from migrations_app.use_cases.journeys.settled import cover_with_campaign
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 
 CLUSTER = "{cluster}"
-"""Stands in a parameter for the name under which the cluster is registered."""
+"""A placeholder in parameters for the registered name of the cluster."""
 COVERS_FOR = timedelta(days=30)
 """How long after its start the approval of a campaign covers journeys."""
 PASSES = frozenset({"busy", "closed", "journey_open", "moved"})
-"""Refusals that pass by themselves: another rollout or journey of the cluster, a change window."""
+"""Refusals that pass without a person: another rollout or journey of the cluster, a change window."""
 ASKED_TO_PAUSE = frozenset({Rollout.Wish.PAUSE.value, "kill_switch", "audit"})
-"""Causes of a paused rollout that break no promise of its own."""
+"""Causes of a paused rollout that are no failure of the rollout itself."""
 STOPPED_WITH_ALL = frozenset({"kill_switch", "audit"})
-"""Causes of a paused journey that stop every campaign as well: it is resumed with the campaign."""
+"""Causes of a paused journey that stop every campaign, too: the journey is resumed with the campaign."""
 
 
-def draft_of(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
-    """Drafts the journey of the cluster's next hop, in the caller's transaction. Its author is that of the campaign.
+def draft_of(loaded: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
+    """Drafts the journey of the cluster's next hop, in the caller's transaction.
 
-    Raises as `draft_journey`, and Conflict `author_gone`, `cluster_gone`.
+    Its author is the campaign's author. Raises as `draft_journey`, and Conflict `author_gone`, `cluster_gone`.
     """
     if member.cluster_id is None:
         raise Conflict("the registration of the cluster was removed", code="cluster_gone")
-    recipe, row = here.recipe, here.row
+    recipe, row = loaded.recipe, loaded.row
     request = JourneyRequest(
         covers=recipe.covers,
-        parameters=_named(recipe.parameters, member.cluster_name),
+        parameters=_with_cluster_name(recipe.parameters, member.cluster_name),
         soak_seconds=recipe.soak_seconds,
         ticket=row.ticket,
         note=f"campaign {row.name}",
-        settled=_settled(here, member),
+        settled=_decisions_for(loaded, member),
     )
-    return draft_journey(member.cluster_id, request, person=_author(here, member.cluster_id), by=WORKER)
+    return draft_journey(member.cluster_id, request, person=_author(loaded, member.cluster_id), by=WORKER)
 
 
-def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, dict[str, Any]]:
-    """The parameters with the name of the cluster where they hold its place."""
+def _with_cluster_name(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, dict[str, Any]]:
+    """The parameters with the cluster's name in place of CLUSTER."""
     return {
         action: {
             key: value.replace(CLUSTER, name) if isinstance(value, str) else value for key, value in values.items()
@@ -76,9 +75,11 @@ def _named(parameters: Mapping[str, Mapping[str, Any]], name: str) -> dict[str, 
     }
 
 
-def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
-    """What people agreed to for this cluster: what was weighed, and which plans may be made on the way."""
-    recipe, row, preview = here.recipe, here.row, shown_of(member)
+def _decisions_for(loaded: LoadedCampaign, member: CampaignMember) -> SettledBefore:
+    """The decisions that the approval of the campaign contains for this cluster: confirmed checks, and the plans that
+    may be made without a preview.
+    """
+    recipe, row, preview = loaded.recipe, loaded.row, shown_of(member)
     actions = {hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in preview.hops}
     objects = destroyed_by(preview)
     return SettledBefore(
@@ -102,8 +103,8 @@ def _settled(here: LoadedCampaign, member: CampaignMember) -> SettledBefore:
     )
 
 
-def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
-    """Codes of why the campaign's approval does not cover the previewed journey; empty if it does."""
+def differences_of(loaded: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
+    """Codes of the reasons why the campaign's approval does not cover the previewed journey; empty if it does."""
     preview = shown_of(member)
     plan = msgspec.json.decode(bytes(journey.plan), type=JourneyPlan)
     nodes = max((node.count for outline in plan.shown.values() for node in outline.nodes), default=0)
@@ -111,45 +112,49 @@ def differences_of(here: LoadedCampaign, member: CampaignMember, *, journey: Jou
     cluster = member.cluster
     if cluster is None or (cluster.kube_system_uid, cluster.ca_digest) != (preview.uid, preview.ca):
         codes.append("other_cluster")
-    began = here.row.started_at
+    began = loaded.row.started_at
     if began is None or timezone.now() - began >= COVERS_FOR:
         codes.append("approval_old")
     return tuple(codes)
 
 
-def cover_journey(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
-    """Asks for the approval of the journey and gives it those of the campaign; by the policy of now more may miss."""
+def cover_journey(loaded: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
+    """Requests approval of the journey and copies the campaign's approvals to it; the current policy may
+    require more.
+    """
     campaign_approvals = [
         CarriedApproval(
             approver_id=approval.approver_id, approver_name=approval.approver_name, step_up=approval.step_up
         )
-        for approval in campaign_approvals_valid(here.row, here.clusters)
+        for approval in campaign_approvals_valid(loaded.row, loaded.clusters)
     ]
     with transaction.atomic():
-        ask_journey_of(here, member, journey=journey)
-        covered = carry_to_journey(journey, campaign_approvals, source=f"campaign {here.row.pk}", by=WORKER)
+        ask_journey_of(loaded, member, journey=journey)
+        covered = copy_approvals_to_journey(journey, campaign_approvals, source=f"campaign {loaded.row.pk}", by=WORKER)
         cover_with_campaign(covered)
         return covered
 
 
-def ask_journey_of(here: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
-    """Asks people to approve the journey itself."""
-    return approvals.ask_journey(journey, _author(here, member.cluster_id), by=WORKER)
+def ask_journey_of(loaded: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
+    """Requests people's approval of the journey itself."""
+    return approvals.request_journey_approval(journey, _author(loaded, member.cluster_id), by=WORKER)
 
 
-def start_journey_of(here: LoadedCampaign, journey: Journey) -> None:
-    """Starts the journey with the rights of who started the campaign. Raises as `start_journey`."""
-    row = here.row
+def start_journey_of(loaded: LoadedCampaign, journey: Journey) -> None:
+    """Starts the journey with the rights of the person who started the campaign. Raises as `start_journey`."""
+    row = loaded.row
     person = account(row.starter_id, journey.cluster_id, token=row.started_by_token)
     lifecycle.start_journey(journey.pk, person, digest=journey.digest, by=WORKER)
 
 
-def hold_journeys(here: LoadedCampaign) -> None:
-    """Locks the journeys of the clusters in work and their rollouts, before the first event of the transaction.
+def hold_journeys(loaded: LoadedCampaign) -> None:
+    """Locks the active journeys and their rollouts, before the first event of the transaction.
 
-    Their workers lock them before the head of the audit log, too: neither waits for the other for ever.
+    Workers lock them before the head of the audit log, too, so that there is no deadlock.
     """
-    journey_ids = sorted(member.journey_id for member in here.members if member.journey_id and member.state in AT_WORK)
+    journey_ids = sorted(
+        member.journey_id for member in loaded.members if member.journey_id and member.state in AT_WORK
+    )
     locked = list(
         Journey.objects.select_for_update().filter(pk__in=journey_ids).order_by("pk").values_list("pk", flat=True)
     )
@@ -157,25 +162,26 @@ def hold_journeys(here: LoadedCampaign) -> None:
     list(Rollout.objects.select_for_update().filter(pk__in=rollouts.values("pk")).order_by("pk").values_list("pk"))
 
 
-def pause_journeys(here: LoadedCampaign, *, by: Actor, but: int = 0) -> None:
-    """Pauses the journeys under way, and marks them to be resumed together with the campaign.
+def pause_journeys(loaded: LoadedCampaign, *, by: Actor, except_member: int = 0) -> None:
+    """Pauses the active journeys, and marks them to be resumed together with the campaign.
 
-    The caller has compared the rights over every cluster, or people approved that all stop with one (`but`).
+    The caller has checked the rights for every cluster, or the approved recipe says that all stop with one cluster
+    (`except_member`).
     """
-    for member in here.members:
-        if member.journey_id is None or member.state not in AT_WORK or member.pk == but:
+    for member in loaded.members:
+        if member.journey_id is None or member.state not in AT_WORK or member.pk == except_member:
             continue
-        if lifecycle.pause_part(member.journey_id, by=by):
+        if lifecycle.pause_if_running(member.journey_id, by=by):
             CampaignMember.objects.filter(pk=member.pk).update(paused_with=True)
 
 
-def resume_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
+def resume_journeys(loaded: LoadedCampaign, person: Person, *, by: Actor) -> None:
     """Resumes the journeys that were paused with the campaign, by the kill switch or by the audit log.
 
-    One that has to wait for a change window or another rollout stays paused, and is tried again with each look.
-    Raises Conflict with the name of the cluster whose journey cannot be resumed; then nothing is.
+    A journey that has to wait for a change window or another rollout stays paused, and the worker tries it again.
+    Raises Conflict with the name of the cluster whose journey cannot be resumed; then nothing is resumed.
     """
-    for member in here.members:
+    for member in loaded.members:
         journey = member.journey
         if journey is None or journey.state != "paused" or member.state not in AT_WORK:
             continue
@@ -189,10 +195,11 @@ def resume_journeys(here: LoadedCampaign, person: Person, *, by: Actor) -> None:
 
 
 def resume_with(member: CampaignMember, person: Person, *, by: Actor, again: bool = True) -> bool:
-    """Resumes the journey of one cluster; False if it has to wait. Raises PermissionDenied, Conflict.
+    """Resumes the journey of one cluster; False if it has to wait.
 
-    Where budgets are held for its pause they are restored first, and the journey goes on by itself: nothing is left
-    for the campaign to do, and a later pause of it is one by a person. `again` as in `resume_journey`.
+    Raises PermissionDenied, Conflict. Budgets that are held for its pause are restored first, and then the journey
+    resumes by itself: the campaign has nothing more to do, and a later pause counts as one by a person. `again` as in
+    `resume_journey`.
     """
     try:
         with transaction.atomic():
@@ -201,21 +208,23 @@ def resume_with(member: CampaignMember, person: Person, *, by: Actor, again: boo
     except Conflict as refused:
         if refused.code not in PASSES:
             raise
-        # "moved": somebody else has resumed or ended it.
+        # "moved": the journey was resumed or ended meanwhile
         return refused.code == "moved"
     return True
 
 
 def _refuse_stopped_rollout(journey_id: uuid.UUID) -> None:
-    """Raises Conflict `rollout_paused` if its rollout stopped by itself meanwhile: a person looks at that one first."""
+    """Raises Conflict `rollout_paused` if its rollout has stopped by itself: a person has to decide about that
+    first.
+    """
     rollouts = Rollout.objects.filter(journey_part__step__journey_id=journey_id, state="paused")
     if rollouts.exclude(cause_code__in=sorted(ASKED_TO_PAUSE)).exists():
         raise Conflict("its rollout stopped by itself: resume or end it there first", code="rollout_paused")
 
 
-def withdraw_journeys(here: LoadedCampaign, person: Person, *, reason: str, by: Actor) -> None:
+def withdraw_journeys(loaded: LoadedCampaign, person: Person, *, reason: str, by: Actor) -> None:
     """Withdraws the journeys that were not started. Raises PermissionDenied, Conflict."""
-    for member in here.members:
+    for member in loaded.members:
         if member.journey is not None and member.journey.state in PLANNED:
             approvals.reject_journey(member.journey.pk, person, reason=reason, by=by)
 
@@ -227,7 +236,9 @@ def _journey_of(member: CampaignMember) -> uuid.UUID:
 
 
 def account(user_id: int | None, cluster_id: uuid.UUID, *, token: bool = False) -> Person:
-    """That account with its rights of now over the cluster. Raises Conflict `starter_gone` if it is closed."""
+    """The person of that account with current rights over the cluster. Raises Conflict `starter_gone` if the account is
+    closed.
+    """
     user = User.objects.filter(pk=user_id or 0, is_active=True).first()
     if user is None:
         raise Conflict("the account that started the campaign is closed", code="starter_gone")
@@ -235,8 +246,8 @@ def account(user_id: int | None, cluster_id: uuid.UUID, *, token: bool = False) 
     return Person(id=user.pk, name=user.get_username(), rights=rights_over(user, cluster_id), method=method)
 
 
-def _author(here: LoadedCampaign, cluster_id: uuid.UUID | None) -> Person:
-    user = User.objects.filter(pk=here.row.author_id or 0, is_active=True).first()
+def _author(loaded: LoadedCampaign, cluster_id: uuid.UUID | None) -> Person:
+    user = User.objects.filter(pk=loaded.row.author_id or 0, is_active=True).first()
     if user is None or cluster_id is None:
         raise Conflict("the account that made the campaign is closed", code="author_gone")
     return Person(id=user.pk, name=user.get_username(), rights=rights_over(user, cluster_id))

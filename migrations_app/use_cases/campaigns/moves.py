@@ -32,182 +32,182 @@ STOPS_ALL = frozenset({"kill_switch", "audit_blocked", "starter_gone", "author_g
 
 
 @dataclass(slots=True)
-class WokenByCampaign:
-    """The ids of journeys that workers have to be woken for; `again`: the campaign can go on at once."""
+class CampaignWorkToEnqueue:
+    """The ids of journeys to enqueue for workers; `again`: the campaign itself can make another move at once."""
 
     journeys: list[uuid.UUID] = field(default_factory=list)
     again: bool = False
 
 
-def make_campaign_move(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCampaign) -> None:
-    """One move. Raises Conflict `moved` if somebody else changed the campaign; then all is read again."""
+def make_campaign_move(loaded: LoadedCampaign, move: CampaignMove, *, woken: CampaignWorkToEnqueue) -> None:
+    """Makes one move. Raises Conflict `moved` if the campaign changed meanwhile; the caller then reads it again."""
     if move.do in ("halt", "open", "complete", "wait"):
-        _of_campaign(here, move, woken=woken)
+        _make_campaign_wide_move(loaded, move, woken=woken)
         return
-    member = here.member(int(move.member))
+    member = loaded.member(int(move.member))
     if move.do in ("prepare", "next_hop", "cover", "ask", "start", "resume"):
         try:
-            _begin(here, member, move=move, woken=woken)
+            _begin(loaded, member, move=move, woken=woken)
         except Conflict as refused:
-            _refused(here, member, code=refused.code, words=refused.message)
+            _handle_refusal(loaded, member, code=refused.code, words=refused.message)
         except PermissionDenied as refused:
-            _refused(here, member, code="right_missing", words=refused.message)
+            _handle_refusal(loaded, member, code="right_missing", words=refused.message)
         except (InvalidInput, NotFound) as wrong:
-            _refused(here, member, code=wrong.code, words=str(wrong))
+            _handle_refusal(loaded, member, code=wrong.code, words=str(wrong))
         return
-    _note(here, member, move=move)
+    _store_member_move(loaded, member, move=move)
     woken.again |= move.do == "finish"
 
 
-def _of_campaign(here: LoadedCampaign, move: CampaignMove, *, woken: WokenByCampaign) -> None:
-    row = here.row
+def _make_campaign_wide_move(loaded: LoadedCampaign, move: CampaignMove, *, woken: CampaignWorkToEnqueue) -> None:
+    row = loaded.row
     if move.do == "halt":
-        _halt(here, move.code, about=here.member(int(move.member)) if move.member else None)
+        _pause_campaign(loaded, move.code, about=loaded.member(int(move.member)) if move.member else None)
     elif move.do == "open":
         event = CampaignEvent(verb="campaign.wave_opened", by=WORKER, detail={"wave": move.wave + 1})
         with transaction.atomic():
-            store_campaign(here, "running", event=event, wait_code="", needs_person=False)
+            store_campaign(loaded, "running", event=event, wait_code="", needs_person=False)
             CampaignWave.objects.filter(campaign=row, number=move.wave).update(opened_at=timezone.now())
         transitions.reached("after_open")
         woken.again = True
     elif move.do == "complete":
-        _complete(here, code=move.code)
+        _complete(loaded, code=move.code)
     elif (row.wait_code, row.needs_person) != (move.code, move.person):
         tells = "campaign.needs_person" if move.person else ""
         verb = "campaign.person_needed" if move.person else "campaign.waiting"
         event = CampaignEvent(verb=verb, by=WORKER, code=move.code, tells=tells, detail={"wave": move.wave + 1})
-        store_campaign(here, "running", event=event, wait_code=move.code, needs_person=move.person)
+        store_campaign(loaded, "running", event=event, wait_code=move.code, needs_person=move.person)
 
 
-def _complete(here: LoadedCampaign, *, code: str) -> None:
-    """Ends the campaign; one of which no cluster is done did not succeed."""
+def _complete(loaded: LoadedCampaign, *, code: str) -> None:
+    """Ends the campaign: aborted with a code, if no cluster is done; else succeeded."""
     ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
     if code:
         event = CampaignEvent(verb="campaign.aborted", by=WORKER, code=code, tells="campaign.completed")
-        store_campaign(here, "aborted", event=event, cause_code=code, **ended)
+        store_campaign(loaded, "aborted", event=event, cause_code=code, **ended)
         return
     event = CampaignEvent(verb="campaign.succeeded", by=WORKER, tells="campaign.completed")
-    store_campaign(here, "succeeded", event=event, **ended)
+    store_campaign(loaded, "succeeded", event=event, **ended)
 
 
-def _halt(here: LoadedCampaign, code: str, *, words: str = "", about: CampaignMember | None = None) -> None:
-    """Pauses the campaign and, where its recipe says so, the journeys of the other clusters, in one transaction."""
-    stops_all = here.recipe.stop_all
+def _pause_campaign(loaded: LoadedCampaign, code: str, *, words: str = "", about: CampaignMember | None = None) -> None:
+    """Pauses the campaign and, if its recipe says so, the journeys of the other clusters, in one transaction."""
+    stops_all = loaded.recipe.stop_all
     with transaction.atomic():
-        hold_campaign(here)
+        hold_campaign(loaded)
         if stops_all:
-            member_journeys.hold_journeys(here)
-        halt_campaign(here, code, words=words, about=about.cluster_name if about else "")
+            member_journeys.hold_journeys(loaded)
+        halt_campaign(loaded, code, words=words, about=about.cluster_name if about else "")
         if stops_all:
-            member_journeys.pause_journeys(here, by=WORKER, but=about.pk if about else 0)
+            member_journeys.pause_journeys(loaded, by=WORKER, except_member=about.pk if about else 0)
     transitions.reached("after_halt")
 
 
-def _begin(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, woken: WokenByCampaign) -> None:
-    """Drafts, covers, asks for, starts or resumes the journey of a cluster."""
+def _begin(loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove, woken: CampaignWorkToEnqueue) -> None:
+    """Drafts, covers, starts or resumes the journey of a cluster, or requests its approval."""
     row = member.journey
     if move.do in ("prepare", "next_hop"):
-        woken.journeys.append(_draft_hop(here, member))
+        woken.journeys.append(_draft_hop(loaded, member))
     elif row is not None and move.do in ("cover", "ask"):
         covered = move.do == "cover"
         with transaction.atomic():
-            hold_campaign(here)
+            hold_campaign(loaded)
             ask = member_journeys.cover_journey if covered else member_journeys.ask_journey_of
-            journey = ask(here, member, journey=row.pk)
+            journey = ask(loaded, member, journey=row.pk)
             waits = journey.state == "awaiting_approval"
             code = (move.code or "approval_missing") if waits else ""
             verb = "campaign.member_covered" if covered else "campaign.member_asked"
             event = CampaignEvent(verb=verb, by=WORKER, code=code, detail={"journey": str(row.pk)})
             then = "asking" if waits or not covered else "preparing"
-            store_member(here, member, then=then, event=event, covered=covered, cause_code=code)  # type: ignore[arg-type]  # one of the states
+            store_member(loaded, member, then=then, event=event, covered=covered, cause_code=code)  # type: ignore[arg-type]  # one of the states
         transitions.reached("after_cover")
         woken.again = True
     elif row is not None and move.do == "resume":
-        _resume(here, member, woken=woken)
+        _resume(loaded, member, woken=woken)
     elif row is not None:
         with transaction.atomic():
-            hold_campaign(here)
-            member_journeys.start_journey_of(here, row)
+            hold_campaign(loaded)
+            member_journeys.start_journey_of(loaded, row)
             event = CampaignEvent(verb="campaign.member_started", by=WORKER, detail={"journey": str(row.pk)})
-            store_member(here, member, then="running", event=event, cause_code="", cause="")
+            store_member(loaded, member, then="running", event=event, cause_code="", cause="")
         transitions.reached("after_start")
         woken.journeys.append(row.pk)
 
 
-def _resume(here: LoadedCampaign, member: CampaignMember, *, woken: WokenByCampaign) -> None:
-    """Resumes a journey that waited, when its campaign was resumed, for a window or a rollout of somebody else."""
-    row = here.row
+def _resume(loaded: LoadedCampaign, member: CampaignMember, *, woken: CampaignWorkToEnqueue) -> None:
+    """Resumes a journey that could not be resumed with its campaign because of a change window or another rollout."""
+    row = loaded.row
     if member.cluster_id is None:
         raise Conflict("the registration of the cluster was removed", code="cluster_gone")
     with transaction.atomic():
-        hold_campaign(here)
+        hold_campaign(loaded)
         person = member_journeys.account(row.starter_id, member.cluster_id, token=row.started_by_token)
         if member_journeys.resume_with(member, person, by=WORKER, again=False):
             event = CampaignEvent(verb="campaign.member_resumed", by=WORKER)
-            store_member(here, member, then=member.state, event=event, paused_with=False)  # type: ignore[arg-type]  # one of the states
+            store_member(loaded, member, then=member.state, event=event, paused_with=False)  # type: ignore[arg-type]  # one of the states
     if member.journey_id is not None and not member.paused_with:
         woken.journeys.append(member.journey_id)
 
 
-def _refused(here: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
-    """What follows when a journey may not be drafted, approved or started now."""
+def _handle_refusal(loaded: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
+    """Handles a journey that may not be drafted, approved or started now, by the code of the refusal."""
     if code in PASSES:
-        log.info("not yet", extra={"campaign": str(here.row.pk), "cluster": member.cluster_name, "code": code})
+        log.info("not yet", extra={"campaign": str(loaded.row.pk), "cluster": member.cluster_name, "code": code})
         if code == "moved":
             raise Conflict("the campaign was changed meanwhile", code="moved")
         return
-    again = load_campaign(here.row.pk)
+    again = load_campaign(loaded.row.pk)
     if code in STOPS_ALL:
-        _halt(again, code, words=words)
+        _pause_campaign(again, code, words=words)
         raise Conflict(words, code=code)
     halt_at(again, again.member(member.pk), code=code, words=words)
     raise Conflict(words, code=code)
 
 
-def halt_at(here: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
-    """Stops the cluster and with it the campaign, in one transaction."""
+def halt_at(loaded: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
+    """Stops the cluster and pauses the campaign, in one transaction."""
     with transaction.atomic():
-        hold_campaign(here)
-        if here.recipe.stop_all:
-            member_journeys.hold_journeys(here)
+        hold_campaign(loaded)
+        if loaded.recipe.stop_all:
+            member_journeys.hold_journeys(loaded)
         if member.state != "waiting":
             event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=code, words=words)
-            store_member(here, member, then="stopped", event=event, cause_code=code, cause=words[:2000])
-            CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
-        _halt(here, code, words=words, about=member)
+            store_member(loaded, member, then="stopped", event=event, cause_code=code, cause=words[:2000])
+            CampaignWave.objects.filter(campaign=loaded.row, number=member.wave).update(stops=F("stops") + 1)
+        _pause_campaign(loaded, code, words=words, about=member)
 
 
-def _note(here: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -> None:
-    """Notes what became of the journey of a cluster."""
+def _store_member_move(loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove) -> None:
+    """Stores the new state of a cluster's journey."""
     quiet = {"cause_code": "", "cause": ""}
     match move.do:
         case "note_running":
             event = CampaignEvent(verb="campaign.member_running", by=WORKER, code=move.code)
-            store_member(here, member, then="running", event=event, **quiet, paused_with=False)
+            store_member(loaded, member, then="running", event=event, **quiet, paused_with=False)
         case "finish":
             event = CampaignEvent(verb="campaign.member_done", by=WORKER, code=move.code)
-            store_member(here, member, then="done", event=event, **quiet, ended_at=timezone.now(), hops_left=0)
+            store_member(loaded, member, then="done", event=event, **quiet, ended_at=timezone.now(), hops_left=0)
         case "drop":
             event = CampaignEvent(verb="campaign.member_out", by=WORKER, code=move.code)
             gone = {"cause_code": move.code, "claims": False, "ended_at": timezone.now()}
-            store_member(here, member, then="out", event=event, **gone)
+            store_member(loaded, member, then="out", event=event, **gone)
         case _:
             with transaction.atomic():
                 event = CampaignEvent(verb="campaign.member_stopped", by=WORKER, code=move.code)
                 cause = member.journey.cause if member.journey and member.journey.cause_code == move.code else ""
-                store_member(here, member, then="stopped", event=event, cause_code=move.code, cause=cause)
-                CampaignWave.objects.filter(campaign=here.row, number=member.wave).update(stops=F("stops") + 1)
+                store_member(loaded, member, then="stopped", event=event, cause_code=move.code, cause=cause)
+                CampaignWave.objects.filter(campaign=loaded.row, number=member.wave).update(stops=F("stops") + 1)
             transitions.reached("after_stop")
 
 
-def _draft_hop(here: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
-    """Drafts the journey of the next hop of the cluster and returns it. Raises as `draft_of`."""
+def _draft_hop(loaded: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
+    """Drafts the journey of the cluster's next hop and returns its id. Raises as `draft_of`."""
     with transaction.atomic():
-        hold_campaign(here)
-        journey_id = member_journeys.draft_of(here, member)
+        hold_campaign(loaded)
+        journey_id = member_journeys.draft_of(loaded, member)
         event = CampaignEvent(verb="campaign.member_begun", by=WORKER, detail={"journey": str(journey_id)})
         begun = {"journey_id": journey_id, "covered": False, "cause_code": "", "cause": ""}
-        store_member(here, member, then="preparing", event=event, **begun, hops_left=max(0, member.hops_left - 1))
+        store_member(loaded, member, then="preparing", event=event, **begun, hops_left=max(0, member.hops_left - 1))
         CampaignJourney.objects.create(member=member, journey_id=journey_id)
     transitions.reached("after_prepare")
     return journey_id

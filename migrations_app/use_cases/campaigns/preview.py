@@ -1,4 +1,6 @@
-"""Turns a draft into a preview: each cluster from its stored scan alone, then the waves. No request is sent."""
+"""Turns a draft into a preview: each cluster from its stored scan alone, then the waves. Sends no request to a
+cluster.
+"""
 
 import uuid
 import zlib
@@ -39,43 +41,46 @@ from migrations_app.use_cases.campaigns.transitions import (
 from migrations_app.use_cases.journeys.preview import permitted_choices
 
 SCAN_OLD = timedelta(hours=24)
-"""A cluster whose newest scan is older does not join: what it shows may be old."""
+"""A cluster whose newest scan is older cannot join the campaign."""
 
 
 def preview_member(member_id: int) -> uuid.UUID | None:
-    """Previews one cluster of a draft; returns the campaign if it was the last one, and None if others are left.
+    """Previews one cluster of a draft.
 
-    Doing it twice has the effect of once: the first result counts.
+    Returns the campaign's id if no cluster is left to preview, else None. A repeated call has no effect: the first
+    result counts.
     """
     member = CampaignMember.objects.select_related("campaign", "cluster").filter(pk=member_id).first()
     if member is None or member.campaign.state != "draft":
         return None
     if member.shown is None:
-        preview = _previewed(member)
+        preview = _preview(member)
         CampaignMember.objects.filter(pk=member_id, shown__isnull=True).update(shown=msgspec.to_builtins(preview))
     left = CampaignMember.objects.filter(campaign_id=member.campaign_id, shown__isnull=True).exists()
     return None if left else member.campaign_id
 
 
 def compose_campaign(campaign_id: uuid.UUID) -> None:
-    """Makes the waves of a draft whose every cluster was previewed, and freezes them with their digest.
+    """Makes the waves of a draft when every cluster was previewed, and freezes them with their digest.
 
     Raises Conflict if the campaign was changed meanwhile.
     """
-    here = load_campaign(campaign_id)
-    if here.row.state != "draft" or any(member.shown is None for member in here.members):
+    loaded = load_campaign(campaign_id)
+    if loaded.row.state != "draft" or any(member.shown is None for member in loaded.members):
         return
-    previews = _without_twins(sorted((shown_of(member) for member in here.members), key=lambda member: member.name))
+    previews = _without_twins(sorted((shown_of(member) for member in loaded.members), key=lambda member: member.name))
     joined = [member for member in previews if not member.cause]
-    recipe = here.recipe
-    waves = in_waves([_placed(member) for member in joined], recipe)
+    recipe = loaded.recipe
+    waves = in_waves([_placement(member) for member in joined], recipe)
     plan = CampaignPlan(
-        name=here.row.name, recipe=recipe, waves=waves, shown=tuple(previews), author=here.row.author_name
+        name=loaded.row.name, recipe=recipe, waves=waves, shown=tuple(previews), author=loaded.row.author_name
     )
     with transaction.atomic():
-        _store_members(here, previews, waves=waves)
-        CampaignWave.objects.bulk_create(CampaignWave(campaign=here.row, number=number) for number in range(len(waves)))
-        here.row.digest = plan.digest
+        _store_members(loaded, previews, waves=waves)
+        CampaignWave.objects.bulk_create(
+            CampaignWave(campaign=loaded.row, number=number) for number in range(len(waves))
+        )
+        loaded.row.digest = plan.digest
         detail = {
             "clusters": len(joined),
             "left_out": len(previews) - len(joined),
@@ -86,19 +91,19 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
         if not joined:
             event = CampaignEvent(verb="campaign.expired", by=WORKER, code="nothing_joins", detail=detail)
             ended = {"cause_code": "nothing_joins", "finished_at": timezone.now()}
-            store_campaign(here, "expired", event=event, **frozen, **ended)
+            store_campaign(loaded, "expired", event=event, **frozen, **ended)
             return
         event = CampaignEvent(verb="campaign.previewed", by=WORKER, detail=detail)
-        store_campaign(here, "previewed", event=event, **frozen)
+        store_campaign(loaded, "previewed", event=event, **frozen)
 
 
 def missing_previews(campaign_id: uuid.UUID) -> list[int]:
-    """The clusters of a draft that were not previewed yet."""
+    """The member ids of a draft that were not previewed yet."""
     rows = CampaignMember.objects.filter(campaign_id=campaign_id, shown__isnull=True, campaign__state="draft")
     return list(rows.order_by("pk").values_list("pk", flat=True))
 
 
-def _previewed(member: CampaignMember) -> MemberPreview:
+def _preview(member: CampaignMember) -> MemberPreview:
     cluster = member.cluster
     base = MemberPreview(
         cluster=str(member.cluster_id or ""),
@@ -127,7 +132,7 @@ def _previewed(member: CampaignMember) -> MemberPreview:
 
 
 def _cause(member: CampaignMember, cluster: Cluster | None) -> str:
-    """The code why the cluster cannot join, as its row tells; empty if nothing does."""
+    """The code of the reason in the cluster's row why it cannot join; empty if there is none."""
     if cluster is None:
         return "cluster_gone"
     if cluster.source in READ_ONLY:
@@ -141,20 +146,20 @@ def _cause(member: CampaignMember, cluster: Cluster | None) -> str:
     if timezone.now() - cluster.latest.scanned_at > SCAN_OLD:
         return "scan_old"
     every = registrations_of(cluster.pk)
-    if _claimed(every, campaign=member.campaign):
+    if _is_claimed(every, campaign=member.campaign):
         return "in_campaign"
     if Journey.objects.filter(cluster_id__in=every, state__in=sorted(PLANNED | HOLDING)).exists():
         return "journey_open"
     return ""
 
 
-def _claimed(clusters: Iterable[uuid.UUID], *, campaign: Campaign) -> bool:
+def _is_claimed(clusters: Iterable[uuid.UUID], *, campaign: Campaign) -> bool:
     others = CampaignMember.objects.filter(cluster_id__in=tuple(clusters), claims=True)
     return others.filter(campaign__state__in=sorted(CLAIMING)).exclude(campaign=campaign).exists()
 
 
 def _without_twins(members: Iterable[MemberPreview]) -> list[MemberPreview]:
-    """Of two registrations of one cluster the first joins: the second would be worked on twice."""
+    """Lets only the first of two registrations of one cluster join, so that it is not upgraded twice."""
     previews: list[MemberPreview] = []
     seen: set[str] = set()
     for member in members:
@@ -165,16 +170,16 @@ def _without_twins(members: Iterable[MemberPreview]) -> list[MemberPreview]:
     return previews
 
 
-def _placed(member: MemberPreview) -> Placed:
+def _placement(member: MemberPreview) -> Placed:
     return Placed(id=member.cluster, name=member.name, environment=member.environment, nodes=member.owned or 0)
 
 
 def _store_members(
-    here: LoadedCampaign, previews: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]
+    loaded: LoadedCampaign, previews: Iterable[MemberPreview], *, waves: tuple[tuple[str, ...], ...]
 ) -> None:
     places = {pk: (wave, place) for wave, ids in enumerate(waves) for place, pk in enumerate(ids)}
     by_cluster = {preview.cluster: preview for preview in previews}
-    for member in here.members:
+    for member in loaded.members:
         preview = by_cluster.get(str(member.cluster_id or ""))
         wave, place = places.get(str(member.cluster_id or ""), (0, member.place))
         member.wave, member.place = wave, place
@@ -185,4 +190,4 @@ def _store_members(
         if preview is not None:
             member.shown = msgspec.to_builtins(preview)
     columns = ["wave", "place", "state", "cause_code", "hops_left", "lands", "shown"]
-    CampaignMember.objects.bulk_update(here.members, columns, batch_size=200)
+    CampaignMember.objects.bulk_update(loaded.members, columns, batch_size=200)

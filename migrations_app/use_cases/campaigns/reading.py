@@ -1,4 +1,4 @@
-"""What a campaign's decision rests on, read as it is stored now."""
+"""Reads the stored state that a campaign's decisions are based on."""
 
 import uuid
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ from migrations_app.use_cases.campaigns.transitions import (
 )
 
 
-def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
-    """What the decision rests on, as it is stored now."""
-    joined = here.joined
+def campaign_seen(loaded: LoadedCampaign) -> CampaignSeen:
+    """The stored state that the decision is based on."""
+    joined = loaded.joined
     clusters = _clusters([member.cluster_id for member in joined if member.cluster_id])
     waiting = [member.cluster_id for member in joined if member.cluster_id and member.state == "waiting"]
     busy_ids = set(
@@ -38,31 +38,31 @@ def campaign_seen(here: LoadedCampaign) -> CampaignSeen:
             "cluster_id", flat=True
         )
     )
-    recipe = here.recipe
+    recipe = loaded.recipe
     return CampaignSeen(
-        state=here.row.state,  # type: ignore[arg-type]  # the column's choices are the states
+        state=loaded.row.state,  # type: ignore[arg-type]  # the column's choices are the states
         recipe=recipe,
         members=tuple(
-            _member_seen(here, member, clusters=clusters, held=member.cluster_id in busy_ids) for member in joined
+            _member_state(loaded, member, clusters=clusters, held=member.cluster_id in busy_ids) for member in joined
         ),
         waves=tuple(
             WaveSeen(opened=wave.opened_at is not None, agreed=wave.agreed_at is not None, stops=wave.stops)
-            for wave in here.waves
+            for wave in loaded.waves
         ),
-        halts=_halts(here) if here.row.state == "running" else "",
+        halts=_pause_code(loaded) if loaded.row.state == "running" else "",
         window=windows.any_open(recipe.windows, timezone.now()),
     )
 
 
 def _clusters(ids: list[uuid.UUID]) -> Mapping[uuid.UUID, tuple[int, str, datetime | None]]:
-    """By cluster: failures in a row, and the release and time of its newest scan."""
+    """By cluster: failures in a row, and release and time of its newest scan."""
     rows = Cluster.objects.filter(pk__in=ids)
     columns = ("pk", "failures", "latest__karpenter_version", "latest__scanned_at")
     return {pk: (failures, release or "", at) for pk, failures, release, at in rows.values_list(*columns)}
 
 
-def _member_seen(
-    here: LoadedCampaign, member: CampaignMember, *, clusters: Mapping[uuid.UUID, tuple[int, str, datetime | None]],
+def _member_state(
+    loaded: LoadedCampaign, member: CampaignMember, *, clusters: Mapping[uuid.UUID, tuple[int, str, datetime | None]],
     held: bool,
 ) -> MemberSeen:  # fmt: skip
     known = clusters.get(member.cluster_id) if member.cluster_id else None
@@ -81,7 +81,7 @@ def _member_seen(
         state=member.state,  # type: ignore[arg-type]  # the column's choices are the states
         region=member.region,
         environment=member.environment,
-        journey=_journey_seen(here, member),
+        journey=_journey_state(loaded, member),
         left=hops_after(member),
         paused_with=member.paused_with,
         ended_at=member.ended_at,
@@ -94,17 +94,17 @@ def _member_seen(
 
 
 def hops_after(member: CampaignMember) -> int:
-    """How many hops are left after that of its journey, by the release where the journey lands.
+    """How many hops are left after the hop of its journey, by the target version of the journey.
 
-    The count beside it is not enough: a journey that was ended halfway, or a release that was reverted, moves the next
-    one to another hop. A journey that lands where nothing was shown has as many left as were counted.
+    The stored count alone is not enough: after an aborted journey or a reverted release, the next journey is about
+    another hop. If the preview does not have the journey's target version, the stored count is returned.
     """
     lands = member.journey.lands if member.journey is not None else ""
     ends = [hop.lands for hop in shown_of(member).hops] if member.shown else []
     return len(ends) - 1 - ends.index(lands) if lands in ends else member.hops_left
 
 
-def _journey_seen(here: LoadedCampaign, member: CampaignMember) -> JourneySeen | None:
+def _journey_state(loaded: LoadedCampaign, member: CampaignMember) -> JourneySeen | None:
     journey = member.journey
     if journey is None:
         return None
@@ -113,15 +113,15 @@ def _journey_seen(here: LoadedCampaign, member: CampaignMember) -> JourneySeen |
         state=journey.state,
         cause_code=journey.cause_code,
         wait_code=journey.wait_code,
-        differs=member_journeys.differences_of(here, member, journey=journey) if compared else (),
+        differs=member_journeys.differences_of(loaded, member, journey=journey) if compared else (),
     )
 
 
-def _halts(here: LoadedCampaign) -> str:
-    """The code of what stops the whole campaign now; empty if nothing does."""
+def _pause_code(loaded: LoadedCampaign) -> str:
+    """The code of the reason that stops the whole campaign now; empty if there is none."""
     if everything_stopped():
         return "kill_switch"
     if delivery_lag.why_blocked():
         return "audit"
-    count = len(campaign_approvals_valid(here.row, here.clusters))
-    return "approval_missing" if count < campaign_approvals_needed(here.row, here.clusters) else ""
+    count = len(campaign_approvals_valid(loaded.row, loaded.clusters))
+    return "approval_missing" if count < campaign_approvals_needed(loaded.row, loaded.clusters) else ""

@@ -1,4 +1,4 @@
-"""What is asked of a campaign, checked and turned into its recipe."""
+"""The request for a campaign, checked and turned into its recipe."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ LONGEST_CAMPAIGN_NAME, LONGEST_NOTE = 120, 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignRequest:
-    """What the author asks for."""
+    """The author's choices for a campaign."""
 
     name: str
     selection: Selection
@@ -87,7 +87,7 @@ def checked_recipe(request: CampaignRequest) -> Recipe:
 
 
 def _refuse_settled(request: CampaignRequest) -> None:
-    """Raises InvalidInput for what one approval cannot cover."""
+    """Raises InvalidInput for decisions that one approval cannot cover."""
     if strange := sorted(set(request.destroys) - set(FORECAST)):
         words = f"{strange[0][:60]!r} is no action whose objects can be told beforehand: {', '.join(FORECAST)}"
         raise InvalidInput(words, where="destroys", code="bad_parameter")

@@ -1,4 +1,4 @@
-"""What people settle in a campaign: the next wave, and clusters that stopped."""
+"""Decisions of people in a campaign: the next wave, and stopped clusters."""
 
 import uuid
 
@@ -28,40 +28,40 @@ from migrations_app.use_cases.journeys import steps
 def open_wave(
     campaign_id: uuid.UUID, person: Person, *, wave: int, note: str, by: Actor, version: int | None = None
 ) -> Campaign:
-    """A person agrees that the next wave begins, with a note; the other gates of it still count.
+    """Records with a note that a person agrees to the next wave; the other gates of the wave still count.
 
     Raises PermissionDenied for a token, InvalidInput without a note, Conflict for another wave than the next one.
     """
     if not note.strip():
         raise InvalidInput("a reason is needed", where="note", code="reason_needed")
     with transaction.atomic():
-        here = load_campaign(campaign_id, lock=True)
-        refuse_person(may_resolve(over_every(person, here.clusters)))
-        refuse_other_version(here, version)
-        in_state(here, "running")
-        following = next((campaign_wave for campaign_wave in here.waves if campaign_wave.opened_at is None), None)
+        loaded = load_campaign(campaign_id, lock=True)
+        refuse_person(may_resolve(over_every(person, loaded.clusters)))
+        refuse_other_version(loaded, version)
+        in_state(loaded, "running")
+        following = next((campaign_wave for campaign_wave in loaded.waves if campaign_wave.opened_at is None), None)
         if following is None or following.number != wave or following.agreed_at is not None:
             raise Conflict("this wave does not wait for a person", code="moved")
         event = CampaignEvent(
             verb="campaign.wave_agreed", by=by, code="agreed", words=note, detail={"wave": wave + 1}
         )  # fmt: skip
-        store_campaign(here, "running", event=event, wait_code="", needs_person=False)
+        store_campaign(loaded, "running", event=event, wait_code="", needs_person=False)
         columns = {"agreed_by": person.name, "agreed_at": timezone.now(), "note": note.strip()[:2000]}
         CampaignWave.objects.filter(pk=following.pk).update(**columns)
-    return here.row
+    return loaded.row
 
 
 def leave_out(
     campaign_id: uuid.UUID, person: Person, *, member: int, reason: str, by: Actor, version: int | None = None
 ) -> Campaign:
-    """Takes a cluster out that waits or stopped, with a reason; a journey of it that was started stays as it is.
+    """Leaves out a waiting or stopped cluster, with a reason; a journey that was started stays as it is.
 
     Raises PermissionDenied, InvalidInput without a reason, Conflict.
     """
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     with transaction.atomic():
-        here, row = _member(campaign_id, person, member=member, version=version)
+        loaded, row = _locked_member(campaign_id, person, member=member, version=version)
         if row.state not in ("waiting", "stopped", "asking"):
             raise Conflict(f"a cluster that is {row.state} is not taken out", code="moved")
         columns = {
@@ -71,38 +71,38 @@ def leave_out(
             "ended_at": timezone.now(),
         }
         event = CampaignEvent(verb="campaign.member_out", by=by, code="left_out", words=reason)
-        alone = LoadedCampaign(here.row, here.waves, [row])
+        alone = LoadedCampaign(loaded.row, loaded.waves, [row])
         member_journeys.hold_journeys(alone)
-        store_member(here, row, then="out", event=event, **columns)
+        store_member(loaded, row, then="out", event=event, **columns)
         member_journeys.withdraw_journeys(alone, person, reason=reason, by=by)
-    return here.row
+    return loaded.row
 
 
 def try_again(
     campaign_id: uuid.UUID, person: Person, *, member: int, by: Actor, version: int | None = None, resume: bool = False
 ) -> Campaign:
-    """A stopped cluster goes on: the failed step of its journey is done again, or, where that journey ended, the
-    cluster waits for its turn and gets a new one. `resume`: the paused campaign is resumed as well.
+    """Queues a stopped cluster again: the failed step of its journey is repeated or, if the journey has ended, the
+    cluster waits for a new journey. `resume` resumes the paused campaign, too.
 
-    Raises PermissionDenied, Conflict: `journey_open` for one whose journey did not end and has no failed step, and
-    those of `resume_campaign`; then nothing is changed.
+    Raises PermissionDenied, Conflict: `journey_open` if the journey has not ended and has no failed step, and the codes
+    of `resume_campaign`; then nothing is changed.
     """
     with transaction.atomic():
-        here, row = _member(campaign_id, person, member=member, version=version)
-        member_journeys.hold_journeys(here)
+        loaded, row = _locked_member(campaign_id, person, member=member, version=version)
+        member_journeys.hold_journeys(loaded)
         if row.state != "stopped":
             raise Conflict("this cluster is not stopped", code="moved")
         quiet = {"cause_code": "", "cause": "", "ended_at": None}
         event = CampaignEvent(verb="campaign.member_again", by=by, code="retried")
         if row.journey is not None and row.journey.state not in ENDED:
             _retry_failed_step(row.journey.pk, person, by=by)
-            store_member(here, row, then="running", event=event, **quiet)
+            store_member(loaded, row, then="running", event=event, **quiet)
         else:
             again = quiet | {"journey": None, "covered": False, "hops_left": row.hops_left + 1}
-            store_member(here, row, then="waiting", event=event, **again)
-        if resume and here.row.state == "paused":
+            store_member(loaded, row, then="waiting", event=event, **again)
+        if resume and loaded.row.state == "paused":
             resume_campaign(campaign_id, person, by=by)
-    return here.row
+    return loaded.row
 
 
 def _retry_failed_step(journey_id: uuid.UUID, person: Person, *, by: Actor) -> None:
@@ -112,14 +112,14 @@ def _retry_failed_step(journey_id: uuid.UUID, person: Person, *, by: Actor) -> N
     steps.retry(journey_id, person, step=failed.step, by=by)
 
 
-def _member(
+def _locked_member(
     campaign_id: uuid.UUID, person: Person, *, member: int, version: int | None
 ) -> tuple[LoadedCampaign, CampaignMember]:
-    """The campaign, locked, and the part of one cluster. Raises NotFound, PermissionDenied, Conflict."""
-    here = load_campaign(campaign_id, lock=True)
-    row = here.member(member)
-    refuse_person(may_start(over_every(person, here.clusters)))
-    refuse_other_version(here, version)
-    if here.row.state not in ("running", "paused"):
-        raise Conflict(f"the campaign is {here.row.state.replace('_', ' ')}", code="moved")
-    return here, row
+    """The locked campaign, and the row of one cluster in it. Raises NotFound, PermissionDenied, Conflict."""
+    loaded = load_campaign(campaign_id, lock=True)
+    row = loaded.member(member)
+    refuse_person(may_start(over_every(person, loaded.clusters)))
+    refuse_other_version(loaded, version)
+    if loaded.row.state not in ("running", "paused"):
+        raise Conflict(f"the campaign is {loaded.row.state.replace('_', ' ')}", code="moved")
+    return loaded, row

@@ -1,6 +1,6 @@
-"""Every change of a campaign or of one of its clusters: compare-and-set, audit event and outbox row in one transaction.
+"""Every change of a campaign or of its members: compare-and-set, audit event and outbox row in one transaction.
 
-No other code changes a state. What may follow what is decided in `migrations_app/campaigns/states.py`.
+No other code changes a state. `migrations_app/campaigns/states.py` decides which state may follow which.
 """
 
 import uuid
@@ -44,10 +44,10 @@ reached: Callable[[str], None] = _nothing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignEvent:
-    """What happened, for the audit log: its verb, who did it, a stable code, and words for the page.
+    """An event for the audit log: its verb, its actor, a stable code, and text for the page.
 
-    `tells` is the topic of a notification; empty for none. `about` is the name of the cluster that it is about: the
-    audit log has it, a notification does not, for those who get it may not see that cluster (T11).
+    `tells` is the topic of a notification, empty for none. `about` is the name of a cluster for the audit log;
+    notifications do not have it, because their recipients may not see that cluster (T11).
     """
 
     verb: str
@@ -61,7 +61,7 @@ class CampaignEvent:
 
 @dataclass(slots=True)
 class LoadedCampaign:
-    """A campaign with its waves and clusters as they were read; `row.version` guards the campaign and its waves."""
+    """A campaign with its waves and members as read; `row.version` guards the campaign and its waves."""
 
     row: Campaign
     waves: list[CampaignWave]
@@ -77,12 +77,12 @@ class LoadedCampaign:
 
     @property
     def joined(self) -> list[CampaignMember]:
-        """The clusters that are part of it or were."""
+        """The members that passed the preview, including those left out later."""
         return [campaign_member for campaign_member in self.members if campaign_member.lands]
 
     @property
     def clusters(self) -> list[uuid.UUID]:
-        """The ids of the clusters that are part of it and still registered."""
+        """The ids of the clusters that are part of the campaign and still registered."""
         return [
             campaign_member.cluster_id
             for campaign_member in self.joined
@@ -90,7 +90,7 @@ class LoadedCampaign:
         ]
 
     def member(self, member_id: int) -> CampaignMember:
-        """One of its clusters. Raises NotFound."""
+        """The member with that id. Raises NotFound."""
         campaign_member = next(
             (campaign_member for campaign_member in self.members if campaign_member.pk == member_id), None
         )
@@ -105,7 +105,7 @@ def recipe_of(row: Campaign) -> Recipe:
 
 
 def shown_of(member: CampaignMember) -> MemberPreview:
-    """What the preview told of the cluster."""
+    """The preview of the cluster."""
     return msgspec.convert(member.shown, type=MemberPreview)
 
 
@@ -121,14 +121,14 @@ def load_campaign(campaign_id: uuid.UUID, *, lock: bool = False) -> LoadedCampai
     )
 
 
-def store_campaign(here: LoadedCampaign, then: CampaignState, *, event: CampaignEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
+def store_campaign(loaded: LoadedCampaign, then: CampaignState, *, event: CampaignEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
     """Stores a state and columns with the event.
 
-    Raises Conflict `moved` if the campaign was changed since it was read, or may not change so.
+    Raises Conflict `moved` if the campaign changed since it was read, or the change is not allowed.
     """
-    row, before = here.row, here.row.state
+    row, before = loaded.row, loaded.row.state
     if then != before and then not in MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
-        raise Conflict(f"a campaign that is {_spoken(before)} cannot become {_spoken(then)}", code="moved")
+        raise Conflict(f"a campaign that is {_state_text(before)} cannot become {_state_text(then)}", code="moved")
     reached("before_store")
     changed = {"state": then, "version": row.version + 1, "changed_at": timezone.now(), **columns}
     with transaction.atomic():
@@ -143,11 +143,11 @@ def store_campaign(here: LoadedCampaign, then: CampaignState, *, event: Campaign
 
 
 def store_member(
-    here: LoadedCampaign, member: CampaignMember, *, then: MemberState, event: CampaignEvent, **columns: Any  # noqa: ANN401 - columns
+    loaded: LoadedCampaign, member: CampaignMember, *, then: MemberState, event: CampaignEvent, **columns: Any  # noqa: ANN401 - columns
 ) -> None:  # fmt: skip
-    """Stores the state of one cluster with the event, while the campaign is as it was read.
+    """Stores the state of one cluster with the event, if the campaign is unchanged since it was read.
 
-    Raises Conflict `moved` if the campaign or the cluster's part was changed since, or may not change so.
+    Raises Conflict `moved` if the campaign or the member changed since, or the change is not allowed.
     """
     before = member.state
     if then != before and then not in MEMBER_MAY_FOLLOW[before]:  # type: ignore[index]  # the column's choices are the states
@@ -156,36 +156,36 @@ def store_member(
     now = timezone.now()
     changed = {"state": then, "version": member.version + 1, "changed_at": now, **columns}
     with transaction.atomic():
-        hold_campaign(here)
+        hold_campaign(loaded)
         rows = CampaignMember.objects.filter(pk=member.pk, state=before, version=member.version)
         if not rows.update(**changed):
             raise Conflict("the campaign was changed meanwhile", code="moved")
         detail = {"cluster": member.cluster_name, "from": before, "to": then}
-        _record(here.row, event, detail=detail, cluster=str(member.cluster_id or ""))
+        _record(loaded.row, event, detail=detail, cluster=str(member.cluster_id or ""))
     for name, value in changed.items():
         setattr(member, name, value)
     reached("after_member")
 
 
-def note_campaign(here: LoadedCampaign, event: CampaignEvent) -> None:
-    """Writes down what concerns the campaign and changes no state of it."""
+def note_campaign(loaded: LoadedCampaign, event: CampaignEvent) -> None:
+    """Records an event of the campaign that changes no state."""
     with transaction.atomic():
-        _record(here.row, event, detail={"state": here.row.state})
+        _record(loaded.row, event, detail={"state": loaded.row.state})
 
 
-def hold_campaign(here: LoadedCampaign) -> None:
-    """Holds the row of the campaign until the transaction ends, so that a pause and this change never pass each other.
+def hold_campaign(loaded: LoadedCampaign) -> None:
+    """Locks the row of the campaign until the transaction ends, so that no pause happens at the same time.
 
-    It comes before everything else that is locked, as it does where a person changes the campaign: then its journeys,
-    their rollouts, and the head of the audit log. Raises Conflict `moved` if the campaign is not as it was read.
+    Lock order, as everywhere: the campaign, then its journeys, their rollouts, and the head of the audit log. Raises
+    Conflict `moved` if the campaign changed since it was read.
     """
-    same = Campaign.objects.filter(pk=here.row.pk, state=here.row.state, version=here.row.version)
+    same = Campaign.objects.filter(pk=loaded.row.pk, state=loaded.row.state, version=loaded.row.version)
     if not same.update(changed_at=timezone.now()):
         raise Conflict("the campaign was changed meanwhile", code="moved")
 
 
 def campaign_name(row: Campaign) -> str:
-    """The campaign as the audit log and notifications name it."""
+    """The title of the campaign in the audit log and notifications."""
     return f"Campaign {row.name}"
 
 
@@ -209,5 +209,5 @@ def _record(row: Campaign, event: CampaignEvent, *, detail: Mapping[str, Any], c
         Outbox.objects.create(topic=event.tells, body=body | {"code": event.code, "why": event.words[:300]})
 
 
-def _spoken(state: str) -> str:
+def _state_text(state: str) -> str:
     return state.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Several clusters registered, labelled or removed in one transaction: all of them, or none."""
+"""Registers, labels or removes several clusters in one transaction: all of them or none."""
 
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from migrations_app.use_cases.clusters.registration import Details, register_in_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewCluster:
-    """A cluster to register; without a kubeconfig it is the one that karpdash runs in."""
+    """A cluster to register; without a kubeconfig, the cluster that karpdash runs in."""
 
     details: Details
     kubeconfig: bytes | None = None
@@ -23,25 +23,25 @@ class NewCluster:
 
 
 def register_all(clusters: Sequence[NewCluster]) -> tuple[uuid.UUID, ...]:
-    """Registers the clusters and returns their ids in that order.
+    """Registers the clusters and returns their ids in the same order.
 
-    Raises what registering one of them raises, with its place in the list.
+    Raises as the registration of one cluster, with its place in the list.
     """
     with transaction.atomic():
-        return tuple(_registered(cluster, place) for place, cluster in enumerate(clusters))
+        return tuple(_register(cluster, place) for place, cluster in enumerate(clusters))
 
 
-def _registered(cluster: NewCluster, place: int) -> uuid.UUID:
-    with _placed(place):
+def _register(cluster: NewCluster, place: int) -> uuid.UUID:
+    with _with_place_in_error(place):
         if cluster.kubeconfig is None:
             return register_in_cluster(cluster.details)
         return register_kubeconfig(cluster.kubeconfig, cluster.details, context=cluster.context)
 
 
 def label_each(cluster_ids: Collection[uuid.UUID], labels: Mapping[str, str]) -> None:
-    """Sets the labels on every one of the clusters; an empty value removes a label.
+    """Sets the labels on each of the clusters; an empty value removes a label.
 
-    Raises InvalidInput, which names the ids that are not there or may not be changed, and Conflict `derived`.
+    Raises InvalidInput with the ids that do not exist or may not be changed, and Conflict `derived`.
     """
     ids = set(cluster_ids)
     if missing := ids - set(permitted_ids(ids, right="change")):
@@ -52,16 +52,16 @@ def label_each(cluster_ids: Collection[uuid.UUID], labels: Mapping[str, str]) ->
 
 
 def remove_all(names: Mapping[uuid.UUID, str]) -> None:
-    """Deletes the clusters with their credentials and snapshots. `names` gives the name of each, against slips.
+    """Deletes the clusters with their credentials and snapshots.
 
-    Raises InvalidInput, which names the ids that are not there or may not be removed, or a name that is another, and
-    Conflict while a rollout, a journey or a campaign holds one of them.
+    `names` has the name of each, as a confirmation. Raises InvalidInput with the ids that do not exist or may not be
+    removed, or for another name, and Conflict while a rollout, a journey or a campaign holds one of them.
     """
     if missing := set(names) - set(permitted_ids(names.keys(), right="remove")):
         raise _missing(missing)
     with transaction.atomic():
         for place, (cluster_id, name) in enumerate(names.items()):
-            with _placed(place):
+            with _with_place_in_error(place):
                 remove(cluster_id, typed_name=name)
 
 
@@ -71,8 +71,8 @@ def _missing(ids: Collection[uuid.UUID]) -> InvalidInput:
 
 
 @contextmanager
-def _placed(place: int) -> Iterator[None]:
-    """An error inside is raised with the place of its cluster in the list."""
+def _with_place_in_error(place: int) -> Iterator[None]:
+    """Raises an error of the block again, with the place of its cluster in the list."""
     try:
         yield
     except KarpdashError as wrong:

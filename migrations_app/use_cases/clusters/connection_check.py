@@ -42,7 +42,7 @@ def try_server(connection: Connection, *, token: TokenSource | None = None) -> C
 
 
 def look(api: LiveApi, url: str) -> ConnectionTest:
-    """Tests an open client: version, and the rights that are missing to read it and to tell which cluster it is.
+    """Tests an open client: the version, and the missing rights to read the cluster and its identity.
 
     Raises ReadError.
     """
@@ -56,7 +56,9 @@ def look(api: LiveApi, url: str) -> ConnectionTest:
 
 
 def _may_list(api: LiveApi, kind: Kind) -> bool:
-    """Secrets are only read in Karpenter's namespaces, so the right to list them in one of these is enough."""
+    """Whether the kind may be listed. Secrets are only read in Karpenter's namespaces, so the right in one of these is
+    enough.
+    """
     places = ("", *HOME_NAMESPACES) if kind is kinds.SECRET else ("",)
     return any(api.access_review("list", group=kind.group, plural=kind.plural, namespace=place) for place in places)
 

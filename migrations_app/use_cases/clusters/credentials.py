@@ -1,4 +1,4 @@
-"""Replaces the kubeconfig of a cluster; it is tested first, and refused if it leads to another cluster (A05)."""
+"""Replaces the kubeconfig of a cluster, after a test; refused if it leads to another cluster (A05)."""
 
 import uuid
 from contextlib import closing
@@ -33,7 +33,7 @@ UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class CredentialReplacement:
-    """The test of a new kubeconfig; `same` compares the cluster that it leads to with the registered one."""
+    """The test of a new kubeconfig; `same` compares its cluster with the registered one."""
 
     result: ConnectionTest
     same: SameCluster = "unknown"
@@ -71,7 +71,7 @@ def replace_kubeconfig(
         raise InvalidInput(OTHER, where="kubeconfig", code="other_cluster")
     if same == "unknown" and typed_name != cluster.name:
         raise InvalidInput(UNKNOWN, where="typed_name", code="name_not_typed")
-    return _kept(cluster, text, connection=connection, same=same)
+    return _store(cluster, text, connection=connection, same=same)
 
 
 def _with_kubeconfig(cluster_id: uuid.UUID) -> Cluster:
@@ -99,7 +99,9 @@ def _uid_behind(connection: Connection) -> str:
 
 
 def _known_uids(cluster: Cluster) -> set[str]:
-    """The uids of kube-system: that of the scans; without it those of the newest plan and the stored kubeconfig."""
+    """The known uids of kube-system: that of the scans; without it those of the newest plan and the stored
+    kubeconfig.
+    """
     uids = {cluster.kube_system_uid} - {""}
     if uids:
         return uids
@@ -114,7 +116,7 @@ def _known_uids(cluster: Cluster) -> set[str]:
     return uids
 
 
-def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCluster) -> int:
+def _store(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCluster) -> int:
     sealed = keys().seal(text, owner=str(cluster.pk), field=FIELD)
     server, context = connection.server.url, connection.context
     with transaction.atomic():
@@ -122,7 +124,7 @@ def _kept(cluster: Cluster, text: bytes, *, connection: Connection, same: SameCl
             sealed=sealed,
             server=server,
             context=context,
-            # A known cluster is the same behind another CA: scans compare with this one from now on.
+            # A known cluster with a new CA stays the same cluster: scans compare with this CA from now on.
             ca_digest=digest_of_ca(connection) if cluster.kube_system_uid else "",
             version=cluster.version + 1,
             credential_version=cluster.credential_version + 1,

@@ -3,7 +3,7 @@
 1. `draft_access` makes an external id and the policies of the role to create. The draft is a signed text, not a row:
    only karpdash can make its external id (T12, T20), and a unique constraint ties one id to one cluster.
 2. The person creates the role in AWS and submits the draft with the role's ARN.
-3. `prove` checks that the role can be assumed with its external id only; then AWS describes the cluster.
+3. `prove` checks that the role can only be assumed with its external id; then AWS describes the cluster.
 4. `register_eks` or `set_access` stores the access.
 """
 
@@ -72,12 +72,12 @@ class AccessDraft:
 
     @property
     def cluster(self) -> str:
-        """The cluster as it was entered: its ARN or its name."""
+        """The cluster as entered: its ARN or its name."""
         return self.place.arn if self.place.account else self.place.cluster
 
 
 def example_rights() -> str:
-    """The permissions of a role with placeholder names, to read before there is a draft."""
+    """The permissions of a role with placeholder names, as an example before there is a draft."""
     return json.dumps(minimal_policy(), indent=2)
 
 
@@ -106,7 +106,7 @@ def draft_access(cluster: str, *, region: str = "", by: str) -> AccessDraft:
 
 
 def read_draft(text: str, *, by: str) -> AccessDraft:
-    """The draft that this person was given. Raises InvalidInput `bad_draft` or `draft_expired`."""
+    """The draft that was made for this person. Raises InvalidInput `bad_draft` or `draft_expired`."""
     try:
         fields: dict[str, Any] = _SIGNER.unsign_object(text.strip()) if len(text) <= LONGEST else {}
     except signing.BadSignature:
@@ -120,7 +120,7 @@ def read_draft(text: str, *, by: str) -> AccessDraft:
 
 
 def no_identity(refused: Unauthorized) -> Unauthorized | Conflict:
-    """Conflict with the settings to make if karpdash has no AWS identity; else the error itself."""
+    """Conflict with the required settings if karpdash has no AWS identity; else the error itself."""
     return Conflict(NO_IDENTITY, code="no_identity") if refused.code == "no_identity" else refused
 
 
@@ -149,7 +149,7 @@ class AccessTest:
 
 
 def entry_of_draft(draft: AccessDraft, *, role_arn: str) -> ClusterAccountAccess:
-    """The access that the draft becomes with that role. The account is the cluster's or, if unknown, the role's."""
+    """The access by the draft and that role. The account is the cluster's or, if unknown, the role's."""
     role = read_role_arn(role_arn.strip())
     return ClusterAccountAccess(
         region=draft.place.region,
@@ -164,8 +164,8 @@ def entry_of_draft(draft: AccessDraft, *, role_arn: str) -> ClusterAccountAccess
 def prove(entry: ClusterAccountAccess) -> None:
     """Returns if the role can be assumed with its external id and not without (T20).
 
-    Raises InvalidInput `role_unguarded`, `role_refused` or what is wrong with the ARN; Conflict `no_identity`;
-    ReadError when AWS does not answer.
+    Raises InvalidInput `role_unguarded`, `role_refused` or for an invalid ARN; Conflict `no_identity`; ReadError if AWS
+    does not answer.
     """
     try:
         prove_guarded(entry, settings.ENV.aws)
@@ -197,14 +197,14 @@ def try_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: boo
     try:
         prove(entry)
         guarded = True
-        return replace(_seen(entry, place, with_server=with_server), guarded=True)
+        return replace(_test_access(entry, place, with_server=with_server), guarded=True)
     except (InvalidInput, Conflict, ReadError) as wrong:
         if wrong.code == UNGUARDED:
             guarded = False
         return AccessTest(result=failed(wrong), guarded=guarded)
 
 
-def _seen(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
+def _test_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: bool) -> AccessTest:
     try:
         with eks_way(entry, _complete(place, entry)) as (connection, token):
             test = (
@@ -222,7 +222,7 @@ def _complete(place: AwsPlace, entry: ClusterAccountAccess) -> AwsPlace:
 
 
 def _of_the_form(error: KarpdashError) -> InvalidInput:
-    """The error as one of the form field that a person can change; the original place stays in the text."""
+    """The error for the form field that a person can change; the original place stays in the text."""
     if isinstance(error, Forbidden):
         return InvalidInput(error.message, code="role_too_narrow", where="role_arn")
     if error.where == "role_arn":

@@ -1,6 +1,6 @@
 """Groups of clusters; roles, scan intervals and waivers can be given to a group.
 
-Membership decides over rights, so pages and API require the right to administer everything.
+Membership affects rights, so pages and API require the right to administer everything.
 """
 
 import uuid
@@ -22,48 +22,50 @@ from migrations_app.use_cases.clusters.registration import LONGEST_INTERVAL, SHO
 
 LONGEST_NAME = 80
 NAMED = 50
-"""Maximum number of clusters that one audit event names; it also has the total number."""
+"""Maximum number of clusters that one audit event names, beside their total number."""
 
 
 def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
     """Creates an empty group and returns its id. Raises InvalidInput, Conflict `name_taken`."""
-    called = _checked(name, interval)
+    clean_name = _checked(name, interval)
     try:
         with transaction.atomic():
-            row = ClusterGroup.objects.create(name=called, interval_seconds=interval, created_by=actor().name)
-            record_audit_event("group.made", called, group=str(row.pk), interval_seconds=interval)
+            row = ClusterGroup.objects.create(name=clean_name, interval_seconds=interval, created_by=actor().name)
+            record_audit_event("group.made", clean_name, group=str(row.pk), interval_seconds=interval)
     except IntegrityError:
-        raise _taken(called) from None
+        raise _taken(clean_name) from None
     return row.pk
 
 
 def change_group(group_id: uuid.UUID, *, name: str, interval: int | None, version: int) -> None:
-    """Changes name and interval; the clusters' next scans follow it. Raises NotFound, InvalidInput, Conflict."""
-    called = _checked(name, interval)
+    """Changes name and interval, and the next scans of the group's clusters. Raises NotFound, InvalidInput,
+    Conflict.
+    """
+    clean_name = _checked(name, interval)
     try:
         with transaction.atomic():
-            row = _held(group_id, version=version)
+            row = _locked_group(group_id, version=version)
             before = {"name": row.name, "interval_seconds": row.interval_seconds}
-            retimed = row.interval_seconds != interval
-            row.name, row.interval_seconds, row.version = called, interval, row.version + 1
+            interval_changed = row.interval_seconds != interval
+            row.name, row.interval_seconds, row.version = clean_name, interval, row.version + 1
             row.save(update_fields=["name", "interval_seconds", "version"])
-            after = {"name": called, "interval_seconds": interval}
+            after = {"name": clean_name, "interval_seconds": interval}
             moved = {key: [before[key], after[key]] for key in after if before[key] != after[key]}
-            record_audit_event("group.changed", called, group=str(group_id), changes=moved)
-            if retimed:
-                _retime(row.clusters.all())
+            record_audit_event("group.changed", clean_name, group=str(group_id), changes=moved)
+            if interval_changed:
+                _reschedule(row.clusters.all())
     except IntegrityError:
-        raise _taken(called) from None
+        raise _taken(clean_name) from None
 
 
-def put_in(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
+def add_to_group(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
     """Adds clusters and returns how many are new in the group. Raises NotFound for a missing group or cluster."""
-    return _moved(group_id, cluster_ids, into=True)
+    return _change_members(group_id, cluster_ids, into=True)
 
 
-def take_out(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
-    """Removes clusters and returns how many were in the group. Raises NotFound as `put_in`."""
-    return _moved(group_id, cluster_ids, into=False)
+def remove_from_group(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -> int:
+    """Removes clusters and returns how many were in the group. Raises NotFound as `add_to_group`."""
+    return _change_members(group_id, cluster_ids, into=False)
 
 
 def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
@@ -72,7 +74,7 @@ def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
     Raises NotFound, Conflict.
     """
     with transaction.atomic():
-        row = _held(group_id, version=version)
+        row = _locked_group(group_id, version=version)
         cluster_ids = list(row.clusters.values_list("pk", flat=True))
         waivers = Waiver.objects.filter(holding(timezone.now()), scope__group=row)
         for waiver in list(waivers):
@@ -84,13 +86,13 @@ def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
         detail |= {"interval_seconds": row.interval_seconds}
         record_audit_event("group.removed", row.name, group=str(group_id), **detail)
         row.delete()
-        _retime(Cluster.objects.filter(pk__in=cluster_ids))
+        _reschedule(Cluster.objects.filter(pk__in=cluster_ids))
 
 
-def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: bool) -> int:
+def _change_members(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: bool) -> int:
     ids = set(cluster_ids)
     with transaction.atomic():
-        row = _held(group_id)
+        row = _locked_group(group_id)
         member_ids = set(row.clusters.values_list("pk", flat=True))
         name_of = dict(Cluster.objects.filter(pk__in=ids).values_list("pk", "name"))
         if ids - set(name_of):
@@ -106,20 +108,22 @@ def _moved(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID], *, into: boo
         names = sorted(name_of[pk] for pk in moved)
         verb = "group.joined" if into else "group.left"
         record_audit_event(verb, row.name, group=str(group_id), number=len(names), clusters=names[:NAMED])
-        _retime(Cluster.objects.filter(pk__in=moved))
+        _reschedule(Cluster.objects.filter(pk__in=moved))
     return len(moved)
 
 
 def _refuse_real(row: ClusterGroup, cluster_ids: Collection[uuid.UUID]) -> None:
-    """Raises Conflict `sample_group` for a real cluster in a group over which sample people have a role."""
+    """Raises Conflict `sample_group` for a real cluster if sample people have a role over the group."""
     if not row.grants.filter(person__username__in=SAMPLE_PEOPLE).exists():
         return
     if Cluster.objects.filter(pk__in=cluster_ids).exclude(source=Cluster.Source.TWIN).exists():
         raise Conflict("sample people have rights over this group: it takes sample clusters only", code="sample_group")
 
 
-def _retime(clusters: QuerySet[Cluster]) -> None:
-    """Sets the next scan by the current interval; not for clusters with their own one, failing or never scanned."""
+def _reschedule(clusters: QuerySet[Cluster]) -> None:
+    """Sets the next scan by the current interval; not for clusters with their own interval, failing or never scanned
+    ones.
+    """
     now = timezone.now()
     rows = list(
         with_intervals(clusters.filter(interval_seconds=None, failures=0).exclude(next_due_at=None)).defer("sealed")
@@ -130,7 +134,7 @@ def _retime(clusters: QuerySet[Cluster]) -> None:
     Cluster.objects.bulk_update(rows, ["next_due_at"], batch_size=200)
 
 
-def _held(group_id: uuid.UUID, *, version: int | None = None) -> ClusterGroup:
+def _locked_group(group_id: uuid.UUID, *, version: int | None = None) -> ClusterGroup:
     row = ClusterGroup.objects.select_for_update().filter(pk=group_id).first()
     if row is None:
         raise NotFound("no such group")
@@ -140,12 +144,12 @@ def _held(group_id: uuid.UUID, *, version: int | None = None) -> ClusterGroup:
 
 
 def _checked(name: str, interval: int | None) -> str:
-    called = name.strip()
-    if not called or len(called) > LONGEST_NAME or not called.isprintable():
+    clean_name = name.strip()
+    if not clean_name or len(clean_name) > LONGEST_NAME or not clean_name.isprintable():
         raise InvalidInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
     if interval is not None and not SHORTEST_INTERVAL <= interval <= LONGEST_INTERVAL:
         raise InvalidInput(f"{SHORTEST_INTERVAL} to {LONGEST_INTERVAL} seconds", where="interval_seconds")
-    return called
+    return clean_name
 
 
 def _taken(name: str) -> Conflict:

@@ -1,4 +1,4 @@
-"""Accepts another cluster, which answers at the address of a registered one, as that one: a person decides (A05)."""
+"""Accepts, by a person's decision, that another cluster answers at the address of a registered one (A05)."""
 
 import uuid
 
@@ -16,13 +16,12 @@ from migrations_app.use_cases.scans.queue import enqueue
 
 
 def accept(cluster_id: uuid.UUID, *, uid: str, typed_name: str, version: int | None = None) -> int:
-    """Takes the cluster that answers now for the registered one, and returns the row's new version.
+    """Makes the cluster that answers now the registered one, and returns the row's new version.
 
-    What is stored stays as the history of the cluster before, and is not compared with what comes; a scan is queued.
-    If only the CA is another one, it is the same cluster and its history goes on. Plans expire.
-
-    Raises NotFound; InvalidInput unless the name was typed; Conflict `stale` if `version` or `uid` is not the current
-    one, `rollout_holds` while a rollout holds the cluster.
+    Stored results stay as the history of the former cluster, and are not compared with new ones; a scan is queued. If
+    only the CA differs, it is the same cluster and its history continues. Plans expire. Raises NotFound; InvalidInput
+    unless the name was typed; Conflict `stale` if `version` or `uid` is not the current one, `rollout_holds` while a
+    rollout holds the cluster.
     """
     with transaction.atomic():
         row = Cluster.objects.select_for_update().defer("sealed").filter(pk=cluster_id).first()
@@ -57,7 +56,7 @@ def accept(cluster_id: uuid.UUID, *, uid: str, typed_name: str, version: int | N
 
 
 def _begin_anew(cluster_id: uuid.UUID) -> None:
-    """Nothing that is known of the cluster before is shown or counted as the state of the new one."""
+    """Removes the current state of the former cluster, so that it does not count as that of the new one."""
     Cluster.objects.filter(pk=cluster_id).update(latest=None, identity_since=timezone.now(), last_success_at=None)
     Snapshot.objects.filter(cluster_id=cluster_id).update(replaced=True)
     KeptObjects.objects.filter(pk=cluster_id).delete()

@@ -1,4 +1,4 @@
-"""Joins two registrations of one cluster: one stays, with the history of both, and the other one ends."""
+"""Joins two registrations of one cluster: one stays, with the history of both, and the other ends."""
 
 import uuid
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import FleetScanPart, LegacyDay, Scan, Snapshot
 from migrations_app.queries.joining import JoinPreview, join_preview, new_groups
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.groups import put_in
+from migrations_app.use_cases.clusters.groups import add_to_group
 from migrations_app.use_cases.clusters.labels import label_row
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
@@ -35,21 +35,19 @@ WHOLE: tuple[Manager[Any], ...] = (
     Rollout.objects,
     Journey.objects,
 )
-"""Tables whose rows all move. Those of LegacyDay, FleetScanPart, CampaignMember and PullRequest move where the other
-one has no such row."""
+"""Tables whose rows all move. Rows of LegacyDay, FleetScanPart, CampaignMember and PullRequest only move if the
+remaining registration has no such row.
+"""
 
 
 def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_name: str) -> JoinPreview:
-    """Moves what the registration `ends` has to `stays`, forgets `ends` with its credentials, and enqueues a scan.
-
-    `seen` is the digest of the preview that the person read, `typed_name` the name of the registration that ends.
-    Returns what was moved.
-
-    Raises NotFound; InvalidInput `itself`, or `name_not_typed`; Conflict with the code of the first obstacle, and
-    `digest_moved` if the preview is another one by now.
+    """Moves the history of the registration `ends` to `stays`, deletes `ends` with its credentials, and enqueues a
+    scan. `seen` is the digest of the preview that the person read, `typed_name` the name of the registration that ends.
+    Returns what was moved. Raises NotFound; InvalidInput `itself`, or `name_not_typed`; Conflict with the code of the
+    first obstacle, and `digest_moved` if the preview has changed.
     """
     with transaction.atomic():
-        kept, gone = _locked(stays, ends)
+        kept, gone = _locked_rows(stays, ends)
         preview = join_preview(stays, ends)
         if typed_name != gone.name:
             words = "type the name of the registration that ends"
@@ -59,12 +57,12 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
             raise Conflict(first.words, code=first.code)
         if seen != preview.digest:
             raise Conflict("what would be joined has changed; look again", code="digest_moved")
-        _recorded(preview, kept, gone=gone)
+        _record_events(preview, kept, gone=gone)
         void_plans(ends)
         void_journeys(ends)
         _move(kept, gone)
         for group in list(new_groups(kept, gone)):
-            put_in(group.pk, [stays])
+            add_to_group(group.pk, [stays])
         label_row(kept, {label.key: label.value for label in preview.labels if not label.stays})
         gone.delete()
         recount(stays, now=timezone.now())
@@ -72,8 +70,10 @@ def join_registrations(stays: uuid.UUID, ends: uuid.UUID, *, seen: str, typed_na
     return preview
 
 
-def _locked(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
-    """Both rows, locked, with everything that could begin to hold one of them (A13). Raises NotFound."""
+def _locked_rows(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
+    """Both rows, locked together with everything that could begin to hold one of the clusters (A13). Raises
+    NotFound.
+    """
     ids = [stays, ends]
     rows = {row.pk: row for row in Cluster.objects.select_for_update().filter(pk__in=ids).order_by("pk")}
     if len(rows) < len(set(ids)):
@@ -84,8 +84,8 @@ def _locked(stays: uuid.UUID, ends: uuid.UUID) -> tuple[Cluster, Cluster]:
     return rows[stays], rows[ends]
 
 
-def _recorded(preview: JoinPreview, kept: Cluster, *, gone: Cluster) -> None:
-    """Two events, so that the log of either registration tells where the other one is."""
+def _record_events(preview: JoinPreview, kept: Cluster, *, gone: Cluster) -> None:
+    """Records two events, so that the log of each registration names the other one."""
     numbers = ("snapshots", "scans", "rollouts", "journeys", "campaigns", "waivers_over", "roles", "plans_expire")
     detail: dict[str, Any] = {name: getattr(preview, name) for name in numbers}
     detail |= {"waivers": list(preview.waivers), "groups": list(preview.groups), "digest": preview.digest}
@@ -119,7 +119,7 @@ def _move(kept: Cluster, gone: Cluster) -> None:
 
 
 def _move_requests(kept: Cluster, gone: Cluster) -> None:
-    """Moves pull requests but previews, and but those whose fix has an open one of `kept` already."""
+    """Moves pull requests, except previews and those for a fix that has an open pull request of `kept` already."""
     active = (PullRequest.State.OPENING, PullRequest.State.OPEN)
     open_fixes = set(PullRequest.objects.filter(cluster=kept, state__in=active).values_list("check_id", "hop"))
     requests = PullRequest.objects.filter(cluster=gone).exclude(state=PullRequest.State.PREVIEWED)

@@ -40,9 +40,10 @@ def set_labels(cluster_id: uuid.UUID, labels: Mapping[str, str], *, version: int
 
 
 def label_all(cluster_ids: Iterable[uuid.UUID], labels: Mapping[str, str]) -> tuple[int, tuple[str, ...]]:
-    """Labels several clusters. Returns how many were labelled, and the names of those that refused the labels.
+    """Labels several clusters.
 
-    Clusters that the caller may not change are skipped. Raises InvalidInput for unusable labels.
+    Returns how many were labelled, and the names of the clusters whose labels were refused. Clusters that the caller
+    may not change are skipped. Raises InvalidInput for unusable labels.
     """
     clean = checked(labels)
     refused: list[str] = []

@@ -32,7 +32,7 @@ LIVE = (Cluster.Source.KUBECONFIG, Cluster.Source.IN_CLUSTER, Cluster.Source.EKS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What a person enters about a cluster; an empty text means not given."""
+    """The details of a cluster from a form; an empty text means not given."""
 
     name: str
     environment: str = ""
@@ -97,7 +97,7 @@ def change(cluster_id: uuid.UUID, details: Details, *, version: int | None = Non
                 environment=fresh.environment,
                 target=fresh.target,
                 version=current.version + 1,
-                **_timetable(current, fresh),
+                **_schedule_columns(current, fresh),
             )
             if changed:
                 record_audit_event(
@@ -122,12 +122,12 @@ def remove(cluster_id: uuid.UUID, *, typed_name: str) -> None:
         refuse_held(cluster_id)
         refuse_journey(cluster_id)
         refuse_claimed(cluster_id)
-        record_audit_event("cluster.removed", cluster.name, cluster_id=cluster_id, **_told(cluster))
+        record_audit_event("cluster.removed", cluster.name, cluster_id=cluster_id, **_audit_details(cluster))
         cluster.delete()
 
 
 def found_cluster(cluster_id: uuid.UUID) -> Cluster:
-    """The row. Raises NotFound."""
+    """The row of the cluster. Raises NotFound."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise NotFound("no such cluster")
@@ -169,19 +169,19 @@ def stored(row: Cluster, secret: bytes | None) -> uuid.UUID:
     try:
         with transaction.atomic():
             row.save(force_insert=True)
-            record_audit_event("cluster.registered", row.name, cluster_id=row.pk, **_told(row))
+            record_audit_event("cluster.registered", row.name, cluster_id=row.pk, **_audit_details(row))
     except IntegrityError:
         raise _taken(row) from None
     return row.pk
 
 
-def _told(row: Cluster) -> dict[str, str]:
+def _audit_details(row: Cluster) -> dict[str, str]:
     """The details of a cluster for the audit log: addresses and names, never credentials."""
     names = ("source", "server", "context", "environment", "target", "eks_arn", "role_arn", "external_id")
     return {name: str(getattr(row, name)) for name in names if getattr(row, name)}
 
 
-def _timetable(before: Cluster, after: Cluster) -> dict[str, Any]:
+def _schedule_columns(before: Cluster, after: Cluster) -> dict[str, Any]:
     """The columns that change with the interval: the interval and the next due time."""
     if before.interval_seconds == after.interval_seconds:
         return {}

@@ -15,15 +15,15 @@ MOST = 100
 
 
 def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) -> uuid.UUID:
-    """Saves the query as a view, replacing one's own view of that name. Returns its id. Raises InvalidInput."""
-    called = _checked(name, query)
+    """Saves the query as a view, replacing the person's view of that name. Returns its id. Raises InvalidInput."""
+    clean_name = _checked(name, query)
     with transaction.atomic():
         views = SavedView.objects.filter(owner_id=person_id)
-        if views.exclude(name=called).count() >= MOST:
+        if views.exclude(name=clean_name).count() >= MOST:
             raise InvalidInput(f"{MOST} views are kept at most; remove one first", where="name")
         columns: dict[str, Any] = {"query": query.lstrip("?"), "shared": shared}
-        row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=called, defaults=columns)
-        record_audit_event("view.kept", called, view=str(row.pk), **columns)
+        row, _ = SavedView.objects.update_or_create(owner_id=person_id, name=clean_name, defaults=columns)
+        record_audit_event("view.kept", clean_name, view=str(row.pk), **columns)
     return row.pk
 
 
@@ -43,9 +43,9 @@ def _own(view_id: uuid.UUID, person_id: int) -> SavedView:
 
 
 def _checked(name: str, query: str) -> str:
-    called = name.strip()
-    if not called or len(called) > LONGEST_NAME or not called.isprintable():
+    clean_name = name.strip()
+    if not clean_name or len(clean_name) > LONGEST_NAME or not clean_name.isprintable():
         raise InvalidInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")
     if len(query) > LONGEST_QUERY or not query.isprintable():
         raise InvalidInput(f"at most {LONGEST_QUERY} printable characters", where="query")
-    return called
+    return clean_name

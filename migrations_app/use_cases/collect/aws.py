@@ -1,6 +1,6 @@
-"""Reads AWS into the inventory: the caller's identity, the EKS cluster, then everything that its objects name.
+"""Reads AWS into the inventory: the caller's identity, the EKS cluster, then every AWS object that its objects name.
 
-Policy documents from the user can take the place of what AWS showed.
+Policy documents from the user can replace those read from AWS.
 """
 
 import time
@@ -37,22 +37,22 @@ from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_o
 from migrations_app.use_cases.collect.aws_roles import controller_roles, instance_profiles, node_roles, simulation
 
 PARALLEL = 4
-"""Parts read concurrently: few, because IAM throttles early."""
+"""Number of parts read concurrently: few, because IAM throttles early."""
 SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 AGENT = "eks-pod-identity-agent"
 QUEUE = "aws.interruptionQueueName"
 
 
 def collect_aws(api: AwsApi, inventory: Inventory, *, releases: Sequence[str] | None = None) -> AwsSeen:
-    """Everything that AWS shows about the cluster. AWS errors are not raised but stored as Unseen parts.
+    """Everything that AWS shows about the cluster; AWS errors become unseen parts and are not raised.
 
     `releases` are evaluated with SimulatePrincipalPolicy: None means the running release, an empty list none. With
     credentials of another account nothing is read, since equal names there belong to other objects.
     """
     identity: Part[Caller] = part(lambda: read_one(api.caller()))
-    stop = _stop(api, identity)
+    stop = _why_not_read(api, identity)
     if stop is not None:
-        return _nothing(api, inventory, identity=identity, why=stop)
+        return _all_unseen(api, inventory, identity=identity, why=stop)
     place = replace(api.place, account=identity.items[0].account)
     cluster = part(lambda: read_one(api.cluster()))
     reading = AwsReading(api=api, inventory=inventory, place=place, cluster=cluster)
@@ -60,7 +60,7 @@ def collect_aws(api: AwsApi, inventory: Inventory, *, releases: Sequence[str] | 
     return AwsSeen(place=place, identity=identity, cluster=cluster, **_parts(reading, versions))
 
 
-def _stop(api: AwsApi, identity: Part[Caller]) -> Unseen | None:
+def _why_not_read(api: AwsApi, identity: Part[Caller]) -> Unseen | None:
     if isinstance(identity, Unseen):
         return identity
     reached, expected = identity.items[0].account, api.place.account
@@ -69,7 +69,7 @@ def _stop(api: AwsApi, identity: Part[Caller]) -> Unseen | None:
     return Unseen("wrong_account", f"these credentials are of account {reached}, the cluster is in {expected}")
 
 
-def _nothing(api: AwsApi, inventory: Inventory, *, identity: Part[Caller], why: Unseen) -> AwsSeen:
+def _all_unseen(api: AwsApi, inventory: Inventory, *, identity: Part[Caller], why: Unseen) -> AwsSeen:
     unseen: dict[str, Any] = dict.fromkeys(AWS_PART_NAMES, why)
     return AwsSeen(place=api.place, **unseen | {"identity": identity, "aws_auth": auth_rows(inventory.aws_auth)})
 
@@ -143,23 +143,23 @@ def add_aws(collected: Collected, api: AwsApi | None) -> Collected:
 
 
 def refuse_aws(collected: Collected, reason: Unseen) -> Collected:
-    """The collection with every AWS part Unseen for this reason: access is configured but does not work."""
+    """The collection with every AWS part unseen for this reason: access is configured but does not work."""
     parts: dict[str, Any] = dict.fromkeys(AWS_PART_NAMES, reason)
     return _with(collected, replace(NO_AWS, **parts), seconds=0.0)
 
 
 def hand_in(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
-    """The collection with these policies (by name) as the controller's; unchanged without any.
+    """The collection with these policies (by name) as the controller's; unchanged without policies.
 
-    They replace what AWS showed. If one cannot be parsed, the part is Unseen with the reason.
+    They replace those read from AWS. If one cannot be parsed, the part is unseen with the reason.
     """
     if not documents:
         return collected
-    roles = _handed_in(documents, arn=controller_role(collected.inventory))
+    roles = _given_roles(documents, arn=controller_role(collected.inventory))
     return _with(collected, replace(collected.inventory.aws, controller_roles=roles), seconds=0.0)
 
 
-def _handed_in(documents: Mapping[str, bytes], *, arn: str) -> Part[ControllerRole]:
+def _given_roles(documents: Mapping[str, bytes], *, arn: str) -> Part[ControllerRole]:
     try:
         policies = tuple(_document(name, text) for name, text in sorted(documents.items()))
     except InvalidInput as wrong:
@@ -192,7 +192,7 @@ def _line(name: str, part: Part[object], *, seconds: float) -> PartLine:
 
 
 def _unseen_within(item: object) -> list[tuple[str, Unseen]]:
-    """The Unseen parts within an item, such as the policies of one role."""
+    """The unseen parts within an item, such as the policies of one role."""
     if not is_dataclass(item):
         return []
     inner = ((field.name, getattr(item, field.name)) for field in fields(item))

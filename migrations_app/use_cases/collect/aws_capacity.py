@@ -1,4 +1,4 @@
-"""Reads what AWS still has for new nodes: a few requests, whatever the size of the cluster."""
+"""Reads the capacity that AWS has for new nodes: a few requests for any size of the cluster."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,11 +18,11 @@ from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_o
 
 CAPACITY_PARTS = ("subnets", "quotas", "reservations", "offerings")
 MOST_TYPES = 300
-"""Instance types of one cluster's nodes; more are not asked for."""
+"""Maximum number of instance types for which offerings are read."""
 
 
 def capacity_jobs(reading: AwsReading) -> dict[str, Callable[[], Part[Any]]]:
-    """What to read for each part; every job may raise ReadError."""
+    """The function that reads each part; each may raise ReadError."""
     return {
         "subnets": lambda: _subnets(reading),
         "quotas": lambda: Seen(reading.api.vcpu_quotas()),
@@ -55,7 +55,7 @@ def _offerings(reading: AwsReading) -> Part[InstanceOffering]:
 
 
 def collect_capacity(api: AwsApi | None, inventory: Inventory) -> AwsSeen:
-    """The parts about capacity alone, as they are now; all others as not asked, and all of them without access.
+    """Reads the capacity parts only; all other parts are not requested, and neither is any part without access to AWS.
 
     With credentials of another account nothing is read.
     """
@@ -77,6 +77,6 @@ def collect_capacity(api: AwsApi | None, inventory: Inventory) -> AwsSeen:
 
 
 def unread_capacity(reason: Unseen) -> AwsSeen:
-    """Every part about capacity unread for that reason."""
+    """Every capacity part as unseen for that reason."""
     parts: dict[str, Any] = dict.fromkeys(CAPACITY_PARTS, reason)
     return replace(NO_AWS, **parts)

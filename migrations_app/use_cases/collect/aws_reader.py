@@ -1,4 +1,4 @@
-"""One read of AWS: the client, the inventory that names what to read, and how failures become Unseen parts."""
+"""One read of AWS: the client, the inventory that names what to read, and the conversion of errors to unseen parts."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class AwsReading:
 
 
 def part(read: Callable[[], Part[T]]) -> Part[T]:
-    """The result of `read`; Unseen with the reason when it raises ReadError or InvalidInput."""
+    """The result of `read`; unseen with the reason if it raises ReadError or InvalidInput."""
     try:
         return read()
     except (ReadError, InvalidInput) as reason:
@@ -40,7 +40,7 @@ def read_one(value: T | None) -> Seen[T]:
 
 
 def each(items: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callable[[S], str]) -> Part[T]:
-    """A part of several objects. Those that could not be read are quarantined; Unseen when none could be read."""
+    """A part of several objects. Objects that could not be read are set aside; unseen if none could be read."""
     good: list[T] = []
     bad: list[UnparsableObject] = []
     reasons: list[Unseen] = []
@@ -54,7 +54,7 @@ def each(items: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callabl
 
 
 def role_part(reading: AwsReading, arn: RoleArn) -> Part[Role]:
-    """The role with exactly that ARN; empty if there is none, Unseen if it is in an account that is not read."""
+    """The role with exactly that ARN; empty if there is none, unseen if it is in an account that is not read."""
     if arn.account != reading.place.account:
         words = f"the role is in account {arn.account}; these credentials read account {reading.place.account}"
         return Unseen("other_account", words)
@@ -89,7 +89,7 @@ def boundary(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
 
 
 def _whole(document: PolicyDocument | None) -> PolicyDocument:
-    """The document, checked to be parsable. Raises Expired if it was deleted meanwhile, InvalidPolicy."""
+    """The document, if it can be parsed. Raises Expired if it was deleted meanwhile, InvalidPolicy."""
     if document is None:
         raise Expired("a policy went away while the role was read", code="moved")
     parse_policy(document.text, name=document.name)

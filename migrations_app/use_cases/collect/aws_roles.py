@@ -55,7 +55,7 @@ def _profile(reading: AwsReading, named: NameWithSources) -> InstanceProfile:
 
 
 def node_roles(reading: AwsReading, profiles: Part[InstanceProfile]) -> Part[NodeRole]:
-    """Every node role once. Unreadable instance profiles are quarantined here too, since they may name another role."""
+    """Every node role once. Unreadable instance profiles are set aside here, too, since they may name another role."""
     named = aws_named.node_roles(reading.inventory)
     if isinstance(named, Unseen):
         return named
@@ -106,7 +106,7 @@ _Candidate = tuple[FoundBy, str, ServiceAccountRef]
 def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
     """Every role that the controller may use, in order of precedence; a role by assume-role comes last.
 
-    Unseen when they cannot be determined; objects that might name another role are quarantined.
+    Unseen if they cannot be determined; objects that might name another role are set aside.
     """
     accounts = controller_accounts(reading.inventory)
     if isinstance(accounts, Unseen):
@@ -127,7 +127,7 @@ def controller_roles(reading: AwsReading) -> Part[ControllerRole]:
 
 
 def _of_account(reading: AwsReading, account: ServiceAccountRef) -> Part[_Candidate]:
-    """The roles of one service account. Without access to associations, its annotation counts, with a doubt."""
+    """The roles of one service account. If associations cannot be read, its annotation is used, with a doubt."""
     annotated: list[_Candidate] = [("irsa", account.annotated, account)] if account.annotated else []
     try:
         associated = list(_associated(reading, account))
@@ -173,7 +173,7 @@ def _read(reading: AwsReading, candidate: _Candidate) -> ControllerRole:
 def simulation(
     reading: AwsReading, roles: Part[ControllerRole], *, releases: Sequence[str], site: AwsSite
 ) -> Part[CrossCheck]:
-    """One row a request, for the role that the controller works as; Unseen when AWS does not simulate.
+    """One row for each request, for the role that the controller uses; unseen if AWS does not simulate.
 
     Without a role or a release it is NOT_ASKED.
     """

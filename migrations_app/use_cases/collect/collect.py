@@ -1,4 +1,4 @@
-"""Reads every part of a cluster into an inventory, a few at a time. An unreadable part is Unseen with the reason."""
+"""Reads every part of a cluster into an inventory, a few at a time. An unreadable part is unseen with the reason."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ PARALLEL = 4
 """Concurrent list requests: enough to hide latency, few enough for an API server under load."""
 
 DOCUMENTS = "documents"
-"""Name of the line about skipped documents of a bundle; it is not a part of the inventory."""
+"""Name of the report line for skipped documents of a bundle; it is not a part of the inventory."""
 
 Progress = Callable[[str, int], None]
 """Called with the name of each part once it is read, and the number of parts read so far."""
@@ -33,7 +33,7 @@ Progress = Callable[[str, int], None]
 
 @dataclass(slots=True)
 class PartsRun:
-    """The parts that were read so far, and how long each one took, in seconds."""
+    """The parts that were read so far, and the seconds that each took."""
 
     reading: Reading
     on_part: Progress | None
@@ -61,9 +61,9 @@ class PartsRun:
             return {name: Unseen(reason.code, reason.message) for name in job.gives}
 
     def _doubted(self, job: "readers.Job", parts: "Parts") -> "Parts":
-        """Objects that tell where to look and could not be read leave what was found there in doubt as well.
+        """The parts, with the unparsable objects of needed parts added: these objects would name more places to read.
 
-        Not those of discovery: what it fails to tell is refused where it is needed.
+        Objects of discovery are left out: a kind that discovery could not report is refused by its readers.
         """
         needed = (self.parts[name] for name in job.needs if name != "discovery")
         bad = tuple(unparsable for part in needed if isinstance(part, Seen) for unparsable in part.quarantined)
@@ -76,7 +76,7 @@ class PartsRun:
         for name in job.needs:
             part = self.parts[name]
             if isinstance(part, Unseen):
-                # Not the code of the other part: if that one is forbidden, granting rights to this one would not help.
+                # Not the code of the other part: if that one is forbidden, rights for this one would not help.
                 why = f"{name} could not be read ({part.why}), which tells where to look"
                 code = "not_asked" if part.why == "forbidden" else part.why
                 return {part_name: Unseen(code, why, part.behind or Behind(name, part.why)) for part_name in job.gives}
@@ -92,9 +92,10 @@ def collect(
     now: str = "",
     memory: PartMemory | None = None,
 ) -> Collected:
-    """Reads everything that a scan needs. `deadline` is in seconds; parts not read by then are Unseen (`timeout`).
+    """Reads everything that a scan needs.
 
-    With a `memory`, lists that are proven to hold what they held are not read again.
+    `deadline` is in seconds; parts that are not read by then are unseen (`timeout`). With a `memory`, lists that are
+    proven unchanged are not read again.
     """
     run = PartsRun(Reading(api, time.monotonic() + deadline), on_part, {}, {}, memory)
     run.read(readers.VERSION)
@@ -104,15 +105,15 @@ def collect(
         with side_by_side() as pool:
             list(pool.map(run.read, stage))
         run.reading.learn(run.parts)
-    run.parts |= unconverted.as_content_shows(run.reading)
+    run.parts |= unconverted.read_by_content(run.reading)
     parts: dict[str, Any] = {**run.parts}
     inventory = Inventory(cluster=cluster, taken_at=taken_at(api, now), **parts)
-    return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_passed_over(api)))
+    return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_skipped_documents(api)))
 
 
 @contextmanager
 def side_by_side() -> Iterator[ThreadPoolExecutor]:
-    """A small thread pool. On exit, reads under way are not waited for."""
+    """A small thread pool. On exit, running reads are not waited for."""
     build_structs()
     pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="part")
     try:
@@ -122,11 +123,11 @@ def side_by_side() -> Iterator[ThreadPoolExecutor]:
 
 
 def taken_at(api: ClusterApi, now: str) -> str:
-    """The moment of a scan: `now`, else the server's clock, else this machine's. RFC 3339, UTC."""
+    """The time of a scan: `now`, else the server's clock, else this machine's. RFC 3339, UTC."""
     return now or api.clock().server_date or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
+def _skipped_documents(api: ClusterApi) -> Iterator[PartLine]:
     """A line about documents of a bundle without a readable kind: a check may depend on any of them."""
     clock = api.clock()
     if clock.passed_over:
@@ -134,8 +135,8 @@ def _passed_over(api: ClusterApi) -> Iterator[PartLine]:
         yield PartLine(name=DOCUMENTS, seen=True, count=clock.documents, quarantined=clock.passed_over, detail=why)
 
 
-def _read_as(part: Seen[Any]) -> str:
-    """Which version the list was not taken in, and why; empty in the usual case."""
+def _other_version_text(part: Seen[Any]) -> str:
+    """The unusual version in which the list was read, and the reason; empty in the usual case."""
     other = part.other_version
     if other is None:
         return ""
@@ -159,7 +160,7 @@ def _line(name: str, run: PartsRun) -> PartLine:
             detail=first,
             seconds=seconds,
             reasons=codes or UNSET,
-            read_as=_read_as(part),
+            read_as=_other_version_text(part),
             unchanged_since=run.memory.proven.get(name, "") if run.memory else "",
         )
     return PartLine(name=name, seen=False, why=part.why, detail=part.detail[:500], seconds=seconds)

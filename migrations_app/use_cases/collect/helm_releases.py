@@ -28,9 +28,10 @@ class _ReleaseSearch:
 
 
 def helm_releases(reading: Reading) -> Parts:
-    """The releases in the readable namespaces. Raises Forbidden when every namespace is forbidden.
+    """The releases in the readable namespaces.
 
-    A single forbidden namespace is quarantined by name, so that no check takes a missing release for an absent one.
+    Raises Forbidden if every namespace is forbidden. A single forbidden namespace is set aside by name, so that no
+    check takes a missing release for an absent one.
     """
     searches: list[_ReleaseSearch] = []
     refused: list[tuple[str, ReadError]] = []

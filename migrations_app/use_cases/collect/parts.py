@@ -37,9 +37,9 @@ class Job:
     gives: tuple[str, ...]
     read: Callable[[Reading], Parts]
     needs: tuple[str, ...] = ()
-    """Parts that this job depends on: if one of them is Unseen, this job's parts are Unseen too, never empty."""
+    """Parts that this job depends on: if one of them is unseen, this job's parts are unseen, too, and never empty."""
     lists: Kind | None = None
-    """The only list that it reads, where a part may be kept for the next scan."""
+    """The only list that the job reads; set if its part may be stored for the next scan."""
 
 
 def _keep(seen: Seen[N], condition: Callable[[N], bool], *, counts_all: bool = False) -> Seen[N]:
@@ -72,7 +72,7 @@ def _simple(part: str, kind: Kind, *, projection: type[o.NamedObject]) -> Job:
 
 
 def _of_karpenter(seen: Seen[N], word: str) -> Seen[N]:
-    """Drops unparsable objects that do not belong to Karpenter, so that they do not make its part doubtful."""
+    """Drops unparsable objects that do not belong to Karpenter, so that they do not make the part doubtful."""
     quarantined = tuple(bad for bad in seen.quarantined if word in bad.name or bad.nameless)
     return Seen(seen.items, seen.served, quarantined, total=seen.total)
 
@@ -100,17 +100,17 @@ def _folded(reading: Reading, resource: Resource, *, fresh: Callable[[], F]) -> 
 def _deployments(reading: Reading) -> Parts:
     every = reading.whole(kinds.DEPLOYMENT, o.Workload)
     controllers = _of_karpenter(_keep(every, controller.is_controller), "karpenter")
-    return {"deployments": _keep(every, _speaks, counts_all=True), "controller": controllers}
+    return {"deployments": _keep(every, _is_relevant, counts_all=True), "controller": controllers}
 
 
-def _speaks(workload: o.Workload) -> bool:
+def _is_relevant(workload: o.Workload) -> bool:
     is_own = controller.is_controller(workload) or controller.is_hook_job(workload)
     other = controller.is_other_autoscaler(workload) or is_vpc_cni(workload)
     return is_own or other or names_karpenter(workload) or may_ask_metadata(workload)
 
 
 def _workloads(part: str, kind: Kind) -> Job:
-    return Job((part,), lambda reading: {part: _keep(reading.whole(kind, o.Workload), _speaks, counts_all=True)})
+    return Job((part,), lambda reading: {part: _keep(reading.whole(kind, o.Workload), _is_relevant, counts_all=True)})
 
 
 def _webhooks(reading: Reading) -> Parts:
@@ -153,10 +153,10 @@ def _deliveries(reading: Reading) -> Parts:
         reading.whole(kind, o.GitOpsDelivery)
         for kind in (kinds.FLUX_HELM_RELEASE, kinds.FLUX_KUSTOMIZATION, kinds.ARGO_APPLICATION)
     ]
-    return {"deliveries": _of_karpenter(_keep(_joined(seens), _delivers), "karpenter")}
+    return {"deliveries": _of_karpenter(_keep(_joined(seens), _delivers_karpenter), "karpenter")}
 
 
-def _delivers(delivery: o.GitOpsDelivery) -> bool:
+def _delivers_karpenter(delivery: o.GitOpsDelivery) -> bool:
     return b"karpenter" in msgspec.json.encode([delivery.name, delivery.spec])
 
 

@@ -46,7 +46,7 @@ def crds(reading: Reading) -> Parts:
         reading.refuse_contradicted(kinds.CRD)
         return {"crds": Seen((), None)}
     refuse_repeated(resource, is_repeated=len({crd.name for crd in good}) < len(good))
-    # Unparsable objects that do not belong to Karpenter do not make its part doubtful.
+    # Unparsable objects that do not belong to Karpenter do not make the part doubtful.
     quarantined = tuple(unparsable for unparsable in bad if "karpenter" in unparsable.name or unparsable.nameless)
     return {"crds": Seen(tuple(good), resource.group_version, quarantined)}
 

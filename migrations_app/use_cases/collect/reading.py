@@ -24,12 +24,12 @@ from migrations_app.karpenter.kinds import Kind
 RESTARTS = 2
 """How often a list is restarted after its resource version expired (K11)."""
 HOME_NAMESPACES = ("karpenter", "kube-system")
-"""Default namespaces of the Helm charts; read when no controller was found."""
+"""Default namespaces of the Helm charts; used if no controller was found."""
 
 MAY_BE_CONVERSION = (CONVERSION_FAILED, ServerFailed.code)
-"""Codes after which another version of a Karpenter kind is tried: an overloaded server is not asked again."""
+"""Codes after which another version of a Karpenter kind is tried; an overloaded server is not tried again."""
 DETAIL = 500
-"""Characters kept of the server's words."""
+"""Maximum characters kept of the server's message."""
 
 N = TypeVar("N", bound=o.NamedObject)
 Parts = dict[str, Part[Any]]
@@ -37,16 +37,16 @@ Parts = dict[str, Part[Any]]
 
 @dataclass(frozen=True, slots=True)
 class ListNote:
-    """A list that was read whole, and the resource version that it had; empty where the source tells none."""
+    """A list that was read completely, and its resource version; empty if the source has none."""
 
     resource: Resource
     version: str
 
 
 def refuse_repeated(resource: Resource, *, is_repeated: bool) -> None:
-    """Raises InvalidResponse if a list holds an object more than once: then others may be missing in it.
+    """Raises InvalidResponse if a list contains an object more than once: then others may be missing.
 
-    Of an object that the files of a bundle hold twice, the bundle gives one.
+    If the files of a bundle contain an object twice, the bundle returns it once.
     """
     if is_repeated:
         raise InvalidResponse(f"the list of {resource.plural} holds objects more than once", code="listed_twice")
@@ -54,15 +54,15 @@ def refuse_repeated(resource: Resource, *, is_repeated: bool) -> None:
 
 @dataclass(slots=True)
 class Reading:
-    """One collection under way: the client, its deadline on the monotonic clock, and the parts found so far."""
+    """One running collection: the client, its deadline on the monotonic clock, and the parts read so far."""
 
     api: ClusterApi
     ends: float
     versions: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    """The versions that discovery reports, by group and plural, newest first; only those that karpdash knows."""
+    """The versions that discovery reports, by group and plural, newest first; only versions that karpdash knows."""
     found: dict[str, Any] = field(default_factory=dict)
     noted: list["ListNote"] | None = None
-    """The lists that were read whole, where somebody asked for them."""
+    """The completely read lists; None if they are not recorded."""
 
     def check_deadline(self) -> None:
         if time.monotonic() > self.ends:
@@ -86,7 +86,9 @@ class Reading:
         return self.versions.get((kind.group, kind.plural), kind.versions)
 
     def candidates(self, kind: Kind, **narrow: Any) -> tuple[Resource, ...]:  # noqa: ANN401 - the fields of Resource
-        """The version that discovery reports, else each known one: the kind is not served if all of them return 404."""
+        """The version that discovery reports, else each known version: the kind is not served if all of them return
+        404.
+        """
         reported = (kind.group, kind.plural) in self.versions
         versions = self.served(kind)[:1] if reported else kind.versions
         return tuple(Resource(kind.group, version, kind.plural, **narrow) for version in versions)
@@ -124,9 +126,10 @@ class Reading:
         return Seen((), None)
 
     def _in_another_version(self, kind: Kind, resource: Resource, *, projection: type[N], reason: ReadError) -> Seen[N]:
-        """The list in another served version. Raises `reason` if there is none, or none of them answers.
+        """The list in another served version.
 
-        Objects are stored in one version: with a broken conversion webhook, the list in that version needs none.
+        Raises `reason` if there is none, or none of them works. Objects are stored in one version: with a broken
+        conversion webhook, the list in that version needs no conversion.
         """
         others = self.served(kind) if kind.generation and reason.code in MAY_BE_CONVERSION else ()
         for version in others:
@@ -148,7 +151,7 @@ class Reading:
                 raise ServerFailed(f"discovery of {bad.name} failed: {bad.why}", code=bad.why)
 
     def refuse_contradicted(self, kind: Kind) -> None:
-        """Raises ServerFailed if discovery names the kind whose list is not found: one of both is not true."""
+        """Raises ServerFailed if discovery reports the kind but its list is not found: one of the two is wrong."""
         named = getattr(self.found.get("discovery"), "items", ())
         if any((entry.group, entry.plural) == (kind.group, kind.plural) for entry in named):
             raise ServerFailed(f"discovery names {kind.plural}, but no list of them in a version that karpdash reads")
@@ -181,9 +184,9 @@ class Reading:
 
     @property
     def homes(self) -> tuple[str, ...]:
-        """Namespaces of the controllers and of the Helm releases that own the CRDs; if there are none, the defaults.
+        """Namespaces of the controllers and of the Helm releases that own the CRDs; without any, the defaults.
 
-        All of them, as "", for a controller that says none: what belongs to it may be in any.
+        If a controller has no namespace, the list of all namespaces as "", because its objects may be in any.
         """
         owners = (crd.metadata.annotation("meta.helm.sh/release-namespace") for crd in self.found["crds"].items)
         named = [*(workload.namespace for workload in self.controllers), *(owner for owner in owners if owner)]
@@ -191,6 +194,8 @@ class Reading:
 
 
 def lists_of(homes: Iterable[str]) -> tuple[str, ...]:
-    """The namespaces whose lists hold all objects of these, each object once: "" is the list of all namespaces."""
+    """The namespaces to list so that every object is listed once: only "", the list of all namespaces, if it is among
+    them.
+    """
     named = sorted(set(homes))
     return ("",) if "" in named else tuple(named)

@@ -1,4 +1,4 @@
-"""Reads the parts of a cluster that are asked for, and those that it takes to read them, and nothing else."""
+"""Reads only the requested parts of a cluster, and the parts that their readers need."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -13,12 +13,12 @@ from migrations_app.use_cases.collect.collect import PartsRun, Progress, side_by
 from migrations_app.use_cases.collect.reading import Reading
 
 ALWAYS = ("version", "discovery", "crds", "controller")
-"""Parts that the readers of others look into."""
+"""Parts that the readers of other parts use."""
 _STAGES = ((readers.VERSION,), (readers.DISCOVERY,), readers.FIRST, readers.SECOND)
 
 
 class PartsOnDemand:
-    """One reading of a cluster to which parts can be added. `deadline` is in seconds, for all of it."""
+    """One reading of a cluster to which parts can be added. `deadline` is in seconds, for the whole reading."""
 
     def __init__(
         self, api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: Progress | None = None
@@ -28,18 +28,18 @@ class PartsOnDemand:
 
     @property
     def seen(self) -> int:
-        """How many parts were read."""
+        """The number of parts that were read."""
         return sum(isinstance(part, Seen) for part in self._run.parts.values())
 
     def inventory(self, names: Iterable[str]) -> Inventory:
-        """The inventory with these parts and all that were read before; the others are Unseen (`not_asked`)."""
+        """The inventory with these parts and all that were read before; the others are unseen (`not_asked`)."""
         run, jobs = self._run, _jobs_for(names)
         for stage in _STAGES:
             new = [job for job in stage if job in jobs and job.gives[0] not in run.parts]
             with side_by_side() as pool:
                 list(pool.map(run.read, new))
             run.reading.learn(_every(run.parts))
-        run.parts |= unconverted.as_content_shows(run.reading)
+        run.parts |= unconverted.read_by_content(run.reading)
         parts: dict[str, Any] = _every(run.parts)
         return Inventory(cluster=self._cluster, taken_at=taken_at(run.reading.api, ""), **parts)
 
@@ -49,7 +49,7 @@ def _every(parts: dict[str, Part[Any]]) -> dict[str, Part[Any]]:
 
 
 def _jobs_for(names: Iterable[str]) -> tuple[readers.Job, ...]:
-    """The jobs that give these parts, with those whose parts they need; a job needs parts of earlier stages alone."""
+    """The jobs for these parts, and those for the parts that they need; a job only needs parts of earlier stages."""
     part_names = {*ALWAYS, *names}
 
     def needed() -> Iterator[readers.Job]:

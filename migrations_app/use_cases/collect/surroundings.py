@@ -1,4 +1,4 @@
-"""Reads what surrounds Karpenter: Namespaces, volumes, monitors, policies, and the sources of Flux."""
+"""Reads objects around Karpenter: Namespaces, volumes, monitors, policies, and the sources of Flux."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -27,13 +27,13 @@ from migrations_app.use_cases.collect.reading import Parts, Reading, refuse_repe
 
 N = TypeVar("N", bound=NamedObject)
 ItemReader: TypeAlias = Callable[[msgspec.Raw], N | UnparsableObject | None]
-"""Returns None for an object that is not kept."""
+"""Returns None for an object that is dropped."""
 
 
 def namespaces(reading: Reading) -> Parts:
     """The Namespaces of the controllers."""
     homes = {workload.namespace for workload in reading.controllers}
-    seen = _kept(
+    seen = _read_kind(
         reading,
         kinds.NAMESPACE,
         read=partial(_item_if, kind=Namespace, condition=lambda namespace: namespace.name in homes),
@@ -42,8 +42,8 @@ def namespaces(reading: Reading) -> Parts:
 
 
 def volumes(reading: Reading) -> Parts:
-    """The PersistentVolumes; of their metadata name and zone labels, because there may be tens of thousands."""
-    return {"volumes": _kept(reading, kinds.PERSISTENT_VOLUME, read=_volume)}
+    """The PersistentVolumes; only name and zone labels of their metadata, because there may be tens of thousands."""
+    return {"volumes": _read_kind(reading, kinds.PERSISTENT_VOLUME, read=_volume)}
 
 
 def _volume(item: msgspec.Raw) -> PersistentVolume | UnparsableObject:
@@ -57,13 +57,13 @@ def _volume(item: msgspec.Raw) -> PersistentVolume | UnparsableObject:
 def monitors(reading: Reading) -> Parts:
     """The ServiceMonitors and PodMonitors that name Karpenter."""
     each = (kinds.SERVICE_MONITOR, kinds.POD_MONITOR)
-    seens = [_kept(reading, kind, read=partial(read_monitor, kind=kind.kind)) for kind in each]
+    seens = [_read_kind(reading, kind, read=partial(read_monitor, kind=kind.kind)) for kind in each]
     return {"monitors": _joined(seens)}
 
 
 def policies(reading: Reading) -> Parts:
-    """The policies that name Karpenter. Constraints of Gatekeeper have kinds of their own, told by discovery."""
-    seens = [_kept(reading, kind, read=_policy) for kind in kinds.POLICY_KINDS]
+    """The policies that name Karpenter. Constraints of Gatekeeper have kinds of their own, which discovery reports."""
+    seens = [_read_kind(reading, kind, read=_policy) for kind in kinds.POLICY_KINDS]
     reading.refuse_doubtful(kinds.GATEKEEPER_CONSTRAINT)
     seens += [_listed(reading, resource, read=_policy) for resource in _constraints(reading)]
     return {"policies": _joined(seens)}
@@ -93,12 +93,12 @@ def sources(reading: Reading) -> Parts:
 
 
 def _sources(reading: Reading, kind: Kind, *, names: set[SourceName]) -> Seen[GitOpsSource]:
-    """Those of one kind; without asking where no delivery names one."""
+    """The sources of one kind; makes no request if no delivery names one."""
     of_kind = {(home, name) for named, home, name in names if named == kind.kind}
     if not of_kind:
         return Seen(())
     read = partial(_item_if, kind=GitOpsSource, condition=lambda source: (source.namespace, source.name) in of_kind)
-    seen = _kept(reading, kind, read=read)
+    seen = _read_kind(reading, kind, read=read)
     return replace(seen, items=tuple(msgspec.structs.replace(source, kind=kind.kind) for source in seen.items))
 
 
@@ -107,8 +107,10 @@ def _item_if(item: msgspec.Raw, *, kind: type[N], condition: Callable[[N], bool]
     return value if isinstance(value, UnparsableObject) or condition(value) else None
 
 
-def _kept(reading: Reading, kind: Kind, *, read: ItemReader[N]) -> Seen[N]:
-    """What `read` keeps of every object of a kind, counting all; empty if the kind is not served."""
+def _read_kind(reading: Reading, kind: Kind, *, read: ItemReader[N]) -> Seen[N]:
+    """The results of `read` for the objects of a kind, with the count of all objects; empty if the kind is not
+    served.
+    """
     reading.refuse_doubtful(kind)
     for resource in reading.candidates(kind):
         try:

@@ -1,7 +1,7 @@
-"""Keeps parts of long lists for the next scan, and takes them again where the server proves that nothing has changed.
+"""Stores parts of long lists for the next scan, and uses them again if the server proves that the list is unchanged.
 
 The proof is a watch from the version at which the list was read (`clients/kubernetes/watching.py`). Without a proof, or
-in any doubt, the list is read whole.
+in any doubt, the whole list is read.
 """
 
 import hashlib
@@ -25,20 +25,20 @@ from migrations_app.use_cases.collect.parts import Job
 from migrations_app.use_cases.collect.reading import ListNote, Parts, Reading
 
 LEAST: Final = 2000
-"""Objects of a list that is worth a proof: a shorter one is read whole as fast."""
+"""Minimum number of objects for a proof: a shorter list is read as fast."""
 LONGEST: Final = timedelta(days=1)
-"""After a day a list is read whole whatever is proven: a database that was put back counts versions anew."""
+"""After a day the whole list is read despite any proof: a restored database may count versions anew."""
 MOST_PAUSES: Final = 23
-"""Scans in a row that ask for no proof, after proofs that failed every time."""
+"""Maximum number of scans in a row without a proof, after proofs that failed repeatedly."""
 WAITS: Final = (3, 12)
-"""Seconds of a watch, at least and at most. Bookmarks come two seconds before its end."""
+"""Minimum and maximum seconds of a watch. Bookmarks come two seconds before its end."""
 SHARE: Final = 8
-"""A watch waits for an eighth of the time that reading the list took."""
+"""A watch lasts an eighth of the time that reading the list took."""
 SPARE: Final = 10
-"""Seconds that a proof may take besides its watch. There has to be time left to read the list twice over after it."""
+"""Seconds that a proof may take besides its watch. Afterwards there has to be time left to read the list twice."""
 MOMENT: Final = "%Y-%m-%dT%H:%M:%SZ"
 _READ_BY: Final = ("clients/kubernetes", "inventory", "karpenter", "use_cases/collect")
-"""The sources that make a part of the answers: with another release of them nothing that was kept is taken."""
+"""The source folders that affect a part: after a change in them, stored parts are not used."""
 _DECODERS: Final[Mapping[str, "msgspec.json.Decoder[Seen[Any]]"]] = {
     "pods": msgspec.json.Decoder(Seen[o.PodGroup]),
     "nodes": msgspec.json.Decoder(Seen[o.Node]),
@@ -46,29 +46,31 @@ _DECODERS: Final[Mapping[str, "msgspec.json.Decoder[Seen[Any]]"]] = {
 
 
 class KeptPart(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of one scan, and the list that it was made of. `body` is empty while nothing is worth keeping."""
+    """A part of one scan, and data of its list. `body` is empty if the part is not worth storing."""
 
     key: str = ""
-    """Whose list it was and who read it: cluster, credentials, path, version of the server, our own sources."""
+    """A digest of what the list depends on: cluster, credentials, path, version of the server, karpdash's own
+    sources.
+    """
     read_at: str = ""
-    """When the list was read whole."""
+    """When the whole list was read."""
     version: str = ""
     """The resource version of the list."""
     count: int = 0
     seconds: float = 0.0
-    """How long it took to read."""
+    """Seconds that reading the list took."""
     body: bytes = b""
     misses: int = 0
-    """Proofs in a row that failed."""
+    """Number of failed proofs in a row."""
     pauses: int = 0
-    """Scans to come that read the list whole without asking for a proof."""
+    """Number of coming scans that read the whole list without a proof."""
 
 
 @dataclass(slots=True)
 class PartMemory:
-    """What an earlier scan kept, by part; after the scan what the next one needs in its place, and what was proven.
+    """The stored parts of an earlier scan, and after the scan the parts for the next one.
 
-    `bound` says which cluster is read with which credentials.
+    `bound` identifies the cluster and the credentials.
     """
 
     api: WatchingApi
@@ -77,12 +79,12 @@ class PartMemory:
     kept: Mapping[str, KeptPart] = field(default_factory=dict)
     least: int = LEAST
     fresh: dict[str, KeptPart] = field(default_factory=dict)
-    """Only what differs from `kept`."""
+    """Only parts that differ from `kept`."""
     proven: dict[str, str] = field(default_factory=dict)
-    """The parts that were taken, and when each was read whole."""
+    """The parts that were used again, with the time when each was read completely."""
 
     def read(self, job: Job, reading: Reading) -> Parts:
-        """The part of the job, kept or read whole. Raises ReadError as the job does."""
+        """The part of the job, stored or newly read. Raises ReadError as the job does."""
         name = job.gives[0]
         known = self.kept.get(name, KeptPart())
         asks = self._is_worth_a_proof(known, job, reading=reading)
@@ -130,7 +132,7 @@ class PartMemory:
             return False
 
     def _filled(self, noted: list[ListNote], *, part: Part[Any], reading: Reading) -> KeptPart:
-        """The part as it is kept after the list was read whole; an empty one where it is not worth it or in doubt."""
+        """The part to store after the whole list was read; an empty one if it is not worth storing or in doubt."""
         list_note = noted[0] if len(noted) == 1 else None
         if list_note is None or not list_note.version or not isinstance(part, Seen) or not is_whole(part):
             return KeptPart()
@@ -164,7 +166,7 @@ def _opened(name: str, body: bytes) -> Seen[Any] | None:
 
 @cache
 def _sources() -> str:
-    """A digest of everything here that a part depends on besides the cluster."""
+    """A digest of all source files and libraries here that affect a part."""
     root = Path(migrations_app.__file__).parent
     digest = hashlib.sha256(metadata.version("msgspec").encode())
     for path in sorted(path for name in _READ_BY for path in (root / name).rglob("*.py")):

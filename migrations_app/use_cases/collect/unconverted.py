@@ -1,4 +1,4 @@
-"""Reads objects whose CRD converts nothing in the version that their content shows (`facts/content_version.py`)."""
+"""Reads objects of a CRD without conversion in the version that their content shows (`facts/content_version.py`)."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -21,8 +21,8 @@ from migrations_app.use_cases.collect.reading import Parts, Reading
 V = TypeVar("V", NodePool, NodeClaim, EC2NodeClass)
 
 
-def as_content_shows(reading: Reading) -> Parts:
-    """The parts of these kinds that hold v1beta1 under the label v1; the others are not in the result."""
+def read_by_content(reading: Reading) -> Parts:
+    """The parts of these kinds that contain v1beta1 objects labelled v1; other parts are not in the result."""
     parts = {
         "nodepools": _read(reading, kinds.NODE_POOL, part="nodepools", projection=NodePool),
         "nodeclaims": _read(reading, kinds.NODE_CLAIM, part="nodeclaims", projection=NodeClaim),
@@ -80,7 +80,7 @@ def _labelled(item: NodePool | NodeClaim | EC2NodeClass, served: str | None, *, 
 
 
 def _in_beta(reading: Reading, kind: Kind, *, projection: type[V]) -> dict[str, V]:
-    """The objects that are answered as v1beta1, by name. Empty if that list fails."""
+    """The objects that the server returns as v1beta1, by name. Empty if that list fails."""
     try:
         listed = reading.listed(Resource(kind.group, BETA, kind.plural), projection)
     except ReadError:

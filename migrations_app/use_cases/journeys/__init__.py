@@ -1,1 +1,1 @@
-"""Journeys: drafting, previewing, approving and doing the steps of one hop. Clusters are changed by rollouts alone."""
+"""Journeys: drafts, previews, approves and works through the steps of one hop. Only rollouts change clusters."""

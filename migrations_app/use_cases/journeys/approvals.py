@@ -1,4 +1,4 @@
-"""Approval of journeys, bound to the digest of one (A40). It covers the plans that were shown, up to a limit."""
+"""Approval of journeys, bound to the journey's digest (A40). It covers the previewed plans up to a risk limit."""
 
 import secrets
 import uuid
@@ -19,25 +19,28 @@ from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJo
 from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
 
 
-def ask_journey(journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Journey:
-    """Asks for the approval of the previewed journey. Approved at once if the policy asks nobody for what it covers.
+def request_journey_approval(
+    journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None
+) -> Journey:
+    """Requests approval of the previewed journey.
 
-    Raises PermissionDenied, Conflict.
+    The journey is approved at once if the policy needs no approver for the plans that the approval covers. Raises
+    PermissionDenied, Conflict.
     """
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        refuse_person(may_prepare(over(person, here.row.cluster_id)))
-        refuse_old(here, version)
-        refuse_late(here.row)
-        needed = approvals_needed(here.row, here.plan)
+        loaded = load(journey_id, lock=True)
+        refuse_person(may_prepare(over(person, loaded.row.cluster_id)))
+        refuse_stale_journey(loaded, version)
+        refuse_expired(loaded.row)
+        needed = approvals_needed(loaded.row, loaded.plan)
         event = JourneyEvent(
             verb="journey.awaiting_approval", by=by, tells="journey.approval_requested" if needed else ""
         )
-        _in(here, "previewed")
-        move(here, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
+        _refuse_unless_in(loaded, "previewed")
+        move(loaded, "awaiting_approval", event=event, nonce=secrets.token_hex(16))
         if not needed:
-            move(here, "approved", event=JourneyEvent(verb="journey.approved", by=by, code="no_approval_asked"))
-    return here.row
+            move(loaded, "approved", event=JourneyEvent(verb="journey.approved", by=by, code="no_approval_asked"))
+    return loaded.row
 
 
 def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Journey:
@@ -47,15 +50,15 @@ def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalReque
     """
     now = timezone.now()
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        row, plan = here.row, here.plan
-        _in(here, "awaiting_approval")
+        loaded = load(journey_id, lock=True)
+        row, plan = loaded.row, loaded.plan
+        _refuse_unless_in(loaded, "awaiting_approval")
         risk: Risk = plan.risk or "low"
         scoped_person = over(person, row.cluster_id)
         author = row.author_id or 0
         refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
-        refuse_late(row)
-        _refuse_other(here, yes, plan=plan)
+        refuse_expired(row)
+        _refuse_other_plan(loaded, yes, plan=plan)
         try:
             with transaction.atomic():
                 JourneyApproval.objects.create(
@@ -69,54 +72,54 @@ def approve_journey(journey_id: uuid.UUID, person: Person, *, yes: ApprovalReque
                 )
         except IntegrityError:
             raise Conflict("you have approved this journey already", code="approved_already") from None
-        store(here, here.progress, event=JourneyEvent(verb="journey.yes", by=by, code="yes", words=yes.reason))
+        store(loaded, loaded.progress, event=JourneyEvent(verb="journey.yes", by=by, code="yes", words=yes.reason))
         if row.approvals.count() >= approvals_needed(row, plan):
-            move(here, "approved", event=JourneyEvent(verb="journey.approved", by=by))
-    return here.row
+            move(loaded, "approved", event=JourneyEvent(verb="journey.approved", by=by))
+    return loaded.row
 
 
 def reject_journey(
     journey_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Rejects a journey that waits for approval or its start; one that is not asked for yet is withdrawn instead.
+    """Rejects a journey that waits for approval or its start.
 
-    Raises PermissionDenied, Conflict.
+    A draft or preview is withdrawn instead: its state is expired. Raises PermissionDenied, Conflict.
     """
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        scoped_person = over(person, here.row.cluster_id)
+        loaded = load(journey_id, lock=True)
+        scoped_person = over(person, loaded.row.cluster_id)
         if "approve" not in scoped_person.rights:
             refuse_person(may_prepare(scoped_person))
-        refuse_old(here, version)
-        early = here.row.state in ("draft", "previewed")
+        refuse_stale_journey(loaded, version)
+        early = loaded.row.state in ("draft", "previewed")
         code = "withdrawn" if early else "rejected"
         verb = "journey.expired" if early else "journey.rejected"
         columns = {"cause_code": code, "cause": reason[:2000], "finished_at": timezone.now()}
         event = JourneyEvent(verb=verb, by=by, code=code, words=reason)
-        move(here, "expired" if early else "rejected", event=event, **columns)
-    return here.row
+        move(loaded, "expired" if early else "rejected", event=event, **columns)
+    return loaded.row
 
 
-def refuse_late(row: Journey) -> None:
-    """Raises Conflict `expired` for a journey that waited too long."""
+def refuse_expired(row: Journey) -> None:
+    """Raises Conflict `expired` for a journey that was not started in time."""
     if row.expires_at <= timezone.now():
         raise Conflict("the journey is too old; make a new one", code="expired")
 
 
-def refuse_old(here: LoadedJourney, version: int | None) -> None:
-    """Raises Conflict `moved` if the journey is not at the version that the caller saw any more (R33)."""
-    if version is not None and here.row.version != version:
-        words = f"the journey moved meanwhile: it is {here.row.state.replace('_', ' ')} now"
+def refuse_stale_journey(loaded: LoadedJourney, version: int | None) -> None:
+    """Raises Conflict `moved` if the journey is no longer at the version that the caller read (R33)."""
+    if version is not None and loaded.row.version != version:
+        words = f"the journey moved meanwhile: it is {loaded.row.state.replace('_', ' ')} now"
         raise Conflict(words, code="moved")
 
 
-def _in(here: LoadedJourney, state: str) -> None:
-    if here.row.state != state:
-        raise Conflict(f"the journey is {here.row.state.replace('_', ' ')}", code="moved")
+def _refuse_unless_in(loaded: LoadedJourney, state: str) -> None:
+    if loaded.row.state != state:
+        raise Conflict(f"the journey is {loaded.row.state.replace('_', ' ')}", code="moved")
 
 
-def _refuse_other(here: LoadedJourney, yes: ApprovalRequest, *, plan: JourneyPlan) -> None:
-    row = here.row
+def _refuse_other_plan(loaded: LoadedJourney, yes: ApprovalRequest, *, plan: JourneyPlan) -> None:
+    row = loaded.row
     if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
         raise Conflict("the journey is not the one that you looked at", code="digest_moved")
     if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):

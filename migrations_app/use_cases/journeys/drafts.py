@@ -23,16 +23,18 @@ from migrations_app.readiness.action_offers import READ_ONLY
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.drafts import checked
-from migrations_app.use_cases.rollouts.start_checks import refuse_without_lane
+from migrations_app.use_cases.rollouts.start_checks import refuse_without_action_workers
 
 LONGEST_SOAK = 24 * 3600
 SETTLED = "settled"
-"""The key of `Journey.choices` that holds what was settled before."""
+"""The key of `Journey.choices` with the decisions that the campaign made before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyRequest:
-    """What the author asks for: the risk up to which one approval counts, choices of actions, and the time to soak."""
+    """The choices of the author: the highest risk that one approval covers, parameters by action, and seconds
+    to soak.
+    """
 
     covers: str = "high"
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -40,7 +42,7 @@ class JourneyRequest:
     ticket: str = ""
     note: str = ""
     settled: SettledBefore | None = None
-    """What the campaign settled before, for all of its clusters."""
+    """Decisions that the campaign made before, for all of its clusters."""
 
 
 def draft_journey(cluster_id: uuid.UUID, request: JourneyRequest, *, person: Person, by: Actor) -> uuid.UUID:
@@ -49,7 +51,7 @@ def draft_journey(cluster_id: uuid.UUID, request: JourneyRequest, *, person: Per
     Raises NotFound, PermissionDenied, InvalidInput that names the field, Conflict `read_only`, and `journey_open` if
     the cluster has a journey that did not end.
     """
-    refuse_without_lane()
+    refuse_without_action_workers()
     refuse_person(may_prepare(over(person, cluster_id)))
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
@@ -88,7 +90,7 @@ def draft_journey(cluster_id: uuid.UUID, request: JourneyRequest, *, person: Per
 
 
 def _refuse_second(cluster_id: uuid.UUID) -> None:
-    # The row of the cluster is locked, so that of two drafts at once the second one sees the first.
+    # Locks the row of the cluster, so that of two concurrent drafts the second one finds the first.
     Cluster.objects.select_for_update().only("pk").get(pk=cluster_id)
     other = Journey.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED | HOLDING)).first()
     if other is not None:

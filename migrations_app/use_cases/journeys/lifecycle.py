@@ -1,6 +1,6 @@
-"""Starts, pauses, resumes and aborts journeys, and ends those that nobody started.
+"""Starts, pauses, resumes and aborts journeys, and expires those that were not started in time.
 
-A journey holds its cluster from its start to its end: rollouts of others, and other journeys, wait until then.
+A journey holds its cluster from start to end: other rollouts and journeys of the cluster wait until then.
 """
 
 import uuid
@@ -25,13 +25,13 @@ from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, assert_writable
 from migrations_app.use_cases.journeys import step_rollouts
-from migrations_app.use_cases.journeys.approvals import refuse_late, refuse_old
-from migrations_app.use_cases.journeys.holds import ask_for_release, begin_hold, held_by_step, stop_resuming
+from migrations_app.use_cases.journeys.approvals import refuse_expired, refuse_stale_journey
+from migrations_app.use_cases.journeys.holds import begin_hold, held_by_step, request_release, stop_resuming
 from migrations_app.use_cases.journeys.step_rollouts import valid_approvals
 from migrations_app.use_cases.journeys.transitions import (
     JourneyEvent,
     LoadedJourney,
-    caused,
+    cause_columns,
     definition,
     load,
     move,
@@ -53,25 +53,25 @@ def start_journey(
     `expired`, `moved`.
     """
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        row = here.row
+        loaded = load(journey_id, lock=True)
+        row = loaded.row
         refuse_person(may_start(over(person, row.cluster_id)))
         if digest != row.digest:
             raise Conflict("the journey is not the one that was shown", code="digest_moved")
-        refuse_old(here, version)
-        then = after(here.progress, "start")
-        refuse_late(row)
-        if here.plan.composer != COMPOSER:
+        refuse_stale_journey(loaded, version)
+        then = after(loaded.progress, "start")
+        refuse_expired(row)
+        if loaded.plan.composer != COMPOSER:
             raise Conflict("the journey was made by another release of karpdash; make a new one", code="expired")
-        columns = {**starter(person), "started_at": timezone.now()}
+        columns = {**starter_columns(person), "started_at": timezone.now()}
         refuse_changes()
-        _refuse_unapproved(here, person)
+        _refuse_unapproved(loaded, person)
         event = JourneyEvent(verb="journey.running", by=by)
         try:
             with transaction.atomic():
-                store(here, then, event=event, columns=columns)
-                # The audit event holds the head of the log: of two starts at once the second one sees the first.
-                _refuse_held(row)
+                store(loaded, then, event=event, columns=columns)
+                # The audit event locks the head of the log: of two concurrent starts the second one finds the first.
+                _refuse_held_cluster(row)
         except IntegrityError:
             raise Conflict("another journey holds this cluster", code="busy") from None
     return row
@@ -80,160 +80,171 @@ def start_journey(
 def pause_journey(
     journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, hold_disruption: bool = False
 ) -> Journey:
-    """Pauses the journey, and asks its rollout to pause after the request under way.
+    """Pauses the journey, and requests that its rollout pauses after the current request.
 
-    Karpenter goes on with what it has begun, unless `hold_disruption` asks to hold that, too. A paused one that would
-    go on once its budgets are restored stays paused instead. Raises PermissionDenied, Conflict.
+    Karpenter continues its own disruption unless `hold_disruption` requests a hold. A paused journey that waits for
+    restored budgets to resume stays paused instead. Raises PermissionDenied, Conflict.
     """
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        refuse_person(may_stop(over(person, here.row.cluster_id)))
-        refuse_old(here, version)
-        if stop_resuming(here, by=by):
-            return here.row
-        _paused(here, by=by)
-        if hold_disruption and not held_by_step(here):
-            begin_hold(here, person, by=by)
-    return here.row
+        loaded = load(journey_id, lock=True)
+        refuse_person(may_stop(over(person, loaded.row.cluster_id)))
+        refuse_stale_journey(loaded, version)
+        if stop_resuming(loaded, by=by):
+            return loaded.row
+        _pause(loaded, by=by)
+        if hold_disruption and not held_by_step(loaded):
+            begin_hold(loaded, person, by=by)
+    return loaded.row
 
 
-def pause_part(journey_id: uuid.UUID, *, by: Actor) -> bool:
-    """As `pause_journey`, for a campaign that has compared the rights. False if it neither runs nor is to go on."""
+def pause_if_running(journey_id: uuid.UUID, *, by: Actor) -> bool:
+    """Pauses as `pause_journey` does, for a campaign that has checked the rights. False if the journey neither runs nor
+    waits to resume.
+    """
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        if stop_resuming(here, by=by):
+        loaded = load(journey_id, lock=True)
+        if stop_resuming(loaded, by=by):
             return True
-        if here.row.state != "running":
+        if loaded.row.state != "running":
             return False
-        _paused(here, by=by)
+        _pause(loaded, by=by)
     return True
 
 
-def _paused(here: LoadedJourney, *, by: Actor) -> None:
-    then, rollout = after(here.progress, "pause"), under_way(here, lock=True)
-    store(here, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=caused("asked"))
+def _pause(loaded: LoadedJourney, *, by: Actor) -> None:
+    then, rollout = after(loaded.progress, "pause"), active_rollout(loaded, lock=True)
+    store(loaded, then, event=JourneyEvent(verb="journey.paused", by=by, code="asked"), columns=cause_columns("asked"))
     if rollout is not None:
-        # One that ended or paused by itself meanwhile is left as it is: the journey is paused either way.
-        rollouts.ask_to_pause(rollout.pk, by=by)
+        # A rollout that ended or paused meanwhile is left as it is: the journey is paused either way.
+        rollouts.request_pause(rollout.pk, by=by)
 
 
 def resume_journey(
     journey_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, again: bool = True
 ) -> Journey:
-    """Resumes a paused journey, and its rollout if that is paused, with the checks of a start (A10).
+    """Resumes a paused journey and its paused rollout, with the checks of a start (A10).
 
-    Where Karpenter's own disruption is held the budgets are restored first, unless its rollout could not go on then:
-    it stays paused until a worker has seen them restored, and goes on with `go_on`. `again`: it is tried again where
-    the last restoring came to nothing. Raises PermissionDenied, and
-    Conflict: `step_failed` beside a failed step, `plan_differs` beside a plan that nobody accepted, and those of a
-    start.
+    While Karpenter's own disruption is held, the budgets are restored first: the journey stays paused until a worker
+    has found them restored, and then resumes by `resume_now`. The restoring does not begin if the rollout could not
+    resume. With `again`, a failed attempt to restore is repeated.
+
+    Raises PermissionDenied, and Conflict: `step_failed` for a failed step, `plan_differs` for a plan that was not
+    accepted, and the codes of a start.
     """
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        refuse_person(may_start(over(person, here.row.cluster_id)))
-        refuse_old(here, version)
-        _refuse_resume(here)
-        rollout = under_way(here, lock=True)
+        loaded = load(journey_id, lock=True)
+        refuse_person(may_start(over(person, loaded.row.cluster_id)))
+        refuse_stale_journey(loaded, version)
+        _refuse_resume(loaded)
+        rollout = active_rollout(loaded, lock=True)
         if rollout is not None and rollout.state == "paused":
             refuse_start(rollout, person)
-        if not ask_for_release(here, person, by=by, resumes=True, again=again):
-            go_on(here, person, by=by)
-    return here.row
+        if not request_release(loaded, person, by=by, resumes=True, again=again):
+            resume_now(loaded, person, by=by)
+    return loaded.row
 
 
-def go_on(here: LoadedJourney, person: Person, *, by: Actor) -> None:
-    """As `resume_journey` where nothing is held, in the caller's transaction, which has locked the journey."""
-    refuse_person(may_start(over(person, here.row.cluster_id)))
-    _refuse_resume(here)
-    columns, rollout = {**caused(""), **starter(person)}, under_way(here, lock=True)
-    then = after(here.progress, "resume")
-    store(here, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
+def resume_now(loaded: LoadedJourney, person: Person, *, by: Actor) -> None:
+    """Resumes as `resume_journey` does if nothing is held, in the caller's transaction, which has locked the
+    journey.
+    """
+    refuse_person(may_start(over(person, loaded.row.cluster_id)))
+    _refuse_resume(loaded)
+    columns, rollout = {**cause_columns(""), **starter_columns(person)}, active_rollout(loaded, lock=True)
+    then = after(loaded.progress, "resume")
+    store(loaded, then, event=JourneyEvent(verb="journey.running", by=by), columns=columns)
     if rollout is not None and rollout.state == "paused":
         rollouts.resume(rollout.pk, person, by=by)
 
 
-def _refuse_resume(here: LoadedJourney) -> None:
-    """Raises Conflict if the journey may not go on, whoever asks."""
-    after(here.progress, "resume")
-    current = here.current
-    if current is not None and here.row.cause_code in ASKS and not current.accepted:
+def _refuse_resume(loaded: LoadedJourney) -> None:
+    """Raises Conflict if the journey may not resume, independent of the person."""
+    after(loaded.progress, "resume")
+    current = loaded.current
+    if current is not None and loaded.row.cause_code in NEEDS_ACCEPTANCE and not current.accepted:
         raise Conflict("accept the plan, or plan the step again", code="plan_differs")
     refuse_changes()
 
 
-ASKS = ("plan_differs", "plan_not_shown")
-"""Causes that a person answers by accepting the plan or by planning the step again."""
+NEEDS_ACCEPTANCE = ("plan_differs", "plan_not_shown")
+"""Causes of a pause that a person resolves by accepting the plan or by planning the step again."""
 
 
 def abort_journey(
     journey_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Ends the journey where it is, and aborts its rollout after the request under way. Budgets that are held for a
-    pause are restored.
+    """Ends the journey, and aborts its rollout after the current request.
 
-    Raises PermissionDenied, and Conflict while a rollout of it needs a person's word first.
+    Budgets that are held for a pause are restored. Raises PermissionDenied, and Conflict while a rollout of the journey
+    needs a person's decision first.
     """
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        refuse_person(may_stop(over(person, here.row.cluster_id)))
-        refuse_old(here, version)
-        then = after(here.progress, "abort")
-        rollout = under_way(here, lock=True) or planned(here)
-        columns = {**caused("asked", reason), "finished_at": timezone.now()}
-        detail = {"paused_deliveries": still_paused(here)}
+        loaded = load(journey_id, lock=True)
+        refuse_person(may_stop(over(person, loaded.row.cluster_id)))
+        refuse_stale_journey(loaded, version)
+        then = after(loaded.progress, "abort")
+        rollout = active_rollout(loaded, lock=True) or planned_rollout(loaded)
+        columns = {**cause_columns("asked", reason), "finished_at": timezone.now()}
+        detail = {"paused_deliveries": still_paused(loaded)}
         event = JourneyEvent(verb="journey.aborted", by=by, code="asked", words=reason, detail=detail)
-        store(here, then, event=event, columns=columns)
+        store(loaded, then, event=event, columns=columns)
         if rollout is not None and rollout.state in ROLLOUT_HOLDS:
             rollouts.abort(rollout.pk, person, by=by)
         elif rollout is not None:
             step_rollouts.withdraw(rollout, "journey_aborted")
-        ask_for_release(here, person, by=by, resumes=False)
-    return here.row
+        request_release(loaded, person, by=by, resumes=False)
+    return loaded.row
 
 
-def still_paused(here: LoadedJourney) -> list[str]:
-    """The deliveries that the journey has paused, or may have, and not resumed (A39)."""
-    pairs = [(step, step_rollouts.made_for(step, purpose=JourneyRollout.Purpose.WORK)) for step in here.steps]
+def still_paused(loaded: LoadedJourney) -> list[str]:
+    """The deliveries that the journey paused, or may have paused, and did not resume (A39)."""
+    pairs = [
+        (step, step_rollouts.newest_rollout_for(step, purpose=JourneyRollout.Purpose.WORK)) for step in loaded.steps
+    ]
     return list(paused_by_steps(StepDone(definition(step), row.state if row else "") for step, row in pairs))
 
 
-def under_way(here: LoadedJourney, *, lock: bool = False) -> Rollout | None:
+def active_rollout(loaded: LoadedJourney, *, lock: bool = False) -> Rollout | None:
     """The rollout of the journey that holds the cluster; None if there is none.
 
-    `lock` holds its row until the transaction ends. A worker locks it before the head of the audit log, so whoever
-    changes both takes it before the first event, too: neither waits for the other for ever.
+    `lock` holds its row until the transaction ends. A worker locks the rollout before the head of the audit log: code
+    that changes both has to lock the rollout before its first event, or there may be a deadlock.
     """
-    rollout = _work(here, ROLLOUT_HOLDS)
+    rollout = _newest_rollout(loaded, ROLLOUT_HOLDS)
     if rollout is None or not lock:
         return rollout
     return Rollout.objects.select_for_update().filter(pk=rollout.pk).first()
 
 
-def planned(here: LoadedJourney) -> Rollout | None:
+def planned_rollout(loaded: LoadedJourney) -> Rollout | None:
     """The rollout of the journey that is planned and not started; None if there is none."""
-    return _work(here, sorted(states.PLANNED))
+    return _newest_rollout(loaded, sorted(states.PLANNED))
 
 
-def withdraw_planned(here: LoadedJourney, code: str) -> None:
-    """Ends what is planned for the journey and not started."""
-    rollout = planned(here)
+def withdraw_planned(loaded: LoadedJourney, code: str) -> None:
+    """Expires the planned rollout of the journey, if there is one."""
+    rollout = planned_rollout(loaded)
     if rollout is not None:
         step_rollouts.withdraw(rollout, code)
 
 
 def expire_journeys() -> int:
-    """Ends journeys that nobody started in time; returns how many. One that moved meanwhile is left alone."""
+    """Expires journeys that were not started in time; returns how many. A journey that changed meanwhile is
+    left alone.
+    """
     old = Journey.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
-    return sum(_expired(pk, code="expired") for pk in old.values_list("pk", flat=True)[:AT_ONCE])
+    return sum(_expire(pk, code="expired") for pk in old.values_list("pk", flat=True)[:AT_ONCE])
 
 
 AT_ONCE = 200
 
 
 def void_journeys(cluster_id: uuid.UUID) -> None:
-    """The cluster's endpoint or credentials changed: ends its planned journeys and pauses the one that runs (A05)."""
+    """Expires the planned journeys of a cluster whose endpoint or credentials changed, and pauses the running one
+    (A05).
+    """
     for pk in Journey.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)).values_list("pk", flat=True):
-        _expired(pk, code="cluster_changed")
+        _expire(pk, code="cluster_changed")
     for pk in Journey.objects.filter(cluster_id=cluster_id, state="running").values_list("pk", flat=True):
         halt(load(pk), "cluster_changed")
     for pk in Journey.objects.filter(cluster_id=cluster_id, hold__resumes=True).values_list("pk", flat=True):
@@ -241,12 +252,12 @@ def void_journeys(cluster_id: uuid.UUID) -> None:
             stop_resuming(load(pk, lock=True), by=WORKER, code="cluster_changed")
 
 
-def halt(here: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
-    """Pauses a running journey because a person has to decide, and tells people."""
+def halt(loaded: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
+    """Pauses a running journey because a person has to decide, and notifies people."""
     event = JourneyEvent(
         verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", fence=fence
     )  # fmt: skip
-    store(here, after(here.progress, "pause"), event=event, columns=caused(code, words))
+    store(loaded, after(loaded.progress, "pause"), event=event, columns=cause_columns(code, words))
 
 
 def refuse_journey(cluster_id: uuid.UUID) -> None:
@@ -256,41 +267,43 @@ def refuse_journey(cluster_id: uuid.UUID) -> None:
         raise Conflict(f"journey {holder.pk} is {holder.state} on this cluster", code="journey_holds")
 
 
-def _expired(journey_id: uuid.UUID, *, code: str) -> bool:
+def _expire(journey_id: uuid.UUID, *, code: str) -> bool:
     try:
-        here = load(journey_id)
-        columns = {**caused(code), "finished_at": timezone.now()}
-        move(here, "expired", event=JourneyEvent(verb="journey.expired", by=WORKER, code=code), **columns)
+        loaded = load(journey_id)
+        columns = {**cause_columns(code), "finished_at": timezone.now()}
+        move(loaded, "expired", event=JourneyEvent(verb="journey.expired", by=WORKER, code=code), **columns)
     except Conflict:
         return False
     return True
 
 
 OF_STEPS = (JourneyRollout.Purpose.WORK, JourneyRollout.Purpose.BACK)
-"""What rollouts were made for that change what the steps are about."""
+"""Purposes of the rollouts that do or undo the work of steps."""
 
 
-def _work(here: LoadedJourney, among: Iterable[str]) -> Rollout | None:
-    links = JourneyRollout.objects.filter(step__journey=here.row, rollout__state__in=tuple(among))
+def _newest_rollout(loaded: LoadedJourney, among: Iterable[str]) -> Rollout | None:
+    links = JourneyRollout.objects.filter(step__journey=loaded.row, rollout__state__in=tuple(among))
     part = links.filter(purpose__in=OF_STEPS).select_related("rollout").last()
     return part.rollout if part else None
 
 
-def starter(person: Person) -> dict[str, Any]:
-    """The columns of who starts or resumes the journey: its rollouts are started with the rights of that account."""
+def starter_columns(person: Person) -> dict[str, Any]:
+    """The columns that name the person who starts or resumes the journey: its rollouts start with the rights of that
+    account.
+    """
     token = person.method == "token"
     return {"starter_id": person.id, "started_by_name": person.name, "started_by_token": token}
 
 
 def refuse_changes() -> None:
-    """Raises Conflict `kill_switch`, or `audit_blocked` while the audit log cannot be carried outside."""
+    """Raises Conflict: `kill_switch`, or `audit_blocked` while the audit log cannot be delivered to its sinks."""
     if everything_stopped():
         raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
     assert_writable()
 
 
-def _refuse_unapproved(here: LoadedJourney, person: Person) -> None:
-    row, needed = here.row, approvals_needed(here.row, here.plan)
+def _refuse_unapproved(loaded: LoadedJourney, person: Person) -> None:
+    row, needed = loaded.row, approvals_needed(loaded.row, loaded.plan)
     usable = [
         valid_approval
         for valid_approval in valid_approvals(row)
@@ -300,9 +313,9 @@ def _refuse_unapproved(here: LoadedJourney, person: Person) -> None:
         raise Conflict(f"{len(usable)} of {needed} approvals hold", code="approval_missing")
 
 
-def _refuse_held(row: Journey) -> None:
-    """Raises Conflict `busy` if another journey, or a rollout of anybody, holds the cluster by any registration, or one
-    that is over has not restored the budgets of its NodePools yet.
+def _refuse_held_cluster(row: Journey) -> None:
+    """Raises Conflict `busy` if the cluster, in any of its registrations, is held by another journey, by any rollout,
+    or by an ended journey that has not restored the budgets of its NodePools yet.
     """
     every = registrations_of(row.cluster_id)
     others = Journey.objects.filter(cluster_id__in=every, state__in=sorted(HOLDING)).exclude(pk=row.pk)

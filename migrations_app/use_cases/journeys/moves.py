@@ -1,4 +1,4 @@
-"""The moves of a worker at the current step of a journey: each is one transaction with its audit event."""
+"""The moves that a worker makes for the current step of a journey: each is one transaction with its audit event."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import step_rollouts, transitions
 from migrations_app.use_cases.journeys.lifecycle import halt
-from migrations_app.use_cases.journeys.preview import Woken
+from migrations_app.use_cases.journeys.preview import WorkToEnqueue
 from migrations_app.use_cases.journeys.scans import ask_for_scan
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
 from migrations_app.use_cases.rollouts.execution import LeaseLost
@@ -31,33 +31,33 @@ PLANNED_ANEW = frozenset({"expired", "policy_moved"})
 
 
 def make_move(
-    here: LoadedJourney, current: JourneyStepRow, *, move: Move, proof: Mapping[str, Any], fence: LeaseToken
-) -> Woken:
-    """Makes the move and returns which workers have to be woken. `proof` are the columns with the evidence."""
+    loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, proof: Mapping[str, Any], fence: LeaseToken
+) -> WorkToEnqueue:
+    """Makes the move and returns the work to enqueue. `proof` holds the columns with the evidence."""
     match move.do:
         case "begin":
-            then = after_step(here.progress, "begin", place=current.place)
+            then = after_step(loaded.progress, "begin", place=current.place)
             event = _event("journey.step_begun", current, fence=fence)
-            store(here, then, event=event, columns=QUIET, of_step={"differences": [], "accepted": False})
-            return Woken(again=True)
+            store(loaded, then, event=event, columns=QUIET, of_step={"differences": [], "accepted": False})
+            return WorkToEnqueue(again=True)
         case "finish":
-            then = after_step(here.progress, "finish", place=current.place)
+            then = after_step(loaded.progress, "finish", place=current.place)
             event = _event("journey.step_done", current, fence=fence, code=move.code, detail=proof)
-            store(here, then, event=event, columns=QUIET, of_step={**proof, "cause_code": move.code})
-            return Woken(again=True)
+            store(loaded, then, event=event, columns=QUIET, of_step={**proof, "cause_code": move.code})
+            return WorkToEnqueue(again=True)
         case "fail":
-            _fail(here, current, code=move.code, words=_words(current, move), fence=fence, proof=proof)
-            return Woken()
+            _fail(loaded, current, code=move.code, words=_failure_text(current, move), fence=fence, proof=proof)
+            return WorkToEnqueue()
         case "scan":
-            scan_id = ask_for_scan(here.row)
-            return Woken(scans=[scan_id] if scan_id else [])
+            scan_id = ask_for_scan(loaded.row)
+            return WorkToEnqueue(scans=[scan_id] if scan_id else [])
         case "watch" | "tell":
-            _wait(here, current, move=move, fence=fence, proof=proof)
-            return Woken()
+            _wait(loaded, current, move=move, fence=fence, proof=proof)
+            return WorkToEnqueue()
         case "draft":
-            return _plan(here, current, fence=fence)
+            return _plan(loaded, current, fence=fence)
         case _:
-            return _with_rollout(here, current, move=move, fence=fence)
+            return _advance_rollout(loaded, current, move=move, fence=fence)
 
 
 def _event(
@@ -69,9 +69,11 @@ def _event(
     )
 
 
-def _words(current: JourneyStepRow, move: Move) -> str:
-    """The nodes that people left out, where the step fails for them; why no plan could be made, where it is that."""
-    rollout = step_rollouts.made_for(current, purpose=WORK)
+def _failure_text(current: JourneyStepRow, move: Move) -> str:
+    """The names of the nodes that people skipped, if the step fails because of them, or the reason why no plan could be
+    made.
+    """
+    rollout = step_rollouts.newest_rollout_for(current, purpose=WORK)
     if rollout is None:
         return ""
     if move.code == NODES_SKIPPED:
@@ -80,57 +82,60 @@ def _words(current: JourneyStepRow, move: Move) -> str:
 
 
 def _fail(
-    here: LoadedJourney, current: JourneyStepRow, *, code: str, fence: LeaseToken, words: str = "",
+    loaded: LoadedJourney, current: JourneyStepRow, *, code: str, fence: LeaseToken, words: str = "",
     proof: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """Fails the step, which pauses the journey, and tells people."""
+    """Fails the step, which pauses the journey, and notifies people."""
     event = _event("journey.step_failed", current, fence=fence, code=code, words=words, tells="journey.paused")
-    then = after_step(here.progress, "fail", place=current.place)
+    then = after_step(loaded.progress, "fail", place=current.place)
     cause = {"cause_code": code, "cause": words[:2000]}
-    store(here, then, event=event, columns={**QUIET, **cause}, of_step={**(proof or {}), **cause})
+    store(loaded, then, event=event, columns={**QUIET, **cause}, of_step={**(proof or {}), **cause})
 
 
 def _wait(
-    here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken, proof: Mapping[str, Any]
+    loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken, proof: Mapping[str, Any]
 ) -> None:
-    """Stores what the journey waits for; people are told once when they have to do something.
+    """Stores what the journey waits for; people are notified once when they have to act.
 
-    What they are shown is stored again where a newer scan says something else: nobody confirms what was so earlier.
+    The evidence that people see is stored again if a newer scan shows something else, so that no person confirms an
+    outdated state.
     """
     person = move.do == "tell"
-    is_noted = (here.row.wait_code, here.row.needs_person) == (move.code, person)
-    if is_noted and not (person and _says_other(current, proof)):
+    is_noted = (loaded.row.wait_code, loaded.row.needs_person) == (move.code, person)
+    if is_noted and not (person and _is_other_evidence(current, proof)):
         return
     verb = "journey.person_needed" if person else "journey.waiting"
     tells = "journey.needs_person" if person and not is_noted else ""
     event = _event(verb, current, fence=fence, code=move.code, tells=tells)
-    store(here, here.progress, event=event, columns={"wait_code": move.code, "needs_person": person}, of_step=proof)
+    store(loaded, loaded.progress, event=event, columns={"wait_code": move.code, "needs_person": person}, of_step=proof)
 
 
-def _says_other(current: JourneyStepRow, proof: Mapping[str, Any]) -> bool:
+def _is_other_evidence(current: JourneyStepRow, proof: Mapping[str, Any]) -> bool:
     if "evidence" not in proof:
         return False
     now = msgspec.convert(proof["evidence"], type=StepEvidence)
     return not current.evidence or msgspec.convert(current.evidence, type=StepEvidence).checks != now.checks
 
 
-def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
-    """Drafts the rollout of the step; a worker plans it from a fresh reading."""
+def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> WorkToEnqueue:
+    """Drafts the rollout of the step; a worker plans it from a fresh read."""
     with transaction.atomic():
-        rollout_id = step_rollouts.plan_rollout(here.row, current, purpose=WORK)
+        rollout_id = step_rollouts.plan_rollout(loaded.row, current, purpose=WORK)
         event = _event("journey.step_planned", current, fence=fence, detail={"rollout": str(rollout_id)})
-        store(here, here.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
+        store(loaded, loaded.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
     transitions.reached("after_draft")
-    return Woken(drafts=[rollout_id])
+    return WorkToEnqueue(drafts=[rollout_id])
 
 
-def _with_rollout(here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> Woken:
-    """Covers, asks for or starts the rollout of the step, or stops the journey before it."""
-    row = step_rollouts.made_for(current, purpose=WORK)
+def _advance_rollout(loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> WorkToEnqueue:
+    """Covers the rollout of the step with the journey's approval, requests its approval or starts it, or pauses the
+    journey instead.
+    """
+    row = step_rollouts.newest_rollout_for(current, purpose=WORK)
     if row is None:
-        return Woken()
+        return WorkToEnqueue()
     try:
-        return _moved(here, current, row=row, move=move, fence=fence)
+        return _make_rollout_move(loaded, current, row=row, move=move, fence=fence)
     except LeaseLost:
         raise
     except PermissionDenied as refused:
@@ -140,57 +145,59 @@ def _with_rollout(here: LoadedJourney, current: JourneyStepRow, *, move: Move, f
     except Conflict as refused:
         code, words = refused.code, refused.message
     # Read again: what was stored before the refusal was rolled back.
-    again = load(here.row.pk)
-    return _refused(again, again.steps[current.place], row=row, code=code, words=words, fence=fence)
+    again = load(loaded.row.pk)
+    return _handle_refusal(again, again.steps[current.place], row=row, code=code, words=words, fence=fence)
 
 
-def _moved(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: Move, fence: LeaseToken) -> Woken:
+def _make_rollout_move(
+    loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, move: Move, fence: LeaseToken
+) -> WorkToEnqueue:
     detail = {"rollout": str(row.pk), "digest": row.digest}
-    if move.do == "stop" or (move.do == "ask" and move.code != "accepted" and step_rollouts.asks_nobody(row)):
-        _stop(here, current, row=row, fence=fence)
-        return Woken()
+    if move.do == "stop" or (move.do == "ask" and move.code != "accepted" and step_rollouts.needs_no_approver(row)):
+        _pause_before_plan(loaded, current, row=row, fence=fence)
+        return WorkToEnqueue()
     with transaction.atomic():
         if move.do == "start":
             event = _event("journey.step_started", current, fence=fence, detail=detail)
-            store(here, here.progress, event=event, columns={"wait_code": "rollout", "needs_person": False})
-            step_rollouts.start(here.row, row)
+            store(loaded, loaded.progress, event=event, columns={"wait_code": "rollout", "needs_person": False})
+            step_rollouts.start(loaded.row, row)
         elif move.do == "cover":
             event = _event("journey.step_covered", current, fence=fence, detail=detail)
-            store(here, here.progress, event=event, columns=QUIET)
-            step_rollouts.cover(here.row, row, step=current)
+            store(loaded, loaded.progress, event=event, columns=QUIET)
+            step_rollouts.cover(loaded.row, row, step=current)
         else:
             event = _event("journey.step_asked", current, fence=fence, code=move.code, detail=detail)
-            store(here, here.progress, event=event, columns=QUIET)
-            step_rollouts.ask(here.row, row)
+            store(loaded, loaded.progress, event=event, columns=QUIET)
+            step_rollouts.ask(loaded.row, row)
     transitions.reached(f"after_{move.do}")
-    return Woken(rollouts=[row.pk]) if move.do == "start" else Woken(again=True)
+    return WorkToEnqueue(rollouts=[row.pk]) if move.do == "start" else WorkToEnqueue(again=True)
 
 
-def _stop(here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: LeaseToken) -> None:
-    """Pauses the journey before a plan that was not shown, or differs from the one that was."""
-    differences = step_rollouts.differing(here.plan, row, step_id=current.step) or ()
+def _pause_before_plan(loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, fence: LeaseToken) -> None:
+    """Pauses the journey because the plan was not previewed, or differs from the previewed one."""
+    differences = step_rollouts.differences_from_preview(loaded.plan, row, step_id=current.step) or ()
     code = "plan_differs" if differences else "plan_not_shown"
     plain = msgspec.to_builtins(differences)
     event = _event(
         "journey.paused", current, fence=fence, code=code, tells="journey.paused", detail={"differences": plain}
     )  # fmt: skip
     columns = {**QUIET, "cause_code": code, "cause": ""}
-    store(here, after(here.progress, "pause"), event=event, columns=columns, of_step={"differences": plain})
+    store(loaded, after(loaded.progress, "pause"), event=event, columns=columns, of_step={"differences": plain})
 
 
-def _refused(
-    here: LoadedJourney, current: JourneyStepRow, *, row: Rollout, code: str, words: str, fence: LeaseToken
-) -> Woken:
-    """What follows when the rollout may not be started, or approved, now."""
+def _handle_refusal(
+    loaded: LoadedJourney, current: JourneyStepRow, *, row: Rollout, code: str, words: str, fence: LeaseToken
+) -> WorkToEnqueue:
+    """Handles a rollout that may not be started or approved now, by the code of the refusal."""
     if code in PLANNED_ANEW:
         step_rollouts.withdraw(row, code)
-        return Woken(again=True)
+        return WorkToEnqueue(again=True)
     if code in STOPS:
-        halt(here, code, words=words, fence=fence)
+        halt(loaded, code, words=words, fence=fence)
     elif code == "rehearsal_missing":
-        _wait(here, current, move=Move("tell", code), fence=fence, proof={})
+        _wait(loaded, current, move=Move("tell", code), fence=fence, proof={})
     elif code in PASSING:
-        _wait(here, current, move=Move("watch", code), fence=fence, proof={})
+        _wait(loaded, current, move=Move("watch", code), fence=fence, proof={})
     elif code != "moved":
-        _fail(here, current, code=code, words=words, fence=fence)
-    return Woken()
+        _fail(loaded, current, code=code, words=words, fence=fence)
+    return WorkToEnqueue()

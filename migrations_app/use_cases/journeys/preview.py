@@ -1,6 +1,6 @@
 """Turns a draft into a preview: a fresh scan, the steps of the next hop, and each plan that can be made now.
 
-The plans are made as rollouts, with their dry runs and backups, and end at once: they are only shown.
+The plans are made as rollouts, with dry runs and backups. These rollouts expire at once: they only serve the preview.
 """
 
 import uuid
@@ -37,12 +37,12 @@ from migrations_app.use_cases.rollouts.helm.values import hop_changes
 
 PREVIEW = JourneyRollout.Purpose.PREVIEW
 REPOSITORY_OF = {HELM_RELEASE: "flux", APPLICATION: "argocd"}
-"""The tool that applies what is committed, by the kind of its object."""
+"""The tool that applies commits from a repository, by the kind of its object."""
 
 
 @dataclass(slots=True)
-class Woken:
-    """The ids of rows that workers have to be woken for; `again`: the journey itself can go on at once."""
+class WorkToEnqueue:
+    """The ids of rows to enqueue for workers; `again`: the journey itself can make another move at once."""
 
     scans: list[uuid.UUID] = field(default_factory=list)
     drafts: list[uuid.UUID] = field(default_factory=list)
@@ -50,13 +50,19 @@ class Woken:
     again: bool = False
 
 
-def prepare_journey(here: LoadedJourney) -> Woken:
-    """Makes the next part of the preview of a draft; called again until the draft is one no more."""
-    if not here.steps:
-        return _composed(here)
-    pairs = [(step, step_rollouts.made_for(step, purpose=PREVIEW)) for step in here.steps if step.kind == "rollout"]
+def prepare_journey(loaded: LoadedJourney) -> WorkToEnqueue:
+    """Makes the next part of the preview of a draft; called again until the journey is no longer a draft."""
+    if not loaded.steps:
+        return _compose(loaded)
+    pairs = [
+        (step, step_rollouts.newest_rollout_for(step, purpose=PREVIEW))
+        for step in loaded.steps
+        if step.kind == "rollout"
+    ]
     if any(rollout is not None and rollout.state == "draft" for _, rollout in pairs):
-        return Woken(drafts=[rollout.pk for _, rollout in pairs if rollout is not None and rollout.state == "draft"])
+        return WorkToEnqueue(
+            drafts=[rollout.pk for _, rollout in pairs if rollout is not None and rollout.state == "draft"]
+        )
     with transaction.atomic():
         outlines: dict[str, Outline] = {}
         for step, rollout in pairs:
@@ -65,27 +71,29 @@ def prepare_journey(here: LoadedJourney) -> Woken:
                 outlines[step.step] = outline
                 if rollout.state == "previewed":
                     step_rollouts.withdraw(rollout, step_rollouts.SHOWN)
-        plan = _plan(here, outlines)
-        here.row.digest = plan.digest
+        plan = _plan(loaded, outlines)
+        loaded.row.digest = plan.digest
         event = JourneyEvent(verb="journey.previewed", by=WORKER)
-        move(here, "previewed", event=event, plan=canonical(plan), digest=plan.digest)
-    return Woken()
+        move(loaded, "previewed", event=event, plan=canonical(plan), digest=plan.digest)
+    return WorkToEnqueue()
 
 
-def _composed(here: LoadedJourney) -> Woken:
-    """Stores the steps of the next hop, and drafts the rollouts that are shown. Asks for a scan if none is fresh."""
-    row = here.row
+def _compose(loaded: LoadedJourney) -> WorkToEnqueue:
+    """Stores the steps of the next hop, and drafts the rollouts of the preview. Requests a scan if there is no fresh
+    one.
+    """
+    row = loaded.row
     newest = report_since(row.cluster_id, row.made_at - FRESH)
     if newest is None:
         due = row.asked_at is None or timezone.now() - row.asked_at > FRESH
         scan_id = ask_for_scan(row) if due else None
-        return Woken(scans=[scan_id] if scan_id else [])
+        return WorkToEnqueue(scans=[scan_id] if scan_id else [])
     snapshot, report = newest
     hop = next(iter(runbook(report).hops), None)
     if hop is None:
         cause = JourneyEvent(verb="journey.expired", by=WORKER, code="no_hop", words=_why_no_hop(report))
-        move(here, "expired", event=cause, cause_code="no_hop", cause=cause.words, finished_at=timezone.now())
-        return Woken()
+        move(loaded, "expired", event=cause, cause_code="no_hop", cause=cause.words, finished_at=timezone.now())
+        return WorkToEnqueue()
     parameters, soak = row.choices["parameters"], row.choices["soak_seconds"]
     choices = choices_of(row, report, hop=hop, parameters=parameters, soak=soak)
     steps = journey_steps(hop, installed=report.cluster.installed, choices=choices)
@@ -101,28 +109,28 @@ def _composed(here: LoadedJourney) -> Woken:
             for place, journey_step in enumerate(steps)
         ]
         JourneyStepRow.objects.bulk_create(rows)
-        here.steps = list(JourneyStepRow.objects.filter(journey=row).order_by("place"))
-        if len(here.steps) != len(steps):
+        loaded.steps = list(JourneyStepRow.objects.filter(journey=row).order_by("place"))
+        if len(loaded.steps) != len(steps):
             raise Conflict("the journey was changed meanwhile", code="moved")
         drafts = [
-            step_rollouts.plan_rollout(row, step, purpose=PREVIEW) for step in here.steps if step.kind == "rollout"
+            step_rollouts.plan_rollout(row, step, purpose=PREVIEW) for step in loaded.steps if step.kind == "rollout"
         ]
         progress = JourneyProgress("draft", tuple(StepProgress("waiting", protects=step.protects) for step in steps))
         columns = {
             "hop": hop.lands.hop, "starts": hop.starts, "lands": hop.lands.release, "snapshot_id": snapshot,
         }  # fmt: skip
-        store(here, progress, event=JourneyEvent(verb="journey.composed", by=WORKER), columns=columns)
-    return Woken(drafts=drafts, again=not drafts)
+        store(loaded, progress, event=JourneyEvent(verb="journey.composed", by=WORKER), columns=columns)
+    return WorkToEnqueue(drafts=drafts, again=not drafts)
 
 
 def choices_of(row: Journey, report: Report, *, hop: RunbookHop, parameters: Mapping[str, Any], soak: int) -> Choices:
-    """What the author chose, and what installation and policy let karpdash do itself."""
+    """The choices of the author, and which of its actions karpdash may use by installation and policy."""
     permitted = permitted_choices(row.cluster_id, parameters=parameters, soak=soak)
-    return permitted._replace(diffs=dict(_diffs(report, hop)))
+    return permitted._replace(diffs=dict(_changes_to_commit(report, hop)))
 
 
 def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], soak: int) -> Choices:
-    """The same without what a person commits."""
+    """The choices as in `choices_of`, without the changes that a person commits."""
     return Choices(
         parameters,
         soak,
@@ -133,8 +141,8 @@ def permitted_choices(cluster_id: uuid.UUID, *, parameters: Mapping[str, Any], s
     )
 
 
-def _diffs(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
-    """What a person commits where the object that brings a chart comes from a repository, by the chart."""
+def _changes_to_commit(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
+    """The change that a person commits, by chart, if the object that installs the chart comes from a repository."""
     carriers = report.cluster.installed.carriers if report.cluster.installed else ()
     start, lands = parse(hop.starts), parse(hop.lands.release)
     if carriers is UNSET or start is None or lands is None:
@@ -144,7 +152,7 @@ def _diffs(report: Report, hop: RunbookHop) -> Iterator[tuple[str, Command]]:
             edits = hop_changes(report, values_of(carrier), chart=carrier.chart, start=start, lands=lands)
             text = diff_to_commit(carrier, version=as_tag(lands), edits=edits)
         except InvalidInput:
-            continue  # values from elsewhere: the runbook's words stand in place of a difference
+            continue  # values from another source: the text of the runbook takes the place of a diff
         if text:
             yield carrier.chart, Command(REPOSITORY_OF[carrier.kind], text)
 
@@ -154,15 +162,15 @@ def _why_no_hop(report: Report) -> str:
     return notes[0] if notes else "nothing is left to do, or the running release is not known"
 
 
-def _plan(here: LoadedJourney, outlines: dict[str, Outline]) -> JourneyPlan:
-    row = here.row
+def _plan(loaded: LoadedJourney, outlines: dict[str, Outline]) -> JourneyPlan:
+    row = loaded.row
     return JourneyPlan(
         cluster=str(row.cluster_id),
         hop=row.hop,
         starts=row.starts,
         lands=row.lands,
         covers=row.covers,  # type: ignore[arg-type]  # one of COVERABLE, checked in the draft
-        steps=tuple(definition(step) for step in here.steps),
+        steps=tuple(definition(step) for step in loaded.steps),
         shown=outlines,
         author=row.author_name,
         snapshot=str(row.snapshot_id or ""),

@@ -1,4 +1,4 @@
-"""The scans that journeys rest on: the newest one that began late enough, and asking for another."""
+"""The scans that journeys rely on: finds the newest one that began late enough, and requests another."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from migrations_app.readiness.report import Report
 from migrations_app.use_cases.scans.queue import enqueue
 
 FRESH = timedelta(minutes=10)
-"""How old the scan may be that a journey is made of."""
+"""The maximum age of the scan that a journey is made from."""
 BY = "journey"
 """Value of `requested_by` for these scans."""
 
@@ -26,7 +26,9 @@ def report_since(cluster_id: uuid.UUID, moment: datetime) -> tuple[uuid.UUID, Re
 
 
 def ask_for_scan(row: Journey) -> uuid.UUID | None:
-    """Enqueues a scan and returns it, to wake a worker; None if one is active, and then the next one is due at once."""
+    """Enqueues a scan and returns its id. If a scan is active already, makes the next one due at once and
+    returns None.
+    """
     request = enqueue(row.cluster, by=BY)
     now = timezone.now()
     Journey.objects.filter(pk=row.pk).update(asked_at=now)

@@ -1,4 +1,6 @@
-"""What the campaign of a journey settled before it was made, as the journey keeps it and as it counts now."""
+"""Decisions that the campaign of a journey made in advance: how the journey stores them, and whether they still
+hold.
+"""
 
 from typing import Any
 
@@ -24,14 +26,16 @@ from migrations_app.use_cases.journeys.transitions import LoadedJourney, definit
 
 
 def settled_of(row: Journey) -> SettledBefore | None:
-    """What was settled before; None for a journey that nobody made for many."""
+    """The decisions that the campaign made in advance; None for a journey that no campaign made."""
     raw = row.choices.get(SETTLED)
     return msgspec.convert(raw, type=SettledBefore) if raw else None
 
 
-def weighed_before(here: LoadedJourney, step: JourneyStepRow) -> bool:
-    """Whether a person weighed all of the step before, on this cluster, and no check of it fails."""
-    settlement, row, journey_step = settled_of(here.row), here.row, definition(step)
+def confirmed_in_advance(loaded: LoadedJourney, step: JourneyStepRow) -> bool:
+    """Whether a person has confirmed everything in the step for this cluster in advance, and none of its checks
+    fails.
+    """
+    settlement, row, journey_step = settled_of(loaded.row), loaded.row, definition(step)
     newest = report_since(row.cluster_id, row.made_at - FRESH) if settlement else None
     if settlement is None or newest is None:
         return False
@@ -42,13 +46,13 @@ def weighed_before(here: LoadedJourney, step: JourneyStepRow) -> bool:
 
 
 def words_of(row: Journey) -> dict[str, Any]:
-    """The columns of a step that was weighed before: who wrote what."""
+    """The columns of a step that was confirmed in advance: by whom, and with which note."""
     settlement = settled_of(row)
     return {"by_name": settlement.by, "note": f"{settlement.note} ({settlement.source})"[:2000]} if settlement else {}
 
 
 def unseen_covered(row: Journey, step: JourneyStepRow, *, outline: Outline | None) -> bool:
-    """Whether the approval of the campaign covers a plan that the journey could not show."""
+    """Whether the approval of the campaign covers a plan that was not in the preview of the journey."""
     settlement = settled_of(row)
     if settlement is None or outline is None:
         return False
@@ -56,7 +60,7 @@ def unseen_covered(row: Journey, step: JourneyStepRow, *, outline: Outline | Non
 
 
 def destroying_covered(row: Journey, step: JourneyStepRow, *, outline: Outline | None, plan: Plan | None) -> bool:
-    """Whether the approval of the campaign covers a plan that deletes, by the policies of now."""
+    """Whether the approval of the campaign covers a plan that deletes objects, by the current policies."""
     settlement = settled_of(row)
     if settlement is None or outline is None or plan is None or not campaigns_may_destroy(row.cluster_id):
         return False
@@ -65,7 +69,9 @@ def destroying_covered(row: Journey, step: JourneyStepRow, *, outline: Outline |
 
 
 def cover_with_campaign(row: Journey) -> None:
-    """The approval of the campaign was given to the journey: from now on it covers what was settled before."""
+    """Stores that the campaign's approval was given to the journey: from now on it covers the decisions made in
+    advance.
+    """
     settlement = settled_of(row)
     if settlement is not None:
         row.choices = row.choices | {SETTLED: msgspec.to_builtins(msgspec.structs.replace(settlement, covered=True))}

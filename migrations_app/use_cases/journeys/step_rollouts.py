@@ -1,6 +1,5 @@
-"""The rollouts of a journey's steps: planned for the preview and again in their turn, compared, approved, started.
-
-Everything that guards a rollout guards these: approvals, policies, kill switch, lease and journal are its own.
+"""The rollouts of a journey's steps: planned for the preview and again when the step begins, compared, approved,
+started. They have the same protection as all rollouts: their own approvals, policies, kill switch, lease and journal.
 """
 
 import uuid
@@ -33,11 +32,11 @@ from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
 
 SHOWN = "shown_in_journey"
-"""The cause of a preview that was made only to be shown."""
+"""The cause code of a rollout that was made only for a preview."""
 
 
 def plan_rollout(row: Journey, step: JourneyStepRow, *, purpose: str) -> uuid.UUID:
-    """Creates the draft of a rollout for the step, in the caller's transaction. Its author is that of the journey."""
+    """Creates the draft of a rollout for the step, in the caller's transaction. Its author is the journey's author."""
     journey_step = definition(step)
     author = Actor(name=row.author_name, method="worker", id=row.author_id)
     note = f"step {step.step} of journey {row.pk}"
@@ -49,14 +48,14 @@ def plan_rollout(row: Journey, step: JourneyStepRow, *, purpose: str) -> uuid.UU
     return rollout_id
 
 
-def made_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
+def newest_rollout_for(step: JourneyStepRow, *, purpose: str) -> Rollout | None:
     """The newest rollout that was made for the step; None if there is none."""
     part = step.made.filter(purpose=purpose).select_related("rollout").last()
     return part.rollout if part else None
 
 
 def rollback_for(step: JourneyStepRow) -> Rollout | None:
-    """The newest rollout that was made to take the step back on the way back of now; None if there is none."""
+    """The newest rollout that undoes the step in the current rollback of the journey; None if there is none."""
     way = JourneyWayBack.objects.filter(journey_id=step.journey_id).first()
     links = step.made.filter(purpose=JourneyRollout.Purpose.BACK, pk__gt=way.earlier if way else 0)
     part = links.select_related("rollout").last()
@@ -70,7 +69,7 @@ def newest_link(journey: Journey) -> int:
 
 
 def outline_of(row: Rollout) -> Outline | None:
-    """The outline of its plan; None if none could be made."""
+    """The outline of the rollout's plan; None if there is no plan."""
     plan = _plan_of(row)
     return outline(plan, doubts=doubts_of(row, plan)) if plan is not None else None
 
@@ -80,16 +79,16 @@ def _plan_of(row: Rollout) -> Plan | None:
 
 
 def withdraw(row: Rollout, code: str) -> None:
-    """Ends a plan of which nothing was started. Raises Conflict if it was started meanwhile."""
+    """Expires a rollout that was planned and not started. Raises Conflict if it was started meanwhile."""
     transition(row, "expired", by=WORKER, cause=TransitionCause(code=code), finished_at=timezone.now())
 
 
-def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> RolloutSeen | None:
-    """The rollout that does the step as it is now, compared with what was shown; None if there is none yet."""
-    rollout = made_for(step, purpose=JourneyRollout.Purpose.WORK)
+def rollout_state_of(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> RolloutSeen | None:
+    """The state of the rollout that does the step, compared with the preview; None if there is none yet."""
+    rollout = newest_rollout_for(step, purpose=JourneyRollout.Purpose.WORK)
     if rollout is None or (step.since and rollout.made_at < step.since):
-        return None  # one of before the step was retried
-    plan_differences = differing(plan, rollout, step_id=step.step)
+        return None  # made before the step was retried
+    plan_differences = differences_from_preview(plan, rollout, step_id=step.step)
     unseen = step.step not in plan.shown and unseen_covered(row, step, outline=outline_of(rollout))
     deletes = not plan_differences and destroys(row, step, rollout=rollout)
     return RolloutSeen(
@@ -104,13 +103,15 @@ def seen_rollout(row: Journey, plan: JourneyPlan, *, step: JourneyStepRow) -> Ro
 
 
 def destroys(row: Journey, step: JourneyStepRow, *, rollout: Rollout) -> bool:
-    """Whether the plan destroys, and the approval of the campaign covers that."""
+    """Whether the plan is destructive and the approval of the campaign covers that."""
     risk = risk_of(rollout.risk) if rollout.risk else "low"
     return risk == "destructive" and destroying_covered(row, step, outline=outline_of(rollout), plan=_plan_of(rollout))
 
 
-def differing(plan: JourneyPlan, rollout: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
-    """How the plan differs from the one that was shown; None if none was shown or it may not be covered."""
+def differences_from_preview(plan: JourneyPlan, rollout: Rollout, *, step_id: str) -> tuple[PlanDifference, ...] | None:
+    """How the plan differs from the previewed one; None if there was no preview of it, or the approval may not cover
+    it.
+    """
     now, shown_outline = outline_of(rollout), plan.shown.get(step_id)
     if now is None or shown_outline is None:
         return None
@@ -123,7 +124,7 @@ def _covers_still(row: Journey) -> bool:
 
 
 def valid_approvals(row: Journey) -> list[JourneyApproval]:
-    """The approvals of exactly this plan whose approvers still have the right to give them (A41)."""
+    """The approvals of exactly this plan whose approvers still have the right to approve (A41)."""
     return [approval for approval in row.approvals.select_related("approver") if _counts(row, approval)]
 
 
@@ -137,7 +138,9 @@ def _counts(row: Journey, approval: JourneyApproval) -> bool:
 
 
 def cover(row: Journey, rollout: Rollout, *, step: JourneyStepRow) -> None:
-    """Asks for the approval of the rollout and gives it those of the journey; others may still be missing (A40)."""
+    """Requests approval of the rollout and copies the journey's approvals to it; more approvals may still be needed
+    (A40).
+    """
     with transaction.atomic():
         asked_rollout = approvals.ask(rollout.pk, starter_of(row), by=WORKER)
         if asked_rollout.state == "awaiting_approval":
@@ -156,7 +159,9 @@ def cover(row: Journey, rollout: Rollout, *, step: JourneyStepRow) -> None:
 
 
 def _saw_deletions(row: Journey) -> set[int | None]:
-    """Who approved its campaign, which shows the objects; an approval of the journey alone does not show them."""
+    """The ids of those who approved the campaign, where the deleted objects are shown; the journey's approval does not
+    show them.
+    """
     campaign_approvals = CampaignApproval.objects.filter(
         campaign__members__journey=row, taken_back_at=None, step_up=True
     )
@@ -164,23 +169,25 @@ def _saw_deletions(row: Journey) -> set[int | None]:
     return set(same.values_list("approver_id", flat=True))
 
 
-def asks_nobody(rollout: Rollout) -> bool:
-    """Whether the policy asks nobody to approve that plan: then the operator has to accept it."""
+def needs_no_approver(rollout: Rollout) -> bool:
+    """Whether the policy needs no approver for that plan: then the operator has to accept it."""
     return not needed(rollout) and not approvals.acknowledgements_needed(rollout)
 
 
 def ask(row: Journey, rollout: Rollout) -> None:
-    """Asks people to approve the rollout itself."""
+    """Requests people's approval of the rollout itself."""
     approvals.ask(rollout.pk, starter_of(row), by=WORKER)
 
 
 def start(row: Journey, rollout: Rollout) -> None:
-    """Starts the rollout with the rights of who started the journey. Raises as `lifecycle.start`."""
+    """Starts the rollout with the rights of the person who started the journey. Raises as `lifecycle.start`."""
     lifecycle.start(rollout.pk, starter_of(row), digest=rollout.digest, by=WORKER, version=rollout.version)
 
 
 def starter_of(row: Journey) -> Person:
-    """Who started or resumed the journey last, with the rights of now. Raises Conflict if the account is gone."""
+    """The person who started or resumed the journey last, with current rights. Raises Conflict if the account is
+    closed.
+    """
     user = User.objects.filter(pk=row.starter_id or 0, is_active=True).first()
     if user is None:
         raise Conflict("the account that started the journey is closed", code="starter_gone")

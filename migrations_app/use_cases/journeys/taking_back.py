@@ -1,7 +1,7 @@
-"""Takes a journey back to a step that a person chose: the steps after it are undone, the last one first.
+"""Rolls a journey back to a step that a person chose: the steps after it are undone, the last one first.
 
-Each rollout is taken back by a rollout of its own, with its own preview and approval. The journey holds the cluster
-meanwhile, and everything that guards its rollouts guards these.
+Each rollout is undone by a rollout of its own, with its own preview, approval and protection. The journey holds the
+cluster meanwhile.
 """
 
 import uuid
@@ -21,13 +21,19 @@ from migrations_app.journeys.states import BackEvent, JourneyProgress, StepState
 from migrations_app.journeys.way_back import BACK_NEEDED, NO_RETURN, BackMove, BackSeen, next_back
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.journeys.way_back import changed_places, to_take_back
+from migrations_app.queries.journeys.way_back import changed_places, rollout_to_undo
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor
 from migrations_app.use_cases.journeys import step_rollouts, transitions
-from migrations_app.use_cases.journeys.approvals import refuse_old
-from migrations_app.use_cases.journeys.lifecycle import halt, refuse_changes, starter, under_way, withdraw_planned
-from migrations_app.use_cases.journeys.preview import Woken
+from migrations_app.use_cases.journeys.approvals import refuse_stale_journey
+from migrations_app.use_cases.journeys.lifecycle import (
+    active_rollout,
+    halt,
+    refuse_changes,
+    starter_columns,
+    withdraw_planned,
+)
+from migrations_app.use_cases.journeys.preview import WorkToEnqueue
 from migrations_app.use_cases.journeys.scans import ask_for_scan, report_since
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, store
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
@@ -44,79 +50,85 @@ PASSING = frozenset({"closed", "busy"})
 def take_back(
     journey_id: uuid.UUID, person: Person, *, step: str, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
-    """Begins the way back to that step, which itself is undone, too, and is the next one when the journey goes on.
+    """Begins the rollback to that step.
 
-    Raises PermissionDenied, InvalidInput without a reason or for an unknown step, and Conflict: `rollout_holds` while
-    a rollout is under way, `not_reached`, `kill_switch`, `audit_blocked`, `moved`.
+    The step itself is undone, too, and is the next one when the journey resumes. Raises PermissionDenied, InvalidInput
+    without a reason or for an unknown step, and Conflict: `rollout_holds` while a rollout is under way, `not_reached`,
+    `kill_switch`, `audit_blocked`, `moved`.
     """
     if not reason.strip():
         raise InvalidInput("a reason is needed", where="reason", code="reason_needed")
     with transaction.atomic():
-        here = load(journey_id, lock=True)
-        refuse_person(may_start(over(person, here.row.cluster_id)))
-        refuse_old(here, version)
-        target = next((journey_step_row for journey_step_row in here.steps if journey_step_row.step == step), None)
+        loaded = load(journey_id, lock=True)
+        refuse_person(may_start(over(person, loaded.row.cluster_id)))
+        refuse_stale_journey(loaded, version)
+        target = next((journey_step_row for journey_step_row in loaded.steps if journey_step_row.step == step), None)
         if target is None:
             raise InvalidInput("the journey has no such step", where="step", code="unknown_step")
-        rollout = under_way(here, lock=True)
+        rollout = active_rollout(loaded, lock=True)
         if rollout is not None:
             raise Conflict(f"rollout {rollout.pk} is under way: end it first", code="rollout_holds")
         refuse_changes()
-        then = start_rollback(here.progress, to=target.place, changed=changed_places(journey_id))
-        withdraw_planned(here, "journey_taken_back")
+        then = start_rollback(loaded.progress, to=target.place, changed=changed_places(journey_id))
+        withdraw_planned(loaded, "journey_taken_back")
         event = JourneyEvent(verb="journey.taking_back", by=by, code="asked", words=reason, detail={"to": step})
-        columns = {**QUIET, "cause_code": ENDED_CODE if then.state == "paused" else "", "cause": "", **starter(person)}
+        columns = {
+            **QUIET,
+            "cause_code": ENDED_CODE if then.state == "paused" else "",
+            "cause": "",
+            **starter_columns(person),
+        }
         begun = {"to": step, "by_name": person.name, "reason": reason.strip()[:2000], "begun_at": timezone.now()}
-        begun["earlier"] = step_rollouts.newest_link(here.row)
-        _store(here, then, event=event, columns=columns, begun=begun)
-    return here.row
+        begun["earlier"] = step_rollouts.newest_link(loaded.row)
+        _store(loaded, then, event=event, columns=columns, begun=begun)
+    return loaded.row
 
 
-def confirm_undone(here: LoadedJourney, row: JourneyStepRow, *, note: str, by: Actor) -> None:
-    """A person says that the step was undone by hand. Raises Conflict unless the journey waits for exactly that."""
-    if here.row.wait_code != BACK_NEEDED:
+def confirm_undone(loaded: LoadedJourney, row: JourneyStepRow, *, note: str, by: Actor) -> None:
+    """Records that a person undid the step by hand. Raises Conflict unless the journey waits for exactly that."""
+    if loaded.row.wait_code != BACK_NEEDED:
         raise Conflict("this step does not wait for a person's word", code="moved")
     event = JourneyEvent(verb="journey.step_taken_back", by=by, code="ticked", words=note, step=row.step)
-    _concluded(here, outcome="undone", event=event)
+    _conclude(loaded, outcome="undone", event=event)
 
 
-def advance_back(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
-    """One move of the step that is undone."""
+def advance_back(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> WorkToEnqueue:
+    """Makes one move for the step that is being undone."""
     rollback = step_rollouts.rollback_for(current)
     move = next_back(
-        definition(current), _seen(here, current, rollback=rollback), before=_before(here), now=timezone.now()
+        definition(current), _undo_state(loaded, current, rollback=rollback), before=_before(loaded), now=timezone.now()
     )
     match move.do:
         case "undone" | "keep" | "fail":
-            return _ended(here, current, move=move, rollback=rollback, fence=fence)
+            return _store_outcome(loaded, current, move=move, rollback=rollback, fence=fence)
         case "draft":
-            return _plan(here, current, fence=fence)
+            return _plan(loaded, current, fence=fence)
         case "scan":
-            scan_id = ask_for_scan(here.row)
-            return Woken(scans=[scan_id] if scan_id else [])
+            scan_id = ask_for_scan(loaded.row)
+            return WorkToEnqueue(scans=[scan_id] if scan_id else [])
         case "ask" | "start" if rollback is not None:
-            return _with_rollback(here, current, rollback=rollback, move=move, fence=fence)
+            return _advance_rollback(loaded, current, rollback=rollback, move=move, fence=fence)
         case _:
-            _wait(here, current, move=Move("tell" if move.do == "tell" else "watch", move.code), fence=fence)
-            return Woken()
+            _wait(loaded, current, move=Move("tell" if move.do == "tell" else "watch", move.code), fence=fence)
+            return WorkToEnqueue()
 
 
-def _way(here: LoadedJourney) -> JourneyWayBack:
-    """The way back that the journey is on. Raises Conflict `moved` if it is on none."""
-    back = JourneyWayBack.objects.filter(journey_id=here.row.pk).first()
+def _rollback_row(loaded: LoadedJourney) -> JourneyWayBack:
+    """The rollback that the journey is in. Raises Conflict `moved` if it is in none."""
+    back = JourneyWayBack.objects.filter(journey_id=loaded.row.pk).first()
     if back is None:
         raise Conflict("the journey is on no way back", code="moved")
     return back
 
 
-def _before(here: LoadedJourney) -> StepState:
-    state: Any = _way(here).before
+def _before(loaded: LoadedJourney) -> StepState:
+    state: Any = _rollback_row(loaded).before
     return state  # type: ignore[no-any-return]  # one of the states, as it was stored
 
 
-def _seen(here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout | None) -> BackSeen:
-    since, row = current.since or here.row.changed_at, here.row
-    left = to_take_back(current)
+def _undo_state(loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout | None) -> BackSeen:
+    since, row = current.since or loaded.row.changed_at, loaded.row
+    left = rollout_to_undo(current)
     current_rollback = (
         rollback if rollback is not None and left is not None and rollback.rolls_back_id == left.pk else None
     )
@@ -137,131 +149,137 @@ def _seen(here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout | N
     )
 
 
-def _ended(
-    here: LoadedJourney, current: JourneyStepRow, *, move: BackMove, rollback: Rollout | None, fence: LeaseToken
-) -> Woken:
-    """Stores what came of the step: undone, left as it was for want of a way back, or undone in part."""
+def _store_outcome(
+    loaded: LoadedJourney, current: JourneyStepRow, *, move: BackMove, rollback: Rollout | None, fence: LeaseToken
+) -> WorkToEnqueue:
+    """Stores the outcome of the step: undone, left as it is because it cannot be undone, or failed."""
     outcome: Any = move.do
     words = ""
     if move.code == NO_RETURN:
         words = "; ".join(definition(current).no_return)
     elif rollback is not None:
-        words = _left_words(rollback) if outcome == "undone" else rollback.cause
+        words = _not_undone_text(rollback) if outcome == "undone" else rollback.cause
     verb = {"undone": "step_taken_back", "keep": "step_has_no_return", "fail": "step_failed"}[move.do]
     event = JourneyEvent(
         verb=f"journey.{verb}", by=WORKER, code=move.code, words=words, step=current.step, fence=fence
     )  # fmt: skip
-    _concluded(here, outcome=outcome, event=event)
-    return Woken(again=here.row.state == "running")
+    _conclude(loaded, outcome=outcome, event=event)
+    return WorkToEnqueue(again=loaded.row.state == "running")
 
 
-def _left_words(rollback: Rollout) -> str:
-    """What the rollback left as it was, in words: it is told, and never counts as undone."""
+def _not_undone_text(rollback: Rollout) -> str:
+    """What the rollback did not undo, as text for the page; it never counts as undone."""
     plan = msgspec.json.decode(bytes(rollback.plan), type=Plan) if rollback.plan else None
     return "; ".join(plan.forecast.cannot_be_undone) if plan else ""
 
 
-def _concluded(here: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
-    to = next(step for step in here.steps if step.step == _way(here).to)
-    changed = changed_places(here.row.pk)
-    then = after_undo(here.progress, outcome, to=to.place, before=_before(here), changed=changed)
+def _conclude(loaded: LoadedJourney, *, outcome: BackEvent, event: JourneyEvent) -> None:
+    to = next(step for step in loaded.steps if step.step == _rollback_row(loaded).to)
+    changed = changed_places(loaded.row.pk)
+    then = after_undo(loaded.progress, outcome, to=to.place, before=_before(loaded), changed=changed)
     over = then.state == "paused"
     cause = {"cause_code": ENDED_CODE if outcome == "undone" else event.code, "cause": event.words[:2000]}
     columns = {**QUIET, **(cause if over else {})}
     if over:
         event = replace(event, tells="journey.paused")
-    _store(here, then, event=event, columns=columns, of_step=cause if outcome == "fail" else {})
+    _store(loaded, then, event=event, columns=columns, of_step=cause if outcome == "fail" else {})
 
 
 def _store(
-    here: LoadedJourney, then: JourneyProgress, *, event: JourneyEvent, columns: dict[str, Any],
+    loaded: LoadedJourney, then: JourneyProgress, *, event: JourneyEvent, columns: dict[str, Any],
     of_step: dict[str, Any] | None = None, begun: dict[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """As `store`, with the way back: `begun` are its columns where it begins, and it ends once the journey pauses."""
+    """Stores as `store` does, together with the row of the rollback: `begun` are its columns when it begins; it is
+    deleted when the journey pauses.
+    """
     place = then.current
-    came = here.steps[place].state if place is not None else ""
+    came = loaded.steps[place].state if place is not None else ""
     with transaction.atomic():
-        store(here, then, event=event, columns=columns, of_step=of_step)
+        store(loaded, then, event=event, columns=columns, of_step=of_step)
         if then.state == "paused":
-            JourneyWayBack.objects.filter(journey_id=here.row.pk).delete()
+            JourneyWayBack.objects.filter(journey_id=loaded.row.pk).delete()
             return
         way_columns = {**(begun or {}), **({"before": came} if came != "undoing" else {})}
-        JourneyWayBack.objects.update_or_create(journey_id=here.row.pk, defaults=way_columns)
+        JourneyWayBack.objects.update_or_create(journey_id=loaded.row.pk, defaults=way_columns)
 
 
-def _plan(here: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> Woken:
-    """Drafts the rollout that takes the newest one of the step back; its author is who asked for the way back."""
-    target = to_take_back(current)
+def _plan(loaded: LoadedJourney, current: JourneyStepRow, *, fence: LeaseToken) -> WorkToEnqueue:
+    """Drafts the rollout that undoes the step's newest rollout; its author is the person who requested the rollback."""
+    target = rollout_to_undo(current)
     if target is None:
-        return Woken(again=True)
-    row = here.row
+        return WorkToEnqueue(again=True)
+    row = loaded.row
     author = Actor(name=row.started_by_name, method="worker", id=row.starter_id)
     note = f"takes back step {current.step} of journey {row.pk}"
     request = RolloutRequest(action=ROLL_BACK, rolls_back=target.pk, ticket=row.ticket, note=note)
     with transaction.atomic():
         event = _event("journey.step_planned", current, fence=fence)
-        store(here, here.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
+        store(loaded, loaded.progress, event=event, columns={"wait_code": "planning", "needs_person": False})
         rollout_id = draft(row.cluster_id, request, by=author)
         JourneyRollout.objects.create(step=current, rollout_id=rollout_id, purpose=BACK)
         JourneyStepRow.objects.filter(pk=current.pk).update(accepted=False)
     transitions.reached("after_back")
-    return Woken(drafts=[rollout_id])
+    return WorkToEnqueue(drafts=[rollout_id])
 
 
-def _with_rollback(
-    here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, move: BackMove, fence: LeaseToken
-) -> Woken:
-    """Asks for the approval of the rollback, or starts it. Where the policy asks nobody, an operator accepts it."""
+def _advance_rollback(
+    loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, move: BackMove, fence: LeaseToken
+) -> WorkToEnqueue:
+    """Requests approval of the rollback or starts it. If the policy needs no approver, an operator has to accept it."""
     detail = {"rollout": str(rollback.pk), "digest": rollback.digest}
     try:
-        if move.do == "ask" and move.code != "accepted" and step_rollouts.asks_nobody(rollback):
+        if move.do == "ask" and move.code != "accepted" and step_rollouts.needs_no_approver(rollback):
             event = _event("journey.paused", current, fence=fence, code="plan_not_shown", tells="journey.paused")
             columns = {**QUIET, "cause_code": "plan_not_shown", "cause": ""}
-            store(here, after(here.progress, "pause"), event=event, columns=columns)
-            return Woken()
+            store(loaded, after(loaded.progress, "pause"), event=event, columns=columns)
+            return WorkToEnqueue()
         with transaction.atomic():
             started = move.do == "start"
             verb = "journey.step_started" if started else "journey.step_asked"
             event = _event(verb, current, fence=fence, code=move.code, detail=detail)
             waits = {"wait_code": "rollout", "needs_person": False} if started else QUIET
-            store(here, here.progress, event=event, columns=waits)
-            (step_rollouts.start if started else step_rollouts.ask)(here.row, rollback)
+            store(loaded, loaded.progress, event=event, columns=waits)
+            (step_rollouts.start if started else step_rollouts.ask)(loaded.row, rollback)
     except LeaseLost:
         raise
     except PermissionDenied as refused:
-        return _refused(here, current, rollback=rollback, code="right_missing", words=refused.message, fence=fence)
+        return _handle_refusal(
+            loaded, current, rollback=rollback, code="right_missing", words=refused.message, fence=fence
+        )
     except (InvalidInput, Conflict) as refused:
-        return _refused(here, current, rollback=rollback, code=refused.code, words=refused.message, fence=fence)
+        return _handle_refusal(
+            loaded, current, rollback=rollback, code=refused.code, words=refused.message, fence=fence
+        )
     transitions.reached(f"after_{move.do}")
-    return Woken(rollouts=[rollback.pk]) if started else Woken(again=True)
+    return WorkToEnqueue(rollouts=[rollback.pk]) if started else WorkToEnqueue(again=True)
 
 
-def _refused(
-    here: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, code: str, words: str, fence: LeaseToken
-) -> Woken:
-    """What follows when the rollback may not be asked for or started now."""
+def _handle_refusal(
+    loaded: LoadedJourney, current: JourneyStepRow, *, rollback: Rollout, code: str, words: str, fence: LeaseToken
+) -> WorkToEnqueue:
+    """Handles a rollback that may not be requested or started now, by the code of the refusal."""
     # Read again: what was stored before the refusal was rolled back.
-    again = load(here.row.pk)
+    again = load(loaded.row.pk)
     if code in PLANNED_ANEW:
         step_rollouts.withdraw(rollback, code)
-        return Woken(again=True)
+        return WorkToEnqueue(again=True)
     if code in PASSING or code == "rehearsal_missing":
         do: Do = "tell" if code == "rehearsal_missing" else "watch"
         _wait(again, again.steps[current.place], move=Move(do, code), fence=fence)
     elif code != "moved":
         halt(again, code, words=words, fence=fence)
-    return Woken()
+    return WorkToEnqueue()
 
 
-def _wait(here: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> None:
-    """Stores what the way back waits for; people are told once when they have to do something."""
+def _wait(loaded: LoadedJourney, current: JourneyStepRow, *, move: Move, fence: LeaseToken) -> None:
+    """Stores what the rollback waits for; people are notified once when they have to act."""
     person = move.do == "tell"
-    if (here.row.wait_code, here.row.needs_person) == (move.code, person):
+    if (loaded.row.wait_code, loaded.row.needs_person) == (move.code, person):
         return
     tells = "journey.needs_person" if person else ""
     verb = "journey.person_needed" if person else "journey.waiting"
     event = _event(verb, current, fence=fence, code=move.code, tells=tells)
-    store(here, here.progress, event=event, columns={"wait_code": move.code, "needs_person": person})
+    store(loaded, loaded.progress, event=event, columns={"wait_code": move.code, "needs_person": person})
 
 
 def _event(

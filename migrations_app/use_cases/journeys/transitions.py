@@ -1,6 +1,6 @@
 """Every change of a journey or of its steps: compare-and-set, audit event and outbox row in one transaction.
 
-No other code changes a state. What may follow what is decided in `migrations_app/journeys/states.py`.
+No other code changes a state. `migrations_app/journeys/states.py` decides which state may follow which.
 """
 
 import uuid
@@ -35,9 +35,9 @@ reached: Callable[[str], None] = _nothing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JourneyEvent:
-    """What happened, for the audit log: its verb, who did it, a stable code, and words for the page.
+    """An event for the audit log: its verb, its actor, a stable code, and text for the page.
 
-    `tells` is the topic of a notification; empty for none. `fence` is the token of a worker.
+    `tells` is the topic of a notification, empty for none. `fence` is the fencing token of a worker.
     """
 
     verb: str
@@ -52,19 +52,21 @@ class JourneyEvent:
 
 @dataclass(slots=True)
 class LoadedJourney:
-    """A journey with its steps as they were read; `row.version` guards both."""
+    """A journey with its steps as read from the database; `row.version` guards both."""
 
     row: Journey
     steps: list[JourneyStepRow]
 
     @property
     def progress(self) -> JourneyProgress:
-        progresses = (StepProgress(_word(step.state), protects=bool(definition(step).protects)) for step in self.steps)
-        return JourneyProgress(_word(self.row.state), tuple(progresses))
+        progresses = (
+            StepProgress(_as_state(step.state), protects=bool(definition(step).protects)) for step in self.steps
+        )
+        return JourneyProgress(_as_state(self.row.state), tuple(progresses))
 
     @property
     def current(self) -> JourneyStepRow | None:
-        """The step whose turn it is."""
+        """The step whose turn it is; None if none is left."""
         place = self.progress.current
         return None if place is None else self.steps[place]
 
@@ -73,12 +75,12 @@ class LoadedJourney:
         return msgspec.json.decode(bytes(self.row.plan), type=JourneyPlan)
 
 
-def _word(text: str) -> Any:  # noqa: ANN401 - the column's choices are the states
+def _as_state(text: str) -> Any:  # noqa: ANN401 - the column's choices are the states
     return text
 
 
 def definition(step: JourneyStepRow) -> JourneyStep:
-    """What the step is."""
+    """The stored definition of the step."""
     return msgspec.convert(step.definition, type=JourneyStep)
 
 
@@ -92,62 +94,62 @@ def load(journey_id: uuid.UUID, *, lock: bool = False) -> LoadedJourney:
 
 
 def store(
-    here: LoadedJourney,
+    loaded: LoadedJourney,
     then: JourneyProgress,
     *,
     event: JourneyEvent,
     columns: Mapping[str, Any] | None = None,
     of_step: Mapping[str, Any] | None = None,
 ) -> None:
-    """Stores the progress with the event; `columns` change with the journey, `of_step` with the step of the event.
+    """Stores the progress with the event; `columns` change the journey, `of_step` the step of the event.
 
-    A step whose turn came or that begins gets its time. Raises Conflict `moved` if the journey was changed since it
-    was read, or may not change so; `disruption_held` if it would go on while Karpenter's own disruption is held;
-    LeaseLost if the worker's token is not valid any more.
+    A step that becomes ready or begins gets the current time. Raises Conflict `moved` if the journey changed since it
+    was read, or the change is not allowed; `disruption_held` if it would resume while Karpenter's own disruption is
+    held; LeaseLost if the worker's token is no longer valid.
     """
-    before, now = here.progress, timezone.now()
+    before, now = loaded.progress, timezone.now()
     if then.state != before.state and not may_follow(before.state, then.state):
         raise Conflict(f"a journey that is {before.state} cannot become {then.state}", code="moved")
     if (before.state, then.state) == ("paused", "running"):
-        _refuse_held(here.row)
+        _refuse_held_disruption(loaded.row)
     reached("before_store")
-    changed = {"state": then.state, "version": here.row.version + 1, "changed_at": now, **(columns or {})}
+    changed = {"state": then.state, "version": loaded.row.version + 1, "changed_at": now, **(columns or {})}
     with transaction.atomic():
         if event.fence is not None:
             lease.check(event.fence)
-        same = Journey.objects.filter(pk=here.row.pk, state=here.row.state, version=here.row.version)
+        same = Journey.objects.filter(pk=loaded.row.pk, state=loaded.row.state, version=loaded.row.version)
         if not same.update(**changed):
             raise Conflict("the journey was changed meanwhile", code="moved")
-        _store_steps(here, then, event=event, of_step=of_step or {}, now=now)
-        record(_audited(here.row, event, now=then.state, before=before.state))
+        _store_steps(loaded, then, event=event, of_step=of_step or {}, now=now)
+        record(_audit_event(loaded.row, event, now=then.state, before=before.state))
         if event.tells:
-            _tell(here.row, event)
+            _notify(loaded.row, event)
     for name, value in changed.items():
-        setattr(here.row, name, value)
+        setattr(loaded.row, name, value)
     reached("after_store")
 
 
-def _refuse_held(row: Journey) -> None:
-    """Raises Conflict `disruption_held` while Karpenter's own disruption is held for the pause of the journey."""
+def _refuse_held_disruption(row: Journey) -> None:
+    """Raises Conflict `disruption_held` while Karpenter's own disruption is held for a pause of the journey."""
     if JourneyHold.objects.filter(journey=row).exists():
         words = "Karpenter's own disruption is held for this pause: restore the budgets first"
         raise Conflict(words, code="disruption_held")
 
 
-def caused(code: str, words: str = "") -> dict[str, Any]:
-    """The columns of why the journey stands still."""
+def cause_columns(code: str, words: str = "") -> dict[str, Any]:
+    """The columns with the reason why the journey does not continue."""
     return {"cause_code": code, "cause": words[:2000], "wait_code": "", "needs_person": False}
 
 
-def move(here: LoadedJourney, then: JourneyState, *, event: JourneyEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
-    """As `store`, for a change of the journey's own state that leaves its steps alone."""
-    store(here, msgspec.structs.replace(here.progress, state=then), event=event, columns=columns)
+def move(loaded: LoadedJourney, then: JourneyState, *, event: JourneyEvent, **columns: Any) -> None:  # noqa: ANN401 - columns
+    """Stores as `store` does, for a change of the journey's own state that leaves its steps alone."""
+    store(loaded, msgspec.structs.replace(loaded.progress, state=then), event=event, columns=columns)
 
 
 def _store_steps(
-    here: LoadedJourney, then: JourneyProgress, *, event: JourneyEvent, of_step: Mapping[str, Any], now: datetime
+    loaded: LoadedJourney, then: JourneyProgress, *, event: JourneyEvent, of_step: Mapping[str, Any], now: datetime
 ) -> None:
-    for row, step in zip(here.steps, then.steps, strict=True):
+    for row, step in zip(loaded.steps, then.steps, strict=True):
         columns: dict[str, Any] = dict(of_step) if event.step and row.step == event.step else {}
         if step.state != row.state:
             anew = UNDONE if step.state in ("waiting", "ready") and row.state not in ("waiting", "failed") else {}
@@ -162,7 +164,7 @@ UNDONE: dict[str, Any] = {
     "since": None, "ended_at": None, "by_name": "", "note": "", "cause_code": "", "cause": "", "evidence": {},
     "differences": [], "accepted": False,
 }  # fmt: skip
-"""What a step keeps of what was done, once it was taken back: nothing."""
+"""Columns of a step that was undone: nothing of its former result remains."""
 
 
 def _times(step: StepProgress, now: datetime) -> dict[str, Any]:
@@ -171,7 +173,7 @@ def _times(step: StepProgress, now: datetime) -> dict[str, Any]:
     return {"ended_at": now} if step.state in ("done", "skipped", "failed") else {}
 
 
-def _audited(row: Journey, event: JourneyEvent, *, now: JourneyState, before: JourneyState) -> Event:
+def _audit_event(row: Journey, event: JourneyEvent, *, now: JourneyState, before: JourneyState) -> Event:
     detail = {"from": before, "to": now, **event.detail} | ({"why": event.words} if event.words else {})
     return Event(
         verb=event.verb,
@@ -187,11 +189,11 @@ def _audited(row: Journey, event: JourneyEvent, *, now: JourneyState, before: Jo
 
 
 def said(row: Journey) -> str:
-    """The journey as the audit log and notifications name it."""
+    """The title of the journey in the audit log and notifications."""
     way = f"Upgrade {row.starts} to {row.lands}" if row.lands else "Upgrade"
     return f"{way} of {row.cluster_name}"
 
 
-def _tell(row: Journey, event: JourneyEvent) -> None:
+def _notify(row: Journey, event: JourneyEvent) -> None:
     body = {"journey": str(row.pk), "cluster": str(row.cluster_id), "subject": row.cluster_name, "title": said(row)}
     Outbox.objects.create(topic=event.tells, body=body | {"code": event.code, "why": event.words[:300]})

@@ -1,7 +1,7 @@
-"""Makes progress on journeys: the preview of drafts, and the current step of those that run.
+"""Advances journeys: the preview of drafts, and the current step of running ones.
 
 A journey changes no cluster: it starts rollouts, whose workers do. Every write checks the fencing token of the
-cluster's lease; while a rollout works, its worker has the lease, and the journey only waits.
+cluster's lease. While a rollout runs, its worker has the lease and the journey waits.
 """
 
 import logging
@@ -28,9 +28,9 @@ from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import settled, step_rollouts, taking_back
 from migrations_app.use_cases.journeys.holds import advance_hold
-from migrations_app.use_cases.journeys.lifecycle import go_on, halt
+from migrations_app.use_cases.journeys.lifecycle import halt, resume_now
 from migrations_app.use_cases.journeys.moves import make_move
-from migrations_app.use_cases.journeys.preview import Woken, prepare_journey
+from migrations_app.use_cases.journeys.preview import WorkToEnqueue, prepare_journey
 from migrations_app.use_cases.journeys.scans import report_since
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, definition, load, store
 from migrations_app.use_cases.rollouts import lease
@@ -40,26 +40,26 @@ from migrations_app.use_cases.rollouts.lease import LeaseToken
 log = logging.getLogger(__name__)
 MOST_WORKERS_LOST = 3
 ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
-"""Ends of a worker that are no crash: a lost lease, a restarting database, a worker that was asked to stop."""
+"""Exceptions that end a worker without a crash: a lost lease, a restarting database, a requested stop."""
 
 
-def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
-    """Makes one move, and returns which workers have to be woken; `again` if there is another move to make now.
+def advance_journey(journey_id: uuid.UUID, *, holder: str) -> WorkToEnqueue:
+    """Makes one move and returns the work to enqueue, with `again` if another move can be made at once.
 
-    1. Take the cluster's lease; nothing is done while another worker has it. A draft needs none.
+    1. Take the cluster's lease; nothing happens while another worker has it. A draft needs no lease.
     2. Read the journey under the lease and count the attempt (crash-loop guard).
-    3. Pause it if changes are stopped; else make the next move of its current step.
+    3. Pause the journey if changes are stopped; else make the next move of its current step.
     """
     try:
-        here = load(journey_id)
+        loaded = load(journey_id)
         if JourneyHold.objects.filter(journey_id=journey_id).exists():
             return _advance_hold(journey_id)
-        if here.row.state == "draft":
-            return prepare_journey(here)
-        if here.row.state != "running":
-            return Woken()
-        fence = lease.take(here.row.cluster_id, holder)
-        return _held(journey_id, fence) if fence is not None else Woken()
+        if loaded.row.state == "draft":
+            return prepare_journey(loaded)
+        if loaded.row.state != "running":
+            return WorkToEnqueue()
+        fence = lease.take(loaded.row.cluster_id, holder)
+        return _advance_under_lease(journey_id, fence) if fence is not None else WorkToEnqueue()
     except LeaseLost:
         log.warning("lease lost", extra={"journey": str(journey_id)})
     except Conflict as moved:
@@ -67,116 +67,123 @@ def advance_journey(journey_id: uuid.UUID, *, holder: str) -> Woken:
     except (OperationalError, InterfaceError):
         log.exception("database failed", extra={"journey": str(journey_id)})
         connection.close_if_unusable_or_obsolete()
-    return Woken()
+    return WorkToEnqueue()
 
 
-def _advance_hold(journey_id: uuid.UUID) -> Woken:
-    """One move of the hold of Karpenter's own disruption; the journey goes on where somebody waits for its end."""
-    return advance_hold(journey_id, go_on=partial(go_on, by=WORKER))
+def _advance_hold(journey_id: uuid.UUID) -> WorkToEnqueue:
+    """Makes one move of the hold of Karpenter's own disruption; the journey resumes at its end if that was
+    requested.
+    """
+    return advance_hold(journey_id, resume_now=partial(resume_now, by=WORKER))
 
 
-def _held(journey_id: uuid.UUID, fence: LeaseToken) -> Woken:
+def _advance_under_lease(journey_id: uuid.UUID, fence: LeaseToken) -> WorkToEnqueue:
     try:
-        # Read again under the lease: the holder before may have moved the journey.
-        here = load(journey_id)
-        if here.row.state != "running":
-            return Woken()
-        _count(here.row, fence)
-        if here.row.worker_attempts > MOST_WORKERS_LOST:
-            halt(here, "worker_lost", fence=fence)
-            _forget(here.row)
-            return Woken()
+        # Read again under the lease: the previous holder may have changed the journey.
+        loaded = load(journey_id)
+        if loaded.row.state != "running":
+            return WorkToEnqueue()
+        _count_attempt(loaded.row, fence)
+        if loaded.row.worker_attempts > MOST_WORKERS_LOST:
+            halt(loaded, "worker_lost", fence=fence)
+            _reset_attempts(loaded.row)
+            return WorkToEnqueue()
         try:
-            woken = _step(here, fence)
+            woken = _advance_step(loaded, fence)
         except ORDERLY:
-            _forget(here.row)
+            _reset_attempts(loaded.row)
             raise
-        _forget(here.row)
+        _reset_attempts(loaded.row)
         return woken
     finally:
         with suppress(OperationalError, InterfaceError):
             lease.release(fence)
 
 
-def _count(row: Journey, fence: LeaseToken) -> None:
-    """Counts the attempt before the work, so that work that kills its worker ends (R36)."""
+def _count_attempt(row: Journey, fence: LeaseToken) -> None:
+    """Counts the attempt before the work, so that work that crashes its worker each time ends (R36)."""
     with transaction.atomic():
         lease.check(fence)
         Journey.objects.filter(pk=row.pk).update(worker_attempts=F("worker_attempts") + 1)
     row.worker_attempts += 1
 
 
-def _forget(row: Journey) -> None:
-    """The worker did not crash, or a person decides next. While the database is down the count stays."""
+def _reset_attempts(row: Journey) -> None:
+    """Resets the count: the worker did not crash, or a person decides next. While the database is down the
+    count stays.
+    """
     with suppress(OperationalError, InterfaceError):
         Journey.objects.filter(pk=row.pk).update(worker_attempts=0)
 
 
-def _step(here: LoadedJourney, fence: LeaseToken) -> Woken:
-    """One move of the current step."""
+def _advance_step(loaded: LoadedJourney, fence: LeaseToken) -> WorkToEnqueue:
+    """Makes one move of the current step."""
     if everything_stopped():
-        halt(here, "kill_switch", fence=fence)
-        return Woken()
+        halt(loaded, "kill_switch", fence=fence)
+        return WorkToEnqueue()
     if delivery_lag.why_blocked():
-        halt(here, "audit", fence=fence)
-        return Woken()
-    current = here.current
+        halt(loaded, "audit", fence=fence)
+        return WorkToEnqueue()
+    current = loaded.current
     if current is None:
         event = JourneyEvent(verb="journey.succeeded", by=WORKER, tells="journey.completed", fence=fence)
         ended = {"finished_at": timezone.now(), "wait_code": "", "needs_person": False}
-        store(here, after(here.progress, "complete"), event=event, columns=ended)
-        return Woken()
+        store(loaded, after(loaded.progress, "complete"), event=event, columns=ended)
+        return WorkToEnqueue()
     if current.state == "undoing":
-        return taking_back.advance_back(here, current, fence=fence)
-    view = _view(here, current)
+        return taking_back.advance_back(loaded, current, fence=fence)
+    view = _step_state(loaded, current)
     move = next_move(definition(current), view, now=timezone.now())
     proof: dict[str, Any] = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
     if move.code == WEIGHED_BEFORE:
-        proof |= settled.words_of(here.row)
-    return make_move(here, current, move=move, proof=proof, fence=fence)
+        proof |= settled.words_of(loaded.row)
+    return make_move(loaded, current, move=move, proof=proof, fence=fence)
 
 
-def _view(here: LoadedJourney, current: JourneyStepRow) -> StepSeen:
-    """What the decision rests on, as it is stored now."""
-    rollout = step_rollouts.seen_rollout(here.row, here.plan, step=current) if current.kind == "rollout" else None
-    since: datetime = current.since or here.row.changed_at
-    view = StepSeen(state=current.state, since=since, rollout=rollout, asked_at=here.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
+def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepSeen:
+    """The stored state that the decision is based on."""
+    rollout = (
+        step_rollouts.rollout_state_of(loaded.row, loaded.plan, step=current) if current.kind == "rollout" else None
+    )
+    since: datetime = current.since or loaded.row.changed_at
+    view = StepSeen(state=current.state, since=since, rollout=rollout, asked_at=loaded.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
     if current.kind in ("person", "outside"):
-        view = msgspec.structs.replace(view, weighed=settled.weighed_before(here, current))
-    if current.state != "running" or not _wants_proof(current, rollout):
+        view = msgspec.structs.replace(view, weighed=settled.confirmed_in_advance(loaded, current))
+    if current.state != "running" or not _needs_proof(current, rollout):
         return view
-    return msgspec.structs.replace(view, evidence=_evidence(here, current, since=view.proof_since))
+    return msgspec.structs.replace(view, evidence=_evidence(loaded, current, since=view.proof_since))
 
 
-def _wants_proof(current: JourneyStepRow, rollout: RolloutSeen | None) -> bool:
+def _needs_proof(current: JourneyStepRow, rollout: RolloutSeen | None) -> bool:
     return current.kind in ("person", "outside") or (rollout is not None and rollout.state in ("succeeded", "expired"))
 
 
-def _evidence(here: LoadedJourney, current: JourneyStepRow, *, since: datetime) -> StepEvidence | None:
-    newest = report_since(here.row.cluster_id, since)
+def _evidence(loaded: LoadedJourney, current: JourneyStepRow, *, since: datetime) -> StepEvidence | None:
+    newest = report_since(loaded.row.cluster_id, since)
     if newest is None:
         return None
     snapshot, report = newest
-    evidence = step_evidence(definition(current), report, hop=here.row.hop, starts=here.row.starts)
+    evidence = step_evidence(definition(current), report, hop=loaded.row.hop, starts=loaded.row.starts)
     return msgspec.structs.replace(evidence, snapshot=str(snapshot))
 
 
-MOST_WOKEN = 100
+MOST_ENQUEUED = 100
 
 
 def stranded_journeys() -> list[uuid.UUID]:
-    """Drafts, running journeys whose cluster has no lease holder, and those with a hold of Karpenter's own disruption;
-    where they are more than MOST_WOKEN, at random.
-
-    A running journey is looked at with the sweeps: that is how it sees a scan, the end of a rollout, and time. Those
-    that wait for weeks, such as for a person, take no turn of the others.
+    """Up to MOST_ENQUEUED journeys that need a worker, in random order: drafts, running journeys whose cluster has
+    no lease holder, and those with a hold of Karpenter's own disruption. Each sweep checks running journeys: that is
+    how they notice scans, ended rollouts and time. The order is random so that journeys that wait for weeks do not
+    block others.
     """
     leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased)) | Q(hold__isnull=False)
-    return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MOST_WOKEN])
+    return list(Journey.objects.filter(waiting).order_by("?").values_list("pk", flat=True)[:MOST_ENQUEUED])
 
 
 def journey_of(rollout_id: uuid.UUID) -> uuid.UUID | None:
-    """The journey that made the rollout and goes on when it ends; None if there is none."""
+    """The journey of the rollout, to be advanced when the rollout has ended; None if there is none or the
+    rollout runs.
+    """
     parts = JourneyRollout.objects.filter(rollout_id=rollout_id).exclude(rollout__state="running")
     return parts.values_list("step__journey_id", flat=True).first()

@@ -1,1 +1,1 @@
-"""Publishing events, routing them to channels, delivering them."""
+"""Publishes events, routes them to channels, and delivers them."""

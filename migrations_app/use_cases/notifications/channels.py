@@ -40,9 +40,10 @@ class ChannelSecrets(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelSettings:
-    """Settings of a new channel. Without `groups` it receives events of every cluster.
+    """Settings of a new channel.
 
-    `key` is what PagerDuty, Opsgenie and Jira want beside the address.
+    Without `groups` it receives events of every cluster. `key` is the key that PagerDuty, Opsgenie and Jira need
+    besides the address.
     """
 
     name: str
@@ -55,7 +56,7 @@ class ChannelSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelUpdate:
-    """Changes to a channel; None leaves a field as it is. Another address of a service needs its key again."""
+    """Changes to a channel; None leaves a field unchanged. A new address of a service needs its key again."""
 
     name: str | None = None
     target: str | None = None
@@ -75,9 +76,9 @@ class CreatedChannel:
 
 def add_channel(channel_settings: ChannelSettings, *, by: str, now: datetime) -> CreatedChannel:
     """Creates a channel. Raises InvalidInput, Conflict `name_taken`."""
-    _refuse_words(channel_settings.name, channel_settings.events)
+    _refuse_invalid(channel_settings.name, channel_settings.events)
     place = _place(channel_settings.kind, channel_settings.target, key=channel_settings.key)
-    secret = _fresh() if channel_settings.kind == Channel.Kind.WEBHOOK else ""
+    secret = _new_secret() if channel_settings.kind == Channel.Kind.WEBHOOK else ""
     row = Channel(
         name=channel_settings.name.strip(),
         kind=channel_settings.kind,
@@ -92,9 +93,11 @@ def add_channel(channel_settings: ChannelSettings, *, by: str, now: datetime) ->
         groups = _groups(channel_settings.groups)
         if Channel.objects.count() >= MOST:
             raise InvalidInput(f"at most {MOST} channels are kept", where="name", code="too_many")
-        _saved(row, insert=True)
+        _save(row, insert=True)
         row.groups.set(groups)
-        record_audit_event("channel.made", f"channel {row.name}", kind=row.kind, place=place, **_shown(row, groups))
+        record_audit_event(
+            "channel.made", f"channel {row.name}", kind=row.kind, place=place, **_audit_details(row, groups)
+        )
     return CreatedChannel(row.pk, Secret(secret))
 
 
@@ -104,18 +107,18 @@ def change_channel(channel_id: uuid.UUID, change: ChannelUpdate, *, version: int
     Raises NotFound, InvalidInput, Conflict `name_taken`, Conflict `stale` for an outdated version.
     """
     with transaction.atomic():
-        row = _held(channel_id)
+        row = _locked_channel(channel_id)
         if version is not None and version != row.version:
             raise Conflict("the channel was changed meanwhile", code="stale")
-        _applied(row, change)
+        _apply(row, change)
         groups = list(row.groups.all())
         if change.groups is not None:
             groups = _groups(change.groups)
             row.groups.set(groups)
             row.everywhere = not groups
         row.version += 1
-        _saved(row)
-        record_audit_event("channel.changed", f"channel {row.name}", place=row.place, **_shown(row, groups))
+        _save(row)
+        record_audit_event("channel.changed", f"channel {row.name}", place=row.place, **_audit_details(row, groups))
 
 
 def rotate(channel_id: uuid.UUID) -> Secret:
@@ -124,10 +127,10 @@ def rotate(channel_id: uuid.UUID) -> Secret:
     Messages are signed with the previous secret as well, until the next rotation.
     """
     with transaction.atomic():
-        row = _held(channel_id)
+        row = _locked_channel(channel_id)
         if row.kind != Channel.Kind.WEBHOOK:
             raise InvalidInput("only webhooks are signed", where="kind", code="not_signed")
-        former, secret = unsealed_channel(row), _fresh()
+        former, secret = unsealed_channel(row), _new_secret()
         row.sealed = _sealed(row, ChannelSecrets(former.target, (secret, *former.secrets[:1])))
         row.version += 1
         row.save(update_fields=["sealed", "version"])
@@ -138,7 +141,7 @@ def rotate(channel_id: uuid.UUID) -> Secret:
 def forget_channel(channel_id: uuid.UUID) -> None:
     """Removes the channel and its delivery log. Raises NotFound."""
     with transaction.atomic():
-        row = _held(channel_id)
+        row = _locked_channel(channel_id)
         record_audit_event("channel.removed", f"channel {row.name}", place=row.place)
         row.delete()
 
@@ -183,10 +186,10 @@ def _test(row: Channel, *, by: str, now: datetime) -> Delivery:
     )
 
 
-def _applied(row: Channel, change: ChannelUpdate) -> None:
-    _refuse_words(row.name if change.name is None else change.name, change.events or tuple(row.events))
+def _apply(row: Channel, change: ChannelUpdate) -> None:
+    _refuse_invalid(row.name if change.name is None else change.name, change.events or tuple(row.events))
     if change.events is not None and not change.events:
-        _refuse_words(row.name, ())
+        _refuse_invalid(row.name, ())
     if change.name is not None:
         row.name = change.name.strip()
     if change.events is not None:
@@ -197,14 +200,14 @@ def _applied(row: Channel, change: ChannelUpdate) -> None:
         former = unsealed_channel(row)
         target, key = change.target or former.target, former.key if change.key is None else change.key
         if row.kind in KEYED and change.key is None and target != former.target:
-            # Otherwise whoever changes the address would have the key sent to a server of their own.
+            # Otherwise a person could change the address and receive the key on a server of their own.
             raise InvalidInput("another address needs its key again", where="key", code="bad_key")
         row.place = _place(row.kind, target, key=key)
         row.sealed = _sealed(row, ChannelSecrets(target, former.secrets, key))
         row.failures, row.not_before = 0, None
 
 
-def _saved(row: Channel, *, insert: bool = False) -> None:
+def _save(row: Channel, *, insert: bool = False) -> None:
     try:
         with transaction.atomic():
             row.save(force_insert=insert)
@@ -212,7 +215,7 @@ def _saved(row: Channel, *, insert: bool = False) -> None:
         raise Conflict("a channel of that name is there already", code="name_taken") from None
 
 
-def _shown(row: Channel, groups: list[ClusterGroup]) -> dict[str, Any]:
+def _audit_details(row: Channel, groups: list[ClusterGroup]) -> dict[str, Any]:
     """The details of a channel for the audit log."""
     return {"events": row.events, "groups": sorted(group.name for group in groups), "enabled": row.enabled}
 
@@ -228,11 +231,11 @@ def _sealed(row: Channel, channel_secrets: ChannelSecrets) -> bytes:
     return keys().seal(msgspec.json.encode(channel_secrets), owner=str(row.pk), field=FIELD)
 
 
-def _fresh() -> str:
+def _new_secret() -> str:
     return f"kdw_{secrets.token_urlsafe(32)}"
 
 
-def _held(channel_id: uuid.UUID) -> Channel:
+def _locked_channel(channel_id: uuid.UUID) -> Channel:
     """The locked row. Raises NotFound, also for the built-in channel, which cannot be changed."""
     row = Channel.objects.select_for_update().filter(pk=channel_id).exclude(kind=Channel.Kind.PEOPLE).first()
     if row is None:
@@ -240,7 +243,7 @@ def _held(channel_id: uuid.UUID) -> Channel:
     return row
 
 
-def _refuse_words(name: str, events: tuple[str, ...]) -> None:
+def _refuse_invalid(name: str, events: tuple[str, ...]) -> None:
     if not name.strip() or len(name) > 80 or not name.isprintable():
         raise InvalidInput("1 to 80 characters are needed", where="name", code="text_needed")
     if name.strip().casefold() == PEOPLE_NAME.casefold():

@@ -1,4 +1,4 @@
-"""Sends deliveries: all waiting events of a channel go out in one message, and are retried until received or given up.
+"""Sends deliveries: all waiting events of a channel in one message, retried until received or given up.
 
 Delivery is at least once (R02): an attempt is counted before sending. If a worker dies between sending and recording
 the outcome, the delivery is sent again with the same event id, so that receivers can drop duplicates.
@@ -36,7 +36,9 @@ log = logging.getLogger(__name__)
 QUIET = timedelta(minutes=5)
 """Minimum pause after a message; events that are not urgent are collected meanwhile."""
 CLAIM = timedelta(seconds=60)
-"""How long a worker holds a channel: longer than one message may take, so a dead worker delays it no longer."""
+"""How long a worker claims a channel: longer than one message may take, so that a dead worker does not block it
+longer.
+"""
 BATCH = 1000
 TRIES = 24
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=1)
@@ -58,7 +60,8 @@ def due(now: datetime) -> list[uuid.UUID]:
 
 
 def deliver(channel_id: uuid.UUID) -> int:
-    """Sends what waits for one channel, unless another worker holds it. Returns how many events were received.
+    """Sends the waiting deliveries of one channel, unless another worker has claimed it. Returns how many events were
+    received.
 
     1. Claim the channel until CLAIM has passed; return 0 if another worker has it.
     2. Take the waiting deliveries and count this attempt on each of them.
@@ -72,16 +75,18 @@ def deliver(channel_id: uuid.UUID) -> int:
     if not Channel.objects.filter(free, pk=channel_id, enabled=True).update(busy_until=now + CLAIM):
         return 0
     channel = Channel.objects.get(pk=channel_id)
-    rows = _taken(channel, now)
-    error_code = _sent(channel, rows, now=now) if rows else UNKNOWN
+    rows = _next_message(channel, now)
+    error_code = _send(channel, rows, now=now) if rows else UNKNOWN
     if rows:
-        _note(channel, rows, error_code=error_code, now=now)
+        _store_outcome(channel, rows, error_code=error_code, now=now)
     Channel.objects.filter(pk=channel_id, busy_until=channel.busy_until).update(busy_until=None)
     return 0 if error_code else len(rows)
 
 
-def _taken(channel: Channel, now: datetime) -> list[Delivery]:
-    """The deliveries of the next message, with this attempt counted. Others are given up after TRIES attempts (R36)."""
+def _next_message(channel: Channel, now: datetime) -> list[Delivery]:
+    """The deliveries of the next message, with this attempt counted. Deliveries with TRIES attempts are given
+    up (R36).
+    """
     waiting = Delivery.objects.filter(channel=channel, state=Delivery.State.WAITING)
     with transaction.atomic():
         # Each mail to people goes to those who have rights over its cluster, so events are not combined.
@@ -89,39 +94,44 @@ def _taken(channel: Channel, now: datetime) -> list[Delivery]:
         waiting.filter(attempts__gte=F("tries_from") + TRIES).update(state=Delivery.State.FAILED)
         ripe = Q(next_at__lte=now) | Q(next_at__lte=now + BATCH_DELAY, attempts=0)
         candidates = list(waiting.filter(ripe).select_for_update().order_by("made_at", "pk")[:most])
-        rows = _tried_together(candidates) if channel.kind in KEYED else candidates
-        return sorted((row for row in rows if _counted(row, waiting, now=now)), key=lambda row: str(row.body["time"]))
+        rows = _last_tried_message(candidates) if channel.kind in KEYED else candidates
+        return sorted(
+            (row for row in rows if _count_attempt(row, waiting, now=now)), key=lambda row: str(row.body["time"])
+        )
 
 
-def _tried_together(rows: list[Delivery]) -> list[Delivery]:
-    """The rows of the message that was tried longest ago; all of them where none was tried.
+def _last_tried_message(rows: list[Delivery]) -> list[Delivery]:
+    """The rows of the message that was tried longest ago; all rows if none was tried.
 
-    A service may have that message already. What came to it since then would be marked as received, and seen by nobody.
+    A service may have received that message already: rows added to it since would be marked as received although they
+    were not sent.
     """
     times = [row.log[-1]["at"] for row in rows if row.attempts]
     return [row for row in rows if row.attempts and row.log[-1]["at"] == min(times)] if times else rows
 
 
-def _counted(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime) -> bool:
-    """Counts the attempt if the row is still as it was read. False when another event was merged into it meanwhile."""
+def _count_attempt(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime) -> bool:
+    """Counts the attempt if the row is unchanged since it was read. False if another event was merged into it
+    meanwhile.
+    """
     tried = [*row.log[-KEPT_TRIES + 1 :], {"at": now.isoformat(), "code": UNKNOWN}]
     same = waiting.filter(pk=row.pk, attempts=row.attempts, event_id=row.event_id)
     row.attempts, row.log = row.attempts + 1, tried
     return bool(same.update(attempts=row.attempts, log=tried, next_at=now))
 
 
-def _sent(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
+def _send(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
     """Sends the events. Returns an error code, empty on success. Nothing of the receiver's response is stored (T03)."""
     events: list[Event] = [row.body for row in rows]
     try:
         if channel.kind in MAILED:
-            return _mailed(channel, events)
+            return _send_mail(channel, events)
         channel_secrets = unsealed_channel(channel)
         if channel.kind in SERVICES:
             target = ServiceTarget(channel_secrets.target, Secret(channel_secrets.key))
             post_message(channel.kind, target, message=_message(rows), reach=network_policy())
             return ""
-        body, headers = _posted(channel.kind, events)
+        body, headers = _encode(channel.kind, events)
         if channel.kind == Channel.Kind.WEBHOOK:
             at = int(now.timestamp())
             headers |= webhooks.signed(body, secrets=[Secret(secret) for secret in channel_secrets.secrets], at=at)
@@ -132,7 +142,7 @@ def _sent(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
 
 
 def _message(rows: Sequence[Delivery]) -> ServiceMessage:
-    """One message for a service. Its id stays when it is tried again."""
+    """One message for a service. Its id stays the same when it is tried again."""
     events: list[Event] = [row.body for row in rows]
     first = min(rows, key=lambda row: (-row.attempts, row.made_at, str(row.pk)))
     return ServiceMessage(
@@ -144,7 +154,7 @@ def _message(rows: Sequence[Delivery]) -> ServiceMessage:
     )
 
 
-def _posted(kind: str, events: Sequence[Event]) -> tuple[bytes, dict[str, str]]:
+def _encode(kind: str, events: Sequence[Event]) -> tuple[bytes, dict[str, str]]:
     if kind == Channel.Kind.WEBHOOK:
         return msgspec.json.encode([_cloud_event(event) for event in events]), {"Content-Type": BATCH_TYPE}
     text = text_of(events)
@@ -157,12 +167,12 @@ def _cloud_event(event: Event) -> dict[str, Any]:
     return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **redacted(dict(event))}
 
 
-def _mailed(channel: Channel, events: Sequence[Event]) -> str:
-    """As `_sent`, by mail. Raises ReadError, InvalidSetting."""
+def _send_mail(channel: Channel, events: Sequence[Event]) -> str:
+    """As `_send`, by mail. Raises ReadError, InvalidSetting."""
     server = settings.ENV.email
     if server is None:
         return "no_mail"
-    to = _everybody(events) if channel.kind == Channel.Kind.PEOPLE else (unsealed_channel(channel).target,)
+    to = _responsible_addresses(events) if channel.kind == Channel.Kind.PEOPLE else (unsealed_channel(channel).target,)
     if not to:
         return "no_recipients"
     mark = hashlib.sha256("".join(sorted(event["id"] for event in events)).encode()).hexdigest()[:40]
@@ -176,8 +186,10 @@ def _mailed(channel: Channel, events: Sequence[Event]) -> str:
     return ""
 
 
-def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
-    """Addresses of active users who may approve or administer every cluster in the events (any cluster, if none)."""
+def _responsible_addresses(events: Sequence[Event]) -> tuple[str, ...]:
+    """Addresses of active users who may approve or administer every cluster in the events (any cluster, if none is
+    named).
+    """
     people = User.objects.filter(is_active=True).exclude(email="").order_by("pk")
     rights = frozenset({"approve", "administer"})
     clusters = sorted({event["data"]["cluster"] for event in events if event["data"].get("cluster")})
@@ -190,21 +202,21 @@ def _everybody(events: Sequence[Event]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(user.email for user in people.iterator() if is_responsible(user)))
 
 
-def _note(channel: Channel, rows: Iterable[Delivery], *, error_code: str, now: datetime) -> None:
+def _store_outcome(channel: Channel, rows: Iterable[Delivery], *, error_code: str, now: datetime) -> None:
     """Records the outcome on rows and channel. The channel pauses longer after each failure (exponential backoff)."""
     failures = channel.failures + 1 if error_code else 0
     pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE) if error_code else QUIET
     again = now + pause * (1 + share(channel.pk) / 10 if error_code else 1)
     with transaction.atomic():
         for row in rows:
-            _note_row(row, error_code, now=now, again=again)
+            _store_row_outcome(row, error_code, now=now, again=again)
         rows_of_channel = Channel.objects.filter(pk=channel.pk, busy_until=channel.busy_until)
         rows_of_channel.update(failures=failures, not_before=again)
     if error_code:
         log.warning("news not received", extra={"channel": str(channel.pk), "code": error_code})
 
 
-def _note_row(row: Delivery, error_code: str, *, now: datetime, again: datetime) -> None:
+def _store_row_outcome(row: Delivery, error_code: str, *, now: datetime, again: datetime) -> None:
     tried = [*row.log[:-1], {"at": row.log[-1]["at"], "code": error_code[:60]}]
     changed: dict[str, Any] = {"log": tried, "last_error": error_code[:60]}
     if not error_code:

@@ -19,7 +19,7 @@ from migrations_app.readiness.waivers import apply, from_stored
 
 
 def publish_event(topic: str, subject: str, *, cluster: uuid.UUID | None = None, **data: Any) -> None:  # noqa: ANN401 - any JSON
-    """Writes an event to the outbox; without a cluster it concerns all of them."""
+    """Writes an event to the outbox; without a cluster it is about all clusters."""
     where = {"cluster": str(cluster)} if cluster else {}
     Outbox.objects.create(topic=topic, body={"subject": subject, **where, **data})
 
@@ -32,7 +32,7 @@ def publish_event_once(mark: str, *, now: datetime) -> bool:
 
 
 def published_events(marks: Iterable[str]) -> set[str]:
-    """Those of the marks that were published already."""
+    """Those of the marks that are published already."""
     return set(Announced.objects.filter(mark__in=list(marks)).values_list("mark", flat=True))
 
 
@@ -62,9 +62,9 @@ def publish_verdict_change(before: Snapshot, cluster: Cluster, *, hop: str, verd
 
 
 def publish_scan_failures(cluster: Cluster, *, before: str = "") -> None:
-    """Publishes one event, at the failure from which the cluster counts as unreachable (the circuit breaker opens).
+    """Publishes one event, at the failure from which on the cluster counts as unreachable (the circuit breaker opens).
 
-    That another cluster answers is published at once. `before` is the code of the failure before this one.
+    If another cluster answers, the event is published at once. `before` is the code of the previous failure.
     """
     other = cluster.last_error_code == OtherCluster.code
     if (before != OtherCluster.code) if other else (cluster.failures == UNREACHABLE_AFTER):

@@ -31,15 +31,15 @@ def route_events(now: datetime) -> int:
     with transaction.atomic():
         rows = list(Outbox.objects.select_for_update().filter(done_at=None).order_by("pk")[:BATCH])
         events = events_of(rows)
-        wanting = _Wanting(events)
+        subscriptions = _Subscriptions(events)
         for event in events:
-            for channel in wanting.channels(event):
+            for channel in subscriptions.channels(event):
                 _queue(channel, event, now=now)
         Outbox.objects.filter(pk__in=[row.pk for row in rows]).update(done_at=now)
     return len(rows)
 
 
-class _Wanting:
+class _Subscriptions:
     """Which enabled channels subscribe to which of these events."""
 
     def __init__(self, events: Iterable[Event]) -> None:
@@ -49,13 +49,13 @@ class _Wanting:
         self._samples: frozenset[str] = frozenset()
         if events:
             if any(event["type"] in TO_PEOPLE for event in events):
-                _people()
+                _create_people_channel()
             self._channels = list(Channel.objects.select_for_update().filter(enabled=True).defer("sealed"))
             clusters = {event["data"]["cluster"] for event in events if event["data"].get("cluster")}
             narrowed = Channel.objects.filter(everywhere=False, groups__clusters__in=clusters)
             pairs = narrowed.values_list("pk", "groups__clusters__pk").distinct()
             self._in_reach = {(channel, str(cluster)) for channel, cluster in pairs}
-            self._samples = _samples_aside(clusters)
+            self._samples = _samples_beside_real(clusters)
             groups = Channel.groups.through.objects.values_list("channel_id", "clustergroup_id")
             self._in_reach |= {(channel, str(group)) for channel, group in groups}
 
@@ -63,9 +63,10 @@ class _Wanting:
         return [channel for channel in self._channels if event["type"] in channel.events and self._near(channel, event)]
 
     def _near(self, channel: Channel, event: Event) -> bool:
-        """Events without a cluster or group go to all channels that subscribe to their type.
+        """Whether the channel receives the event.
 
-        Those of samples go beside real clusters only to channels of a group that a sample is in.
+        Events without a cluster or group go to all subscribed channels. If there are real clusters, events of samples
+        only go to channels limited to a group with that sample.
         """
         where = event["data"].get("cluster") or event["data"].get("group")
         if where in self._samples:
@@ -73,15 +74,15 @@ class _Wanting:
         return channel.everywhere or not where or (channel.pk, where) in self._in_reach
 
 
-def _samples_aside(cluster_ids: Iterable[str]) -> frozenset[str]:
-    """Those of the clusters that are samples; none while there are no other clusters."""
+def _samples_beside_real(cluster_ids: Iterable[str]) -> frozenset[str]:
+    """Those of the clusters that are samples; none while there are only samples."""
     if not Cluster.objects.exclude(source__in=SAMPLES).exists():
         return frozenset()
     clusters = Cluster.objects.filter(pk__in=list(cluster_ids), source__in=SAMPLES)
     return frozenset(map(str, clusters.values_list("pk", flat=True)))
 
 
-def _people() -> None:
+def _create_people_channel() -> None:
     """Creates the built-in channel if it is missing."""
     columns: dict[str, Any] = {"name": PEOPLE_NAME, "kind": Channel.Kind.PEOPLE, "place": "by mail, each of them"}
     now = {"made_at": datetime.now().astimezone(), "made_by_name": "karpdash", "events": sorted(TO_PEOPLE)}
@@ -90,7 +91,7 @@ def _people() -> None:
 
 def _queue(channel: Channel, event: Event, *, now: datetime) -> None:
     about = merge_key(event)
-    if about and _joined(channel, event, about=about):
+    if about and _merge_into_waiting(channel, event, about=about):
         return
     Delivery.objects.get_or_create(
         channel=channel,
@@ -106,7 +107,7 @@ def _queue(channel: Channel, event: Event, *, now: datetime) -> None:
     )
 
 
-def _joined(channel: Channel, event: Event, *, about: str) -> bool:
+def _merge_into_waiting(channel: Channel, event: Event, *, about: str) -> bool:
     """Whether the event was merged into a waiting delivery with the same merge key and no attempt yet."""
     untried = Delivery.objects.filter(channel=channel, key=about, state=Delivery.State.WAITING, attempts=0)
     first = untried.order_by("made_at").first()

@@ -1,1 +1,1 @@
-"""AWS organizations: their roles, looks at their accounts, and the registration of their clusters."""
+"""AWS organizations: their roles, the listing of their accounts, and the registration of their clusters."""

@@ -1,4 +1,4 @@
-"""Registers clusters that a look at an AWS organization found: all that were chosen, or none."""
+"""Registers clusters from the listing of an AWS organization: all chosen ones or none."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from migrations_app.use_cases.clusters.registration import Details, new_row, sto
 from migrations_app.use_cases.organizations.registration import found_organization, member_role_arn
 
 GOOD_FOR = timedelta(days=1)
-"""How long after a look its clusters can be registered: the roles were proven then."""
+"""How long after a listing its clusters can be registered, because the roles were proven at its time."""
 MOST = 500
 
 
@@ -26,8 +26,8 @@ def register_listed(
 ) -> Mapping[str, uuid.UUID]:
     """Registers the clusters of these ARNs under these names, and returns their ids by ARN.
 
-    Environment, target and interval are those of `details`. Raises NotFound; InvalidInput for an ARN that was not
-    found or cannot be registered; Conflict `look_too_old`, `registered`, `name_taken`.
+    Environment, target and interval are those of `details`. Raises NotFound; InvalidInput for an ARN that is not listed
+    or cannot be registered; Conflict `look_too_old`, `registered`, `name_taken`.
     """
     if not 1 <= len(names) <= MOST:
         raise InvalidInput(f"1 to {MOST} clusters are needed", where="clusters")

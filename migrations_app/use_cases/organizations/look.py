@@ -1,6 +1,7 @@
-"""A look at an AWS organization: which accounts it has, and which EKS clusters, by region. Nothing is changed in AWS.
+"""Lists an AWS organization: its accounts, and their EKS clusters by region.
 
-Every role is proven before it is used: a role that opens without the external id is told and not read (T20).
+Nothing is changed in AWS. Every role is proven before it is used: a role that opens without the external id is reported
+and not used (T20).
 """
 
 import logging
@@ -34,15 +35,16 @@ from migrations_app.use_cases.organizations.queue import LookClaim
 from migrations_app.use_cases.organizations.registration import hub_access, member_access
 
 AT_ONCE = 8
-"""Accounts that are read at the same time."""
+"""Number of accounts that are read concurrently."""
 MOST_CLUSTERS = 5_000
 NOT_ACTIVE = "account_not_active"
 
 
 def look_at(row: AwsOrganization) -> OrganizationListing:
-    """What is there now. An account, region or cluster that cannot be read carries the reason.
+    """The current listing.
 
-    Raises InvalidInput and ReadError where the hub role cannot be used: then nothing is known.
+    An account, region or cluster that cannot be read has the reason. Raises InvalidInput and ReadError if the hub role
+    cannot be used: then there is no listing.
     """
     own = settings.ENV.aws
     ends = time.monotonic() + settings.ENV.scan_deadline
@@ -86,7 +88,7 @@ def _region(entry: ClusterAccountAccess, *, own: OwnIdentity, ends: float) -> Li
 
 
 def _cluster(entry: ClusterAccountAccess, name: str, *, own: OwnIdentity) -> ListedCluster:
-    """The cluster as AWS describes it, with the reason if it cannot be registered as it is."""
+    """The cluster as AWS describes it, with the reason if it cannot be registered."""
     place = AwsPlace(region=entry.region, cluster=name, account=entry.account)
     cluster = ListedCluster(arn=place.arn, name=name, region=entry.region, account=entry.account)
     try:
@@ -101,7 +103,9 @@ log = logging.getLogger(__name__)
 
 
 def look_claimed(claim: LookClaim) -> None:
-    """Reads the organization and stores the list, or why there is none. A look that was taken over stores nothing."""
+    """Reads the organization and stores the listing, or the reason why there is none. If another worker has taken over,
+    nothing is stored.
+    """
     row = AwsOrganization.objects.defer("listing").get(pk=claim.organization_id)
     try:
         try:

@@ -1,4 +1,4 @@
-"""When an organization is looked at: requests, claims with leases and fencing tokens, lost workers."""
+"""The queue of listings of organizations: requests, claims with leases and fencing tokens, lost workers."""
 
 import uuid
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from migrations_app.use_cases.organizations.registration import found_organizati
 
 ATTEMPTS = 2
 EVERY = timedelta(days=1)
-"""How often an organization that was listed once is looked at again, so that new and gone clusters are told."""
+"""How often an organization that was listed once is listed again, so that new and removed clusters are shown."""
 SCHEDULE = "schedule"
 IDLE, QUEUED, RUNNING = AwsOrganization.State.IDLE, AwsOrganization.State.QUEUED, AwsOrganization.State.RUNNING
 # By the database's clock, so that workers with different clocks agree (R18).
@@ -34,7 +34,7 @@ class LookClaim:
 
 
 def request_look(organization_id: uuid.UUID, *, by: str) -> bool:
-    """Enqueues a look; False if one is queued or under way. Raises NotFound."""
+    """Enqueues a listing; False if one is queued or running. Raises NotFound."""
     row = found_organization(organization_id)
     with transaction.atomic():
         is_new = _enqueue(AwsOrganization.objects.filter(pk=organization_id, state=IDLE), by=by)
@@ -44,9 +44,9 @@ def request_look(organization_id: uuid.UUID, *, by: str) -> bool:
 
 
 def claim(organization_id: uuid.UUID) -> LookClaim | None:
-    """Claims a queued look, or one whose worker ended; None if it is taken or there is none."""
+    """Claims a queued listing, or one whose worker was lost; None if it is claimed or there is none."""
     free = Q(state=QUEUED) | ABANDONED
-    # The attempt is counted before the work, so that one that kills its worker ends (R36).
+    # The attempt is counted before the work, so that work that crashes its worker each time ends (R36).
     changed = AwsOrganization.objects.filter(free, pk=organization_id, attempts__lt=ATTEMPTS).update(
         state=RUNNING, lease_until=Now() + _lease(), attempts=F("attempts") + 1, fence=F("fence") + 1
     )
@@ -56,29 +56,33 @@ def claim(organization_id: uuid.UUID) -> LookClaim | None:
 
 
 def store(look_claim: LookClaim, listing: OrganizationListing) -> None:
-    """Ends the look with what it found. Raises Conflict if another worker took it over."""
+    """Ends the claim with this listing. Raises Conflict if another worker took it over."""
     now = timezone.now()
     columns = {"listing": msgspec.to_builtins(listing), "listed_at": now, "error_code": "", "error": ""}
     _end(look_claim, outcome="listed", columns=columns)
 
 
 def fail(look_claim: LookClaim, code: str, *, words: str) -> None:
-    """Ends the look without a result; the earlier list stays, with its time. Raises Conflict if it was taken over."""
+    """Ends the claim without a result; the earlier listing stays, with its time. Raises Conflict if it was
+    taken over.
+    """
     _end(look_claim, outcome=code, columns={"error_code": code[:60], "error": words[:2000]})
 
 
 def requeue(look_claim: LookClaim) -> bool:
-    """Gives it back without counting the attempt (R28). False if it was taken over or has ended."""
+    """Returns the listing to the queue without counting the attempt (R28). False if it was taken over or has ended."""
     return bool(_row_of(look_claim).update(state=QUEUED, lease_until=None, attempts=F("attempts") - 1))
 
 
 def crashed(look_claim: LookClaim, kind: str) -> None:
-    """Ends a look whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
+    """Fails a listing whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
     fail(look_claim, "look_crashed", words=f"{kind} in the look; see the worker's log")
 
 
-def looks_to_wake() -> tuple[uuid.UUID, ...]:
-    """Looks that are due, have lost their message, or whose worker ended. Fails those without attempts left."""
+def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
+    """The organizations whose listing is to be enqueued: due ones, and those whose message or worker was lost. Fails
+    those without attempts left.
+    """
     for row in AwsOrganization.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("listing"):
         fail(LookClaim(row.pk, row.fence), "worker_lost", words=f"the worker ended during the look, {ATTEMPTS} times")
     now = timezone.now()
@@ -107,5 +111,5 @@ def _end(look_claim: LookClaim, *, outcome: str, columns: Mapping[str, object]) 
 
 
 def _lease() -> timedelta:
-    """As long as a task may last, so it is never renewed."""
+    """The time of a lease: as long as a task may last, so it is never renewed."""
     return timedelta(seconds=settings.ENV.scan_deadline + 60)

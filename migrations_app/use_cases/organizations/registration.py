@@ -26,7 +26,9 @@ _ROLE_NAME = re.compile(r"[\w+=,.@-]{1,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewOrganization:
-    """What a person enters. `account` is where the hub role is made: the management account, or a delegated one."""
+    """The form of a new organization. `account` is the account of the hub role: the management account, or a delegated
+    one.
+    """
 
     name: str
     account: str
@@ -37,9 +39,9 @@ class NewOrganization:
 
 
 def register_organization(request: NewOrganization) -> uuid.UUID:
-    """Stores the organization with a new external id and returns its id; nothing in AWS is read or changed.
+    """Stores the organization with a new external id and returns its id; nothing in AWS is changed.
 
-    Raises InvalidInput; Conflict `name_taken`, `no_identity`; ReadError when AWS does not report karpdash's identity.
+    Raises InvalidInput; Conflict `name_taken`, `no_identity`; ReadError if AWS does not report karpdash's identity.
     """
     regions = _checked(request)
     partition = partition_of(regions[0])
@@ -81,7 +83,7 @@ def remove_organization(organization_id: uuid.UUID, *, typed_name: str) -> None:
 
 
 def found_organization(organization_id: uuid.UUID, *, locked: bool = False) -> AwsOrganization:
-    """The row; `locked` until the transaction ends. Raises NotFound."""
+    """The row of the organization; `locked` until the transaction ends. Raises NotFound."""
     rows = AwsOrganization.objects.select_for_update() if locked else AwsOrganization.objects.all()
     row = rows.filter(pk=organization_id).first()
     if row is None:
@@ -114,7 +116,7 @@ def member_role_arn(row: AwsOrganization, account: str) -> str:
 
 
 def _checked(request: NewOrganization) -> list[str]:
-    """The regions, each once, in order. Raises InvalidInput."""
+    """The regions, in order and without duplicates. Raises InvalidInput."""
     name = request.name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise InvalidInput(f"a name of 1 to {LONGEST_NAME} printable characters is needed", where="name")

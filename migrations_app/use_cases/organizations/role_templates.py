@@ -1,8 +1,9 @@
-"""The roles of an AWS organization as a CloudFormation template and as Terraform. Pure: a row in, documents out.
+"""The roles of an AWS organization as a CloudFormation template and as Terraform.
 
-The template is for the management account or a delegated administrator. It makes the hub role there, and a StackSet
-that makes the reading role in every account of the chosen organizational units, also in those that join later.
-A StackSet never reaches the management account itself, so there the template makes the reading role too.
+Pure: a row in, documents out. The template is for the management account or a delegated administrator. It creates the
+hub role there, and a StackSet that creates the reading role in every account of the chosen organizational units,
+including later ones. A StackSet never reaches the management account itself, so the template creates the reading role
+there, too.
 """
 
 import json
@@ -18,7 +19,7 @@ _CAPABILITY = "CAPABILITY_NAMED_IAM"
 
 
 def cloudformation_template(row: AwsOrganization) -> Document:
-    """The template; its parameters are the organizational units, and who deploys it."""
+    """The template; its parameters are the organizational units and the kind of deploying account."""
     here = {"Fn::Equals": [{"Ref": "Administrator"}, "SELF"]}
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
@@ -47,7 +48,7 @@ def member_template(row: AwsOrganization) -> Document:
 
 
 def terraform_document(row: AwsOrganization) -> Document:
-    """The same as Terraform in JSON syntax, for a file such as karpdash.tf.json; run it in the management account."""
+    """The roles as Terraform in JSON syntax, for a file such as karpdash.tf.json; run it in the management account."""
     hub, partition = _name(row.hub_role_arn), _partition(row)
     roles = {
         "karpdash_hub": _terraform_role(hub, _hub_trust(row)),
@@ -130,7 +131,7 @@ def _terraform_policy(role: str, policy: Document) -> dict[str, Any]:
 
 
 def _terraform_text(document: Document) -> str:
-    """JSON as a string of Terraform, in which ${ and %{ would begin a template."""
+    """JSON as a Terraform string, with ${ and %{ escaped, which would begin a template."""
     return json.dumps(document).replace("${", "$${").replace("%{", "%%{")
 
 

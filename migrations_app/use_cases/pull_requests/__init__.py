@@ -1,1 +1,1 @@
-"""Pull requests of fixes: repositories with their credential, previews, opening one, asking for its state."""
+"""Pull requests with fixes: repositories with their credential, previews, opening, and reading the state."""

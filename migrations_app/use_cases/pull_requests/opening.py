@@ -1,7 +1,7 @@
-"""Opens the pull request that a person approved: written down first, one request per change, nothing left half-done.
+"""Opens the pull request that a person approved: stored first, one request per change, nothing left half-done.
 
-The row says `opening` before the first write. Then the branch is made with its commit, and the request; if that fails,
-the branch is deleted again, and where that fails, too, the row says that it was left.
+The row has the state `opening` before the first write. Then the branch is created with its commit, and the request; if
+that fails, the branch is deleted again. If that fails, too, the row records that the branch was left.
 """
 
 import uuid
@@ -22,14 +22,14 @@ from migrations_app.use_cases.pull_requests.preview import proposal_of
 from migrations_app.use_cases.pull_requests.repositories import connect_repository
 
 VALID: Final = timedelta(days=1)
-"""How long a preview may be approved."""
+"""How long after its creation a preview may be approved."""
 UNDER_WAY: Final = timedelta(minutes=2)
-"""From when on a request that is still being opened counts as one whose process ended."""
+"""From this age on, a request that is still being opened counts as interrupted."""
 State = PullRequest.State
 
 
 def may_open(person: Person) -> Refusal | None:
-    """A person in the browser who may start changes, never a token (A42)."""
+    """Whether the person may open pull requests: a person in the browser who may start changes, never a token (A42)."""
     if person.method != "session":
         return Refusal(code="person_needed", why="a pull request is approved by a person in the browser")
     return may_start(person)
@@ -38,9 +38,9 @@ def may_open(person: Person) -> Refusal | None:
 def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> None:
     """Opens the request with exactly the content of that digest.
 
-    Raises PermissionDenied, NotFound, Conflict, InvalidInput, ReadError: the row says what came of it.
+    Raises PermissionDenied, NotFound, Conflict, InvalidInput, ReadError; the outcome is stored in the row.
     """
-    row = _begun(request_id, person, digest=digest, now=now)
+    row = _store_approval(request_id, person, digest=digest, now=now)
     proposal = proposal_of(row)
     try:
         if row.repository is None:
@@ -50,23 +50,26 @@ def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: dat
         if existing is None:
             _check_unchanged(host, row, proposal=proposal)
     except KarpdashError as wrong:
-        _ended(row, state=State.FAILED, error=wrong, now=now)
+        _store_outcome(row, state=State.FAILED, error=wrong, now=now)
         raise
-    host_request = existing or _written(host, row, proposal=proposal, now=now)
-    _ended(row, state=State(host_request.status), number=host_request.number, now=now, existed=existing is not None)
+    host_request = existing or _write_branch(host, row, proposal=proposal, now=now)
+    _store_outcome(
+        row, state=State(host_request.status), number=host_request.number, now=now, existed=existing is not None
+    )
 
 
 def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
-    """Asks the host for the state. A request whose opening ended in the middle is settled by reading.
+    """Reads the state from the Git host.
 
-    Raises NotFound, Conflict where there is nothing to ask for, ReadError.
+    A request whose opening was interrupted is settled by reading. Raises NotFound, Conflict if there is nothing to
+    read, ReadError.
     """
     row = request_of(request_id)
     if row.repository is None:
         raise Conflict("the repository was removed, and its credential with it", code="repository_gone")
     if row.number is not None:
         host_request = connect_repository(row.repository).request(row.number)
-        _ended(row, state=State(host_request.status), number=host_request.number, now=now, before=row.state)
+        _store_outcome(row, state=State(host_request.status), number=host_request.number, now=now, before=row.state)
     elif row.state == State.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
         _settle(connect_repository(row.repository), row, now=now)
     else:
@@ -74,7 +77,7 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
 
 
 def request_of(request_id: uuid.UUID, *, locked: bool = False) -> PullRequest:
-    """The row of a cluster that may be seen. Raises NotFound."""
+    """The row, if the caller may see its cluster. Raises NotFound."""
     rows = PullRequest.objects.filter(pk=request_id, cluster__in=visible_clusters())
     rows = rows.select_for_update(of=("self",)) if locked else rows.select_related("repository")
     row = rows.first()
@@ -83,8 +86,8 @@ def request_of(request_id: uuid.UUID, *, locked: bool = False) -> PullRequest:
     return row
 
 
-def _begun(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> PullRequest:
-    """The row, approved and written down. Raises Conflict where it is not what was previewed."""
+def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime) -> PullRequest:
+    """Stores the approval and returns the row. Raises Conflict if it differs from the preview."""
     try:
         with transaction.atomic():
             row = request_of(request_id, locked=True)
@@ -96,7 +99,7 @@ def _begun(request_id: uuid.UUID, person: Person, *, digest: str, now: datetime)
                 raise Conflict("the preview is another one or too old; preview again", code="stale")
             row.state, row.approved_by_name, row.approved_at = State.OPENING, person.name, now
             row.save(update_fields=["state", "approved_by_name", "approved_at"])
-            _tell("pull_request.approved", row, digest=row.digest, base=row.base)
+            _record("pull_request.approved", row, digest=row.digest, base=row.base)
     except IntegrityError:
         raise Conflict("a request of this change is open already", code="already_open") from None
     return request_of(request_id)
@@ -107,7 +110,7 @@ def _refuse(person: Person) -> None:
 
 
 def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> None:
-    """Raises Conflict where the files are no longer those of the preview, or the branch is there without a request."""
+    """Raises Conflict if the files differ from those of the preview, or the branch exists without a request."""
     head = host.head(row.base)
     if head.commit != row.commit:
         for file in proposal.files:
@@ -120,8 +123,8 @@ def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> 
         raise Conflict(words, code="branch_exists")
 
 
-def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: datetime) -> HostRequest:
-    """The new request. What fails behind the first write is settled by reading, and the branch is deleted."""
+def _write_branch(host: GitHost, row: PullRequest, *, proposal: Proposal, now: datetime) -> HostRequest:
+    """The new request. An error after the first write is settled by reading, and the branch is deleted."""
     commit = ""
     try:
         files = {file.path: file.new for file in proposal.files}
@@ -132,18 +135,19 @@ def _written(host: GitHost, row: PullRequest, *, proposal: Proposal, now: dateti
         )
     except (ReadError, Conflict, InvalidInput) as wrong:
         if isinstance(wrong, Conflict) and not commit:
-            _ended(row, state=State.FAILED, error=wrong, now=now)
+            _store_outcome(row, state=State.FAILED, error=wrong, now=now)
             raise
-        existing, left = _tidied(host, row, commit=commit)
+        existing, left = _clean_up(host, row, commit=commit)
         if existing is not None:
             return existing
-        _ended(row, state=State.FAILED, error=wrong, now=now, branch_left=left)
+        _store_outcome(row, state=State.FAILED, error=wrong, now=now, branch_left=left)
         raise
 
 
-def _tidied(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostRequest | None, bool]:
-    """The request if it is there after all; else whether the branch is left. Only a branch that still stands at our
-    own commit is deleted."""
+def _clean_up(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostRequest | None, bool]:
+    """The request if it exists after all; else whether the branch is left. The branch is only deleted if it is still at
+    karpdash's own commit.
+    """
     try:
         if (existing := host.open_request(row.branch, row.base)) is not None:
             return existing, False
@@ -161,14 +165,14 @@ def _tidied(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostReques
 def _settle(host: GitHost, row: PullRequest, *, now: datetime) -> None:
     existing = host.open_request(row.branch, row.base)
     if existing is not None:
-        _ended(row, state=State.OPEN, number=existing.number, now=now, existed=True)
+        _store_outcome(row, state=State.OPEN, number=existing.number, now=now, existed=True)
         return
     left = bool(host.branch_commit(row.branch))
     error = Conflict("karpdash ended while it opened the request", code="interrupted")
-    _ended(row, state=State.FAILED, error=error, now=now, branch_left=left)
+    _store_outcome(row, state=State.FAILED, error=error, now=now, branch_left=left)
 
 
-def _ended(
+def _store_outcome(
     row: PullRequest,
     *,
     state: State,
@@ -179,7 +183,7 @@ def _ended(
     existed: bool = False,
     before: str = State.OPENING,
 ) -> None:
-    """Stores what came of it, unless somebody else did so meanwhile."""
+    """Stores the outcome, unless it was stored meanwhile."""
     fields: dict[str, Any] = {
         "state": state,
         "number": number,
@@ -191,9 +195,9 @@ def _ended(
     with transaction.atomic():
         if PullRequest.objects.filter(pk=row.pk, state=before).update(**fields) and state != before:
             detail = {"number": number, "found": existed, "code": fields["error_code"], "branch_left": branch_left}
-            _tell(f"pull_request.{state}", row, **detail)
+            _record(f"pull_request.{state}", row, **detail)
 
 
-def _tell(verb: str, row: PullRequest, **detail: Any) -> None:  # noqa: ANN401 - any JSON
+def _record(verb: str, row: PullRequest, **detail: Any) -> None:  # noqa: ANN401 - any JSON
     about = {"request": str(row.pk), "branch": row.branch, "check": row.check_id}
     record_audit_event(verb, row.address, cluster_id=row.cluster_id, **about, **detail)

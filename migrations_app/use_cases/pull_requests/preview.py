@@ -46,18 +46,18 @@ from migrations_app.use_cases.runtime.connections import keys
 
 FIELD: Final = "proposal"
 MOST_FILES: Final = 60
-"""Files of a folder that are read for one preview; each is a request."""
+"""Maximum number of files that are read in a folder for one preview; each is a request."""
 MOST_BYTES: Final = 512 * 1024
 MOST_BESIDES: Final = 10
-"""Files of values elsewhere in the repository that are read for one preview."""
+"""Maximum number of values files elsewhere in the repository that are read for one preview."""
 ACTIVE: Final = (PullRequest.State.OPENING, PullRequest.State.OPEN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewRequest:
-    """Which fix, and where its file is: `path` is a file or a folder, `branch` is empty for the default one.
+    """The fix, and the place of its file: `path` is a file or a folder, `branch` is empty for the default branch.
 
-    The check CONVERSION converts the manifests that are there; its hop is the generation.
+    The check CONVERSION converts the manifests there; its hop is the generation.
     """
 
     cluster: uuid.UUID
@@ -69,19 +69,19 @@ class PreviewRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _WantedChange:
-    """What is proposed: which files may be part of it, and what it makes of them."""
+class _RepositoryChange:
+    """The requested change: which files may be part of it, and how they are changed."""
 
     cluster: Cluster
     may_hold: Callable[[str, str], bool]
-    """By path and text of a file."""
+    """Whether a file may be part of the change, by path and text."""
     proposed: Callable[[Mapping[str, str], GitOrigin], Proposal]
     besides: Callable[[Mapping[str, str], GitOrigin], tuple[str, ...]] = lambda _texts, _origin: ()
     """Paths of files elsewhere in the repository that those texts name."""
 
 
 def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -> uuid.UUID:
-    """The id of the request: a new preview, or the request of that change that is open already.
+    """The id of the request: a new preview, or the open request of the same change.
 
     Raises PermissionDenied, NotFound, InvalidInput, Conflict, ReadError.
     """
@@ -102,14 +102,14 @@ def preview_request(request: PreviewRequest, person: Person, *, now: datetime) -
         check_id=request.check, hop=request.hop, base=head.branch, commit=head.commit, branch=proposal.branch,
         digest=proposal.digest, made_by_name=person.name, made_at=now,
     )  # fmt: skip
-    return _stored(row, proposal)
+    return _store_preview(row, proposal)
 
 
-def _fix(request: PreviewRequest) -> _WantedChange:
-    """The fix of the check. Raises NotFound, InvalidInput."""
+def _fix(request: PreviewRequest) -> _RepositoryChange:
+    """The change for the fix of a check. Raises NotFound, InvalidInput."""
     cluster, finding, change = found_change(request.cluster, check=request.check, hop=request.hop)
     subject = _subject(cluster, request, title=finding.title)
-    return _WantedChange(
+    return _RepositoryChange(
         cluster=cluster,
         may_hold=partial(may_hold, change=change),
         proposed=lambda texts, origin: propose(change, texts, subject=subject, origin=origin),
@@ -117,15 +117,15 @@ def _fix(request: PreviewRequest) -> _WantedChange:
     )
 
 
-def _conversion(request: PreviewRequest) -> _WantedChange:
-    """The manifests to that generation. Raises NotFound, InvalidInput `bad_generation`."""
+def _conversion(request: PreviewRequest) -> _RepositoryChange:
+    """The change that converts the manifests to a generation. Raises NotFound, InvalidInput `bad_generation`."""
     cluster = visible_clusters().filter(pk=request.cluster).first()
     if cluster is None:
         raise NotFound("no such cluster")
     if request.hop not in TARGETS:
         raise InvalidInput(f"is none of {', '.join(TARGETS)}", where="hop", code="bad_generation")
     subject = _subject(cluster, request, title=f"Convert manifests of Karpenter to {request.hop}")
-    return _WantedChange(
+    return _RepositoryChange(
         cluster=cluster,
         may_hold=may_hold_objects,
         proposed=lambda texts, _origin: propose_conversion(texts, to=TARGETS[request.hop], subject=subject),
@@ -137,7 +137,7 @@ def _subject(cluster: Cluster, request: PreviewRequest, *, title: str) -> Reques
 
 
 def active_request(request: PreviewRequest) -> uuid.UUID | None:
-    """The request of that change that is open or being opened, if there is one."""
+    """The id of the request of that change that is open or being opened; None if there is none."""
     rows = PullRequest.objects.filter(
         cluster=request.cluster, check_id=request.check, hop=request.hop, state__in=ACTIVE
     )
@@ -146,9 +146,9 @@ def active_request(request: PreviewRequest) -> uuid.UUID | None:
 
 
 def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluster, Finding, Change]:
-    """The cluster, the failing finding of its newest snapshot, and the change that can be in a file.
+    """The cluster, the failing finding of its newest snapshot, and the change that files can contain.
 
-    Raises NotFound, and InvalidInput `no_file_change` where the fix changes no object of a file.
+    Raises NotFound, and InvalidInput `no_file_change` if the fix changes no object in a file.
     """
     cluster = visible_clusters().filter(pk=cluster_id).first()
     if cluster is None or cluster.latest_id is None:
@@ -164,7 +164,7 @@ def found_change(cluster_id: uuid.UUID, *, check: str, hop: str) -> tuple[Cluste
 
 
 def texts_below(host: GitHost, commit: str, *, path: str, may_hold: Callable[[str, str], bool]) -> Mapping[str, str]:
-    """The files of that place that may be part of the change.
+    """The texts of the files at that path that may be part of the change.
 
     Raises InvalidInput `too_many_files`, ReadError.
     """
@@ -180,12 +180,12 @@ def texts_below(host: GitHost, commit: str, *, path: str, may_hold: Callable[[st
 
 
 def proposal_of(row: PullRequest) -> Proposal:
-    """What was previewed. Raises InvalidSetting when the key is missing."""
+    """The stored proposal of the preview. Raises InvalidSetting if the encryption key is missing."""
     return msgspec.json.decode(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD), type=Proposal)
 
 
-def _stored(row: PullRequest, proposal: Proposal) -> uuid.UUID:
-    """The preview in the place of older ones of the same change."""
+def _store_preview(row: PullRequest, proposal: Proposal) -> uuid.UUID:
+    """Stores the preview in place of earlier previews of the same change, and returns its id."""
     row.sealed = keys().seal(msgspec.json.encode(proposal), owner=str(row.pk), field=FIELD)
     same = PullRequest.objects.filter(cluster=row.cluster, check_id=row.check_id, hop=row.hop)
     with transaction.atomic():
@@ -203,7 +203,7 @@ def _stored(row: PullRequest, proposal: Proposal) -> uuid.UUID:
 
 
 def _place(path: str) -> str:
-    """The path without what a person writes around it. Raises InvalidInput."""
+    """The path without surrounding spaces, slashes and `./`. Raises InvalidInput."""
     place = path.strip().removeprefix("./").strip("/")
     parts = place.split("/")
     if len(place) > 500 or not place.isprintable() or "\\" in place or ".." in parts:
@@ -212,7 +212,7 @@ def _place(path: str) -> str:
 
 
 def git_places(cluster_id: uuid.UUID) -> tuple[GitSource, ...]:
-    """The places in Git repositories that deliveries of the cluster name; empty where none is known."""
+    """The places in Git repositories that deliveries of the cluster name; empty if none is known."""
     cluster = visible_clusters().filter(pk=cluster_id).first()
     if cluster is None or cluster.latest_id is None:
         return ()

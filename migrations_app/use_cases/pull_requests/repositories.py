@@ -28,7 +28,7 @@ _APP: Final = re.compile(r"[A-Za-z0-9]{1,40}(?:\.[A-Za-z0-9]{1,40})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRepository:
-    """What a person enters. With `app` and `installation` the secret is the private key of a GitHub App."""
+    """The form of a new repository. With `app` and `installation` the secret is the private key of a GitHub App."""
 
     kind: HostKind
     address: str
@@ -39,9 +39,9 @@ class NewRepository:
 
 
 def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
-    """Stores the repository after its host has accepted the credential for it; returns its id.
+    """Stores the repository after its host has accepted the credential; returns its id.
 
-    Raises InvalidInput; Conflict `address_taken`; ReadError where the host refuses the credential or does not answer.
+    Raises InvalidInput; Conflict `address_taken`; ReadError if the host refuses the credential or does not answer.
     """
     address = _checked(request)
     if CodeRepository.objects.filter(address=address).exists():
@@ -69,9 +69,9 @@ def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
 
 
 def forget_repository(repository_id: uuid.UUID) -> None:
-    """Removes the repository and its credential; requests that were opened stay where they are.
+    """Removes the repository and its credential; opened requests stay on the host.
 
-    Raises NotFound, and Conflict `request_under_way` while one is being opened.
+    Raises NotFound, and Conflict `request_under_way` while a request is being opened.
     """
     with transaction.atomic():
         row = CodeRepository.objects.select_for_update().filter(pk=repository_id).first()
@@ -84,7 +84,7 @@ def forget_repository(repository_id: uuid.UUID) -> None:
 
 
 def repository_of(repository_id: uuid.UUID) -> CodeRepository:
-    """The row. Raises NotFound."""
+    """The row of the repository. Raises NotFound."""
     row = CodeRepository.objects.filter(pk=repository_id).first()
     if row is None:
         raise NotFound("no such repository")
@@ -92,7 +92,7 @@ def repository_of(repository_id: uuid.UUID) -> CodeRepository:
 
 
 def connect_repository(row: CodeRepository) -> GitHost:
-    """The client of the repository. Raises ReadError, InvalidSetting when the key is missing."""
+    """The client of the repository. Raises ReadError, InvalidSetting if the encryption key is missing."""
     secret = Secret(keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD).decode())
     credential = HostCredential(secret=secret, app=row.app, installation=row.installation)
     return open_host(_kind(row.kind), row.address, credential=credential, reach=network_policy())
@@ -107,7 +107,7 @@ def _taken(address: str) -> Conflict:
 
 
 def _checked(request: NewRepository) -> str:
-    """The address as it is stored. Raises InvalidInput."""
+    """The address in its stored form. Raises InvalidInput."""
     if request.kind not in CodeRepository.Kind.values:
         raise InvalidInput("is no kind of host", where="kind", code="bad_kind")
     address = git_address(request.address) if request.address.strip().startswith("https://") else ""

@@ -1,4 +1,4 @@
-"""Rehearsals as rows: asked for, claimed by a worker, stored, and compared with what happened.
+"""Rehearsals as rows: requested, claimed by a worker, stored, and compared with the real run.
 
-What a rehearsal plays is in `use_cases/rehearsals`, without Django. Nothing here changes a cluster.
+`use_cases/rehearsals` plays a rehearsal, without Django. Nothing here changes a cluster.
 """

@@ -1,4 +1,4 @@
-"""Keeps how a rollout that ended differs from its rehearsal, and counts it. Once for each rollout."""
+"""Stores how an ended rollout differs from its rehearsal, and counts that, once for each rollout."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -19,14 +19,14 @@ from migrations_app.use_cases.rollouts.transitions import ENDED
 from migrations_app.use_cases.runtime import counters
 
 LATEST = timedelta(days=1)
-"""Rollouts that ended longer ago are not looked for any more."""
+"""Rollouts that ended longer ago are no longer compared."""
 AT_ONCE = 50
 
 
 def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
-    """Compares a rollout that ended with its newest rehearsal and stores it; None if there is nothing to compare.
+    """Compares an ended rollout with its newest rehearsal and stores the result; None if there is nothing to compare.
 
-    The same rollout is counted once, however often this is called.
+    A rollout is only counted once, even after repeated calls.
     """
     row = Rollout.objects.filter(pk=rollout_id, state__in=sorted(ENDED)).first()
     if row is None or row.started_at is None or row.finished_at is None:
@@ -48,13 +48,13 @@ def keep_comparison(rollout_id: uuid.UUID) -> ForecastComparison | None:
 
 
 def _first_request(row: Rollout) -> datetime | None:
-    """When it was written down, after the time in which a start can be cancelled; None if there was none."""
+    """The time of the first intent, after the time in which a start can be cancelled; None if there was no request."""
     moment: datetime | None = Attempt.objects.filter(rollout=row).aggregate(first=Min("intent_at"))["first"]
     return moment
 
 
 def uncompared() -> list[uuid.UUID]:
-    """Rollouts that ended lately, were rehearsed, and are not compared yet."""
+    """Recently ended rollouts with a rehearsal that are not compared yet."""
     rehearsed = Rehearsal.objects.filter(
         rollout=OuterRef("pk"), digest=OuterRef("digest"), state=Rehearsal.State.FINISHED
     )

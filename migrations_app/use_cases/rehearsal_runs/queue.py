@@ -1,4 +1,6 @@
-"""The queue of rehearsals: requests, claims with leases and fencing tokens, lost workers. All by compare-and-set."""
+"""The queue of rehearsals: requests, claims with leases and fencing tokens, lost workers. Every change is a
+compare-and-set.
+"""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -23,16 +25,16 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rehearsals.play import Failure
 from migrations_app.use_cases.rehearsals.result import Scenario
-from migrations_app.use_cases.rollouts.start_checks import refuse_late
+from migrations_app.use_cases.rollouts.start_checks import refuse_expired
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
 ATTEMPTS = 2
 MOST_OF_A_PLAN = 20
-"""How many rehearsals of one plan are kept; more are refused."""
+"""Maximum number of rehearsals of one plan; more are refused."""
 MOST_WAKE_UPS = 50
 HIGHEST_SEED = 2**31 - 1
 SCENARIOS: tuple[Scenario, ...] = ("full_zone", "nodes_never_ready", "webhook_down")
-"""The failures that can be switched on."""
+"""The failures that can be requested."""
 ABANDONED = Q(state=Rehearsal.State.RUNNING, lease_until__lt=Now())
 """By the database's clock, so that workers with different clocks agree (R18)."""
 
@@ -47,26 +49,26 @@ class RehearsalClaim:
 def request_rehearsal(
     rollout_id: uuid.UUID, person: Person, *, failures: Sequence[Failure] = (), seed: int = 0, by: Actor
 ) -> uuid.UUID:
-    """Enqueues a rehearsal of the plan, or returns the one that is under way.
+    """Enqueues a rehearsal of the plan, or returns the active one.
 
-    Raises PermissionDenied; InvalidInput `not_played`, `bad_parameter`; Conflict `moved` once it was started,
+    Raises PermissionDenied; InvalidInput `not_played`, `bad_parameter`; Conflict `moved` if the plan was started,
     `expired`, `too_many`.
     """
-    _refuse_odd(failures, seed)
+    _refuse_invalid(failures, seed)
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_person(may_prepare(over(person, row.cluster_id)))
         if row.state not in REHEARSED:
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not rehearsed", code="moved")
-        refuse_late(row)
+        refuse_expired(row)
         if why := why_unplayed(msgspec.json.decode(bytes(row.plan), type=Plan)):
             raise InvalidInput(why, code="not_played", where="plan")
         if row.rehearsals.count() >= MOST_OF_A_PLAN:
             raise Conflict(f"{MOST_OF_A_PLAN} rehearsals of a plan are kept: make a new preview", code="too_many")
-        return _enqueued(row, person, failures=failures, seed=seed, by=by)
+        return _enqueue(row, person, failures=failures, seed=seed, by=by)
 
 
-def _refuse_odd(failures: Sequence[Failure], seed: int) -> None:
+def _refuse_invalid(failures: Sequence[Failure], seed: int) -> None:
     if not 0 <= seed <= HIGHEST_SEED:
         raise InvalidInput(f"0 to {HIGHEST_SEED}", where="seed", code="bad_parameter")
     if len({failure.scenario for failure in failures}) != len(failures):
@@ -76,7 +78,7 @@ def _refuse_odd(failures: Sequence[Failure], seed: int) -> None:
             raise InvalidInput(f"one of {', '.join(SCENARIOS)}", where="failures", code="bad_parameter")
 
 
-def _enqueued(row: Rollout, person: Person, *, failures: Sequence[Failure], seed: int, by: Actor) -> uuid.UUID:
+def _enqueue(row: Rollout, person: Person, *, failures: Sequence[Failure], seed: int, by: Actor) -> uuid.UUID:
     try:
         with transaction.atomic():
             rehearsal = Rehearsal.objects.create(
@@ -93,9 +95,9 @@ def _enqueued(row: Rollout, person: Person, *, failures: Sequence[Failure], seed
 
 
 def claim(rehearsal_id: uuid.UUID) -> RehearsalClaim | None:
-    """Claims a queued rehearsal, or a running one whose lease expired; None if it is taken or has ended."""
+    """Claims a queued rehearsal, or a running one whose lease expired; None if it is claimed or has ended."""
     free = Q(state=Rehearsal.State.QUEUED) | ABANDONED
-    # The attempt is counted before the work, so that one that kills its worker ends (R36).
+    # The attempt is counted before the work, so that work that crashes its worker each time ends (R36).
     changed = Rehearsal.objects.filter(free, pk=rehearsal_id, attempts__lt=ATTEMPTS).update(
         state=Rehearsal.State.RUNNING,
         started_at=timezone.now(),
@@ -115,7 +117,9 @@ def renew(rehearsal_claim: RehearsalClaim) -> bool:
 
 
 def requeue(rehearsal_claim: RehearsalClaim) -> bool:
-    """Gives it back without counting the attempt (R28). False if it was taken over or has ended."""
+    """Returns the rehearsal to the queue without counting the attempt (R28). False if it was taken over or has
+    ended.
+    """
     return bool(
         _row_of(rehearsal_claim).update(
             state=Rehearsal.State.QUEUED, lease_until=None, started_at=None, attempts=F("attempts") - 1
@@ -124,23 +128,27 @@ def requeue(rehearsal_claim: RehearsalClaim) -> bool:
 
 
 def store(rehearsal_claim: RehearsalClaim, raw: bytes) -> None:
-    """Ends it with its result. Raises Conflict if another worker took it over."""
+    """Ends the rehearsal with its result. Raises Conflict if another worker took it over."""
     _end(rehearsal_claim, "finished", columns={"state": Rehearsal.State.FINISHED, "result": raw})
 
 
 def fail(rehearsal_claim: RehearsalClaim, code: str, *, words: str) -> None:
-    """Ends it without a result. Raises Conflict if another worker took it over."""
+    """Ends the rehearsal without a result. Raises Conflict if another worker took it over."""
     columns = {"state": Rehearsal.State.FAILED, "error_code": code[:60], "error": words[:2000]}
     _end(rehearsal_claim, "failed", columns=columns)
 
 
 def crashed(rehearsal_claim: RehearsalClaim, kind: str) -> None:
-    """Ends one whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
+    """Fails a rehearsal whose code raised. `kind` is the exception's type; its text may hold data and is only
+    logged.
+    """
     fail(rehearsal_claim, "rehearsal_crashed", words=f"{kind} in the rehearsal; see the worker's log")
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
-    """Rehearsals to wake: queued ones without a message, and those of dead workers. Fails those without attempts."""
+    """The ids of rehearsals to enqueue: queued ones without a message, and those of lost workers. Fails those without
+    attempts left.
+    """
     for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("result"):
         rehearsal_claim = RehearsalClaim(row.pk, row.rollout_id, row.fence)
         fail(rehearsal_claim, "worker_lost", words=f"the worker ended in the middle of the rehearsal, {ATTEMPTS} times")

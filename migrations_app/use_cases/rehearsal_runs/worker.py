@@ -40,9 +40,9 @@ class RehearsalTaken(Conflict):
 
 
 def rehearse_claimed(claim: RehearsalClaim) -> None:
-    """Reads the cluster, plays, and stores the result, or why there is none. The cluster is not changed.
+    """Reads the cluster, plays the plan, and stores the result, or the reason why there is none.
 
-    If another worker has taken the rehearsal over, the result is dropped.
+    The cluster is not changed. If another worker has taken the rehearsal over, the result is dropped.
     """
     rehearsal = Rehearsal.objects.select_related("rollout__cluster").get(pk=claim.rehearsal_id)
     try:
@@ -79,13 +79,15 @@ def _plays(rehearsal: Rehearsal, watch: "_RehearsalWatch") -> tuple[RehearsalPla
             cluster=row.cluster_name,
             failures=failures,
             seed=rehearsal.seed,
-            check=watch.refuse_late,
+            check=watch.refuse_overdue,
             simulated=behaviour_of(row.cluster_id) if row.cluster.source == Cluster.Source.TWIN else None,
         )
 
 
 class _RehearsalWatch:
-    """Renews the lease once a second on a thread of its own, and ends the work when it is lost or the time is over."""
+    """Renews the lease once a second on a thread of its own, and ends the work if the lease is lost or the time is
+    over.
+    """
 
     def __init__(self, claim: RehearsalClaim) -> None:
         self._claim = claim
@@ -93,8 +95,8 @@ class _RehearsalWatch:
         self._lost = False
         self._ends = time.monotonic() + settings.ENV.scan_deadline
 
-    def refuse_late(self) -> None:
-        """Raises RehearsalOverdue, RehearsalTaken."""
+    def refuse_overdue(self) -> None:
+        """Raises RehearsalOverdue if the time is over, RehearsalTaken if the lease is lost."""
         if self._lost:
             raise RehearsalTaken("another worker has the rehearsal")
         if time.monotonic() > self._ends:
@@ -113,7 +115,7 @@ class _RehearsalWatch:
         try:
             self._lost = not queue.renew(self._claim)
         except DatabaseError:
-            # A restarting database is tried again over a new connection, for as long as the lease may last.
+            # Tries a restarting database again over a new connection, for as long as the lease may last.
             connection.close()
         return not self._lost
 

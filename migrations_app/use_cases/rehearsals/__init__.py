@@ -1,5 +1,5 @@
-"""Rehearsals: a plan is carried out on a twin of the cluster, with the simulator beside it, on simulated time.
+"""Rehearsals: a plan is carried out on a twin of the cluster, with a simulator of the controllers, on simulated time.
 
-The steps are carried out by the code of `use_cases/rollouts` that carries them out on real clusters. Nothing here sends
-a request to a cluster, except to read it, or writes to the database. No Django, except in `registered`.
+The code of `use_cases/rollouts` carries out the steps, as on real clusters. Nothing here changes a cluster or writes to
+the database. No Django, except in `registered`.
 """

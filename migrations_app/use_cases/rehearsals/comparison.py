@@ -1,4 +1,4 @@
-"""A rehearsal's forecast beside what happened in the real run."""
+"""Compares a rehearsal's forecast with the real run."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -8,11 +8,11 @@ from migrations_app.use_cases.rehearsals.result import RehearsalResult, Rehearsa
 
 Agreement = Literal["as_foretold", "more", "less", "other", "unknown"]
 SAME_TIME = 10
-"""Percent of the foretold time within which a run took as long as was foretold."""
+"""Maximum difference, in percent of the forecast time, for a run to count as on time."""
 
 
 class ComparedMeasure(RehearsalValue, frozen=True):
-    """One measure; None: not known. `at_least`: what happened is a lower bound."""
+    """One measure; None means not known. With `at_least`, the real value is a lower bound."""
 
     measure: Literal["seconds", "nodes_peak", "pods_moved", "budgets_held"]
     foretold: int | None
@@ -22,8 +22,8 @@ class ComparedMeasure(RehearsalValue, frozen=True):
 
 
 class HeldComparison(RehearsalValue, frozen=True):
-    """A budget, or `annotation`, that held pods: evictions that were foretold to be refused, and pods that were seen
-    behind it on drained nodes. The latter are not all tried, so that both numbers differ.
+    """The pods that a budget, or `annotation`, held: refused evictions in the forecast, and pods seen behind it on
+    drained nodes in the run. Not every such pod was evicted, so the numbers may differ.
     """
 
     by: str
@@ -35,7 +35,7 @@ class ForecastComparison(RehearsalValue, frozen=True):
     """`ended` is the state in which the rollout ended; `order` compares the order of the nodes."""
 
     finished: bool
-    """Whether the rehearsal ran to its end."""
+    """Whether the rehearsal completed the plan."""
     ended: str
     lines: tuple[ComparedMeasure, ...]
     held: tuple[HeldComparison, ...]
@@ -43,11 +43,11 @@ class ForecastComparison(RehearsalValue, frozen=True):
     order_foretold: tuple[str, ...]
     order_happened: tuple[str, ...]
     cut: bool
-    """Whether more was seen than is kept."""
+    """Whether more was observed than is stored."""
 
     @property
     def agreements(self) -> Iterator[tuple[str, str]]:
-        """Each measure with how it agrees, for counters."""
+        """The agreement of each measure, for counters."""
         yield from ((line.measure, line.agreement) for line in self.lines)
         yield "order", self.order
 
@@ -55,10 +55,10 @@ class ForecastComparison(RehearsalValue, frozen=True):
 def compare(
     result: RehearsalResult, seen: RunObservation, *, seconds: int, ended: str, between_looks: int
 ) -> ForecastComparison:
-    """The forecast beside what happened: the run took that many seconds and ended in that state.
+    """Compares the forecast with the run, which took `seconds` and ended in the state `ended`.
 
-    Times that differ by less than two looks at the cluster, of `between_looks` seconds, are the same: the first and the
-    last change are seen at the next look, which a rehearsal does not wait for.
+    Times that differ by less than two reads of the cluster, `between_looks` seconds apart, count as equal: in a real
+    run the first and the last change are only seen at the next read.
     """
     looked = seen.looks > 0
     foretold_pods = {eviction.by: eviction.pods for eviction in result.held or ()}
@@ -90,7 +90,7 @@ def compare(
 
 
 def _budgets(result: RehearsalResult, seen: RunObservation) -> ComparedMeasure:
-    """Which budgets held pods, annotations counted as one."""
+    """Compares the budgets that held pods; all annotations count as one budget."""
     if result.held is None or not seen.looks:
         count = None if result.held is None else len(result.held)
         return ComparedMeasure(
@@ -131,9 +131,8 @@ def _line(
 
 
 def _order(foretold: tuple[str, ...], looks: tuple[tuple[str, ...], ...]) -> Agreement:
-    """`more` or `less` nodes were drained than foretold, `other` ones or in another order, or all as foretold.
-
-    Nodes that were first seen at the same look have no order among them.
+    """Compares the order of drained nodes: `more` or `less` than in the forecast, `other` nodes or another order, or as
+    forecast. Nodes first seen in the same read have no order among them.
     """
     happened = {name for group in looks for name in group}
     if set(foretold) != happened:

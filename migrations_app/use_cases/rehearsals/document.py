@@ -1,4 +1,4 @@
-"""The result of a rehearsal as it is stored: its plays as JSON, with a bound on the size. What was cut is told."""
+"""The stored form of a rehearsal: its plays as JSON of limited size, with the names of what was cut."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ LISTS = {
     "unknown": 50,
     "assumptions": 50,
 }
-"""How many lines of each list are kept."""
+"""Maximum number of stored items of each list."""
 
 
 class PlayRefusal(RehearsalValue, frozen=True):
-    """Why a play could not begin, such as a failure that this cluster cannot have."""
+    """The reason why a play could not begin, such as a failure that this cluster cannot have."""
 
     code: str
     words: str
@@ -41,7 +41,7 @@ class RehearsalPlay(RehearsalValue, frozen=True):
 
 
 class RehearsalDocument(RehearsalValue, frozen=True):
-    """The plays of one rehearsal: the first without a failure. `cut` names what was left out because of its size."""
+    """The plays of one rehearsal, the one without a failure first. `cut` names the lists that were shortened."""
 
     schema: str
     plays: tuple[RehearsalPlay, ...]
@@ -54,7 +54,7 @@ class RehearsalDocument(RehearsalValue, frozen=True):
 
 
 def stored(plays: Sequence[RehearsalPlay], *, most: int = MOST_BYTES) -> bytes:
-    """The document as JSON of at most that many bytes. Raises ValueError if even the counts alone are larger."""
+    """The document as JSON of at most `most` bytes. Raises ValueError if it is larger even with empty lists."""
     shares = 1
     while True:
         cut: set[str] = set()
@@ -69,12 +69,12 @@ def stored(plays: Sequence[RehearsalPlay], *, most: int = MOST_BYTES) -> bytes:
 
 
 def read_document(raw: bytes) -> RehearsalDocument:
-    """What was stored. Raises msgspec.ValidationError for a document of another form."""
+    """Decodes a stored document. Raises msgspec.ValidationError for another schema."""
     return msgspec.json.decode(raw, type=RehearsalDocument)
 
 
 def _shortened(play: RehearsalPlay, cut: set[str], *, shares: int) -> RehearsalPlay:
-    """The play with its lists cut to a part of what is kept at most; the names of cut lists go to `cut`."""
+    """The play with its lists cut to a share of their maximum; adds the names of cut lists to `cut`."""
     result = play.result
     if result is None:
         return play
@@ -86,7 +86,7 @@ def _shortened(play: RehearsalPlay, cut: set[str], *, shares: int) -> RehearsalP
             cut.add(name)
     step = max(1, -(-len(result.timeline) * shares // MOST_MOMENTS))
     if step > 1:
-        # Fewer moments tell the same course: nothing is said of it.
+        # Fewer moments show the same course, so they do not count as cut.
         changed["timeline"] = (*result.timeline[::step], result.timeline[-1])
     if result.stopped is not None and len(result.stopped.words) > LONGEST_TEXT:
         cut.add("stopped")

@@ -1,18 +1,20 @@
-"""How often Python looks for unreachable objects while a cluster is played."""
+"""Makes Python's garbage collector run less often during a rehearsal."""
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 THRESHOLDS = (50_000, 50, 100)
-"""A twin holds hundreds of thousands of objects that are in no circle. Each look at all of them is for nothing: with
-Python's own thresholds they cost one seventh of a rehearsal of 2,000 nodes, and its memory is the same.
+"""A twin holds hundreds of thousands of objects without reference cycles, so collections find nothing. With Python's
+own thresholds they take one seventh of the time of a rehearsal of 2,000 nodes, and memory is the same.
 """
 
 
 @contextmanager
 def seldom_collected() -> Iterator[None]:
-    """Meanwhile the garbage collector runs seldom, in the whole process; a decorator, too."""
+    """Raises the thresholds of the garbage collector for the whole process inside the block. Usable as a decorator,
+    too.
+    """
     before = gc.get_threshold()
     gc.set_threshold(*THRESHOLDS)
     try:

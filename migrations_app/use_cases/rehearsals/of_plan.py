@@ -1,4 +1,4 @@
-"""Rehearses a plan that was previewed: on a twin of a fresh reading, without a failure and with each of them."""
+"""Rehearses a previewed plan on a twin of a fresh read: without a failure, and with each requested failure."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -34,8 +34,8 @@ AWS_APART = UnknownPart(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ground:
-    """What every play of a rehearsal begins with."""
+class _PlayInput:
+    """The common input of all plays of a rehearsal."""
 
     plan: Plan
     inventory: Inventory
@@ -55,10 +55,11 @@ def rehearse_plan(
     check: Callable[[], None],
     simulated: Behaviour | None = None,
 ) -> tuple[RehearsalPlay, ...]:
-    """Plays the plan without a failure, then with each of them. `check` is called again and again: its errors end it.
-    `simulated` is how a sample cluster is simulated itself.
+    """Plays the plan without a failure, then with each failure.
 
-    Raises InvalidInput `not_played` for a plan that cannot be rehearsed, `not_seen`; ReadError.
+    `check` is called repeatedly and may end the rehearsal by raising. `simulated` is the behaviour of a sample cluster,
+    which is itself simulated. Raises InvalidInput `not_played` for a plan that cannot be rehearsed, `not_seen`;
+    ReadError.
     """
     if why := why_unplayed(plan):
         raise InvalidInput(why, code="not_played", where="plan")
@@ -68,40 +69,42 @@ def rehearse_plan(
     around = surroundings(reading, inventory, seed=seed)
     if simulated is not None:
         around = as_sample(around, simulated)
-    ground = _Ground(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
-    calm = _play(ground, NO_FAILURE)
-    return calm, *(_play(ground, _placed(failure, reading)) for failure in failures)
+    play_input = _PlayInput(plan=plan, inventory=inventory, reading=reading, around=around, check=check)
+    calm = _play(play_input, NO_FAILURE)
+    return calm, *(_play(play_input, _with_zone(failure, reading)) for failure in failures)
 
 
-def _play(ground: _Ground, failure: Failure) -> RehearsalPlay:
+def _play(play_input: _PlayInput, failure: Failure) -> RehearsalPlay:
     scenario, zone = failure.scenario, failure.zone
-    ground.check()
+    play_input.check()
     try:
-        stage = set_up(ground.reading, ground.around.behaviour, identity=ground.plan.identity, failure=failure)
+        stage = set_up(
+            play_input.reading, play_input.around.behaviour, identity=play_input.plan.identity, failure=failure
+        )
     except InvalidInput as wrong:
         refusal = PlayRefusal(code=wrong.code, words=wrong.message)
         return RehearsalPlay(scenario=scenario, zone=zone, result=None, refusal=refusal)
     result = rehearse_on(
         stage,
-        ground.plan,
-        inventory=ground.inventory,
-        around=ground.around,
+        play_input.plan,
+        inventory=play_input.inventory,
+        around=play_input.around,
         failure=failure,
-        check=ground.check,
+        check=play_input.check,
     )
-    result = msgspec.structs.replace(result, unknown=(*result.unknown, _of_aws(ground.plan)))
+    result = msgspec.structs.replace(result, unknown=(*result.unknown, _aws_unknown(play_input.plan)))
     return RehearsalPlay(scenario=scenario, zone=zone, result=result)
 
 
-def _of_aws(plan: Plan) -> UnknownPart:
-    """What the play does not tell of AWS: nothing was read, or the preview has compared it."""
+def _aws_unknown(plan: Plan) -> UnknownPart:
+    """What the play does not know of AWS: either nothing was read, or the preview made the comparison."""
     lines = plan.forecast.capacity or ()
     read = any(line.what != "pool" and line.standing != "unknown" for line in lines)
     return AWS_APART if read else AWS_UNREAD
 
 
-def _placed(failure: Failure, reading: ClusterReading) -> Failure:
-    """The failure with its zone: without a name, the one with most of Karpenter's nodes."""
+def _with_zone(failure: Failure, reading: ClusterReading) -> Failure:
+    """The failure with its zone; without a given zone, the one with most of Karpenter's nodes."""
     if failure.scenario != "full_zone" or failure.zone:
         return failure
     zones: Counter[str] = Counter()

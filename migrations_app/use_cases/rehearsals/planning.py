@@ -1,4 +1,4 @@
-"""Makes a plan on a twin, as a preview makes it on the cluster: for clusters that are only read."""
+"""Makes a plan on a twin, like a preview on the cluster: for clusters that are only read."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from migrations_app.use_cases.rehearsals.twin_access import RehearsalWriter
 from migrations_app.use_cases.rollouts.proof import prove_steps
 
 UNNAMED = ClusterIdentity(kube_system_uid="rehearsal", ca="", endpoint="")
-"""The identity of a cluster that is only read: its plan can be rehearsed, never carried out."""
+"""The identity for a cluster that is only read: its plan can be rehearsed, never carried out."""
 
 
 def plan_on(

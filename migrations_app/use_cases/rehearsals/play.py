@@ -1,4 +1,4 @@
-"""Plays a plan on a twin, with the simulator beside it, until it ends, stops, or takes too long."""
+"""Plays a plan on a twin, together with the simulator, until the plan ends, stops, or takes too long."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -25,9 +25,9 @@ from migrations_app.use_cases.rollouts.execution import RolloutHalted
 from migrations_app.use_cases.rollouts.steps import carry_out
 
 POLL_SECONDS = 5.0
-"""How often a gate looks. Looks that cannot find anything new are left out."""
+"""Simulated seconds between two reads of a gate. Reads that cannot find a change are skipped."""
 LONGEST = timedelta(days=14)
-"""After this simulated time a rehearsal is given up."""
+"""A rehearsal is given up after this simulated time."""
 OLD = "Provisioner/"
 UNTRACKED = (
     ("", "pods"), ("", "nodes"), ("policy", "poddisruptionbudgets"),
@@ -37,13 +37,13 @@ UNTRACKED = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What goes wrong in this play."""
+    """The simulated failure of a play."""
 
     scenario: Scenario = "none"
     zone: str = ""
 
     def applied(self, behaviour: Behaviour) -> Behaviour:
-        """The behaviour with the failure. Raises InvalidInput `unknown_zone`."""
+        """The behaviour with this failure. Raises InvalidInput `unknown_zone`."""
         if self.scenario == "full_zone":
             if self.zone not in behaviour.zones:
                 words = f"no node is in zone {self.zone!r}; there are {', '.join(behaviour.zones)}"
@@ -56,7 +56,7 @@ class Failure:
 
 @dataclass(slots=True)
 class SimulatedCluster:
-    """A simulator with its clock, on a cluster at rest."""
+    """A cluster with its simulator and simulated clock."""
 
     clock: SimulatedClock
     simulator: KarpenterSimulator
@@ -68,7 +68,7 @@ class SimulatedCluster:
 
 @dataclass(slots=True)
 class RehearsalStage(SimulatedCluster):
-    """The same on a twin: the cluster of the reading, at the time of the reading."""
+    """A simulated cluster on a twin that begins with the objects and the time of a reading."""
 
     twin: Twin
     api: RehearsalControllers
@@ -77,7 +77,7 @@ class RehearsalStage(SimulatedCluster):
 def set_up(
     reading: ClusterReading, behaviour: Behaviour, *, identity: ClusterIdentity, failure: Failure
 ) -> RehearsalStage:
-    """A twin of the reading. Raises InvalidInput for a failure that this cluster cannot have."""
+    """Creates a twin of the reading. Raises InvalidInput for a failure that this cluster cannot have."""
     clock = SimulatedClock(datetime.fromisoformat(reading.taken_at).astimezone(UTC))
     twin = Twin(clock.now, seed=f"rehearsal/{behaviour.seed}", untracked=UNTRACKED, open_definitions=True)
     twin.converters.update(dict.fromkeys(CONVERTED, converted))
@@ -98,7 +98,9 @@ def _kube_system(identity: ClusterIdentity) -> dict[str, object]:
 
 
 def _stop_webhooks(twin: Twin, reading: ClusterReading) -> None:
-    """No webhook of Karpenter answers. Raises InvalidInput: `not_seen`, or `no_webhook` where there is none."""
+    """Makes all webhooks of Karpenter unavailable. Raises InvalidInput: `not_seen`, or `no_webhook` if there
+    are none.
+    """
     for name in ("MutatingWebhookConfigurations", "ValidatingWebhookConfigurations"):
         if name in reading.unread:
             raise InvalidInput(f"{name} could not be read: {reading.unread[name]}", code="not_seen", where="scenario")
@@ -126,102 +128,109 @@ class Played:
     seconds: float
 
 
-def go_on() -> None:
-    """Nothing ends the play from outside."""
+def no_check() -> None:
+    """The default check, which never ends the play."""
 
 
-def play(plan: Plan, stage: RehearsalStage, *, check: Callable[[], None] = go_on) -> Played:
-    """Carries out the plan on the stage, by the executor's own code. `check` is called again and again: its errors end
-    the play.
+def play(plan: Plan, stage: RehearsalStage, *, check: Callable[[], None] = no_check) -> Played:
+    """Carries out the plan on the twin with the code of real rollouts. `check` is called repeatedly and may end the
+    play by raising.
     """
     writer = RehearsalWriter(stage.twin, plan.identity, state=stage.simulator.state)
     return play_with(writer, plan, stage=stage, check=check)
 
 
-def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster, check: Callable[[], None] = go_on) -> Played:
-    """The same on the cluster that the writer changes, beside which the stage's simulator works."""
-    work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _pass(stage, seconds))
+def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster, check: Callable[[], None] = no_check) -> Played:
+    """Plays as `play` does, on the cluster that the writer changes and the simulator of `stage` controls."""
+    work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _advance(stage, seconds))
     stopped = None
-    while (here := work.position()) is not None:
+    while (position := work.position()) is not None:
         check()
         if stage.clock.now() - stage.began > LONGEST:
-            stopped = _stop(here, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
+            stopped = _stop(position, "too_long", words=f"not over after {LONGEST.days} days: {work.waits_for}")
             break
         try:
-            moved = not _begins_to_wait(work, stage, here=here) and carry_out(work, writer, here=here)
+            moved = not _begins_to_wait(work, stage, position=position) and carry_out(work, writer, position=position)
             if moved:
                 work.report_waiting("")
                 stage.simulator.settle()
             else:
-                _wait(work, stage, here=here, check=check)
+                _wait(work, stage, position=position, check=check)
         except RestlessCluster as reason:
-            stopped = _stop(here, "restless", words=str(reason))
+            stopped = _stop(position, "restless", words=str(reason))
             break
         except (RolloutHalted, ReadError, InvalidInput) as halt:
-            stopped = _stop(here, halt.code, words=halt.message)
+            stopped = _stop(position, halt.code, words=halt.message)
             break
     stage.simulator.measurements.finish()
     return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
 
 
-def _begins_to_wait(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> bool:
-    """Whether a gate has only begun that cannot pass yet: so nobody needs to count the cluster for it."""
-    if here.phase != "gate" or here.step.after is None or here.step.after.seconds <= 0 or work.gate_since is not None:
+def _begins_to_wait(work: RehearsalExecution, stage: SimulatedCluster, *, position: Position) -> bool:
+    """Whether a gate just began and cannot pass yet, so that counting the cluster can be skipped."""
+    if (
+        position.phase != "gate"
+        or position.step.after is None
+        or position.step.after.seconds <= 0
+        or work.gate_since is not None
+    ):
         return False
-    if not _surely_waits(work, stage, here=here):
+    if not _surely_waits(work, stage, position=position):
         return False
     work.note(gate_since=work.now())
     return True
 
 
-def _stop(here: Position, code: str, *, words: str) -> RehearsalStop:
-    return RehearsalStop(step=here.step.id, title=here.step.title, code=code, words=words)
+def _stop(position: Position, code: str, *, words: str) -> RehearsalStop:
+    return RehearsalStop(step=position.step.id, title=position.step.title, code=code, words=words)
 
 
 def wait_for(stage: SimulatedCluster, seconds: float) -> None:
-    """Lets that much time pass, in which nobody carries anything out."""
-    _pass(stage, seconds)
+    """Lets that much simulated time pass without steps of a plan."""
+    _advance(stage, seconds)
 
 
-def _pass(stage: SimulatedCluster, seconds: float) -> None:
+def _advance(stage: SimulatedCluster, seconds: float) -> None:
     stage.simulator.advance(stage.clock, stage.clock.now() + timedelta(seconds=seconds))
 
 
-def _wait(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position, check: Callable[[], None]) -> None:
-    """Lets time pass until the gate could find something else than before, in steps of POLL_SECONDS."""
+def _wait(work: RehearsalExecution, stage: SimulatedCluster, *, position: Position, check: Callable[[], None]) -> None:
+    """Lets time pass in steps of POLL_SECONDS, until the gate may find a change."""
     while True:
         check()
-        seen = _seen(stage)
-        _pass(stage, POLL_SECONDS)
-        if here.phase != "gate":
+        seen = _state_marks(stage)
+        _advance(stage, POLL_SECONDS)
+        if position.phase != "gate":
             return
-        if _is_over(work, here) or (_seen(stage) != seen and not _surely_waits(work, stage, here=here)):
+        if _is_over(work, position) or (
+            _state_marks(stage) != seen and not _surely_waits(work, stage, position=position)
+        ):
             return
-        if stage.simulator.next_moment() is None and not _is_over(work, here):
-            _pass(stage, _rest(work, here))
+        if stage.simulator.next_moment() is None and not _is_over(work, position):
+            _advance(stage, _seconds_left(work, position))
             return
 
 
-def _seen(stage: SimulatedCluster) -> tuple[int, ...]:
+def _state_marks(stage: SimulatedCluster) -> tuple[int, ...]:
     state = stage.simulator.state
     return state.node_changes, len(state.claims), len(state.pools), len(state.waiting), len(state.starting)
 
 
-def _rest(work: RehearsalExecution, here: Position) -> float:
-    """Seconds until the gate's time is over."""
-    limit = here.step.after.seconds if here.step.after else POLL_SECONDS
+def _seconds_left(work: RehearsalExecution, position: Position) -> float:
+    """Seconds until the time limit of the gate."""
+    limit = position.step.after.seconds if position.step.after else POLL_SECONDS
     since = work.gate_since or work.now()
     return max(POLL_SECONDS, limit - (work.now() - since).total_seconds())
 
 
-def _is_over(work: RehearsalExecution, here: Position) -> bool:
-    limit = here.step.after.seconds if here.step.after else POLL_SECONDS
+def _is_over(work: RehearsalExecution, position: Position) -> bool:
+    limit = position.step.after.seconds if position.step.after else POLL_SECONDS
     return work.gate_since is None or (work.now() - work.gate_since).total_seconds() >= limit
 
 
-def _surely_waits(work: RehearsalExecution, stage: SimulatedCluster, *, here: Position) -> bool:
-    """Whether the gate cannot pass yet: a node that has to be gone is there, or too many pods wait."""
-    gate, state = here.step.after, stage.simulator.state
+def _surely_waits(work: RehearsalExecution, stage: SimulatedCluster, *, position: Position) -> bool:
+    """Whether the gate cannot pass yet: a node that has to be gone still exists, or too many pods wait."""
+    gate, state = position.step.after, stage.simulator.state
     if gate is None:
         return False
     if gate.no_legacy_nodes and any(count for (pool, _, _), count in state.node_counts.items() if pool.startswith(OLD)):

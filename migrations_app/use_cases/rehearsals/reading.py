@@ -1,4 +1,6 @@
-"""Reads whole objects for a twin: nodes, pods without environment, budgets, and Karpenter's own. Never a Secret."""
+"""Reads whole objects for a twin: nodes, pods without their environment, budgets, and Karpenter's objects. Reads no
+Secrets.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +30,7 @@ PARTS: tuple[tuple[str, Kind], ...] = (
     ("ec2nodeclasses", kinds.EC2_NODE_CLASS),
 )
 NEEDED = ("crds", "nodes", "pods", "provisioners", "machines", "nodepools", "nodeclaims")
-"""Parts without which nothing can be rehearsed: where pods run, and what replaces nodes."""
+"""Parts that every rehearsal needs: where pods run, and what replaces nodes."""
 WORKLOADS = (("ReplicaSet", "replicasets"), ("StatefulSet", "statefulsets"), ("DaemonSet", "daemonsets"))
 WEBHOOKS = (
     ("MutatingWebhookConfiguration", "mutatingwebhookconfigurations"),
@@ -46,7 +48,7 @@ _VOLUMES = ("emptyDir", "hostPath", "persistentVolumeClaim", "ephemeral")
 
 @dataclass(slots=True)
 class ClusterReading:
-    """The objects, by kind. `unread` has the reason of each part that could not be read, by its name."""
+    """The objects by kind. `unread` has the reason for each part that could not be read, by name."""
 
     taken_at: str
     objects: dict[str, list[Document]] = field(default_factory=dict)
@@ -57,13 +59,13 @@ class ClusterReading:
 
     @property
     def documents(self) -> Iterator[Document]:
-        """All objects, definitions first."""
+        """All objects, CRDs first."""
         for documents in self.objects.values():
             yield from documents
 
 
 def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
-    """Reads what a twin needs, in the versions in which the scan read it.
+    """Reads the objects that a twin needs, in the API versions of the scan.
 
     Raises InvalidInput `not_seen` if a part of NEEDED cannot be read.
     """
@@ -92,7 +94,7 @@ def read_objects(api: ClusterApi, inventory: Inventory) -> ClusterReading:
 
 
 def _kept_pods() -> Callable[[Document], Document | None]:
-    """Slims pods as they are read; parts that the pods of a workload share are held once."""
+    """Reduces pods while they are read; values that the pods of a workload share are stored once."""
     parts = SharedParts()
 
     def keep(pod: Document) -> Document | None:
@@ -116,7 +118,7 @@ def _listed(
     name: str,
     keep: Callable[[Document], Document | None] = _without_managers,
 ) -> list[Document]:
-    """What to keep of each object; none where the kind is not served. What cannot be read is noted in `unread`."""
+    """The reduced objects of the kind; empty if the kind is not served. A read error is noted in `unread`."""
     head, documents = {"apiVersion": resource.group_version, "kind": kind}, []
     try:
         for page in api.pages(resource):
@@ -133,13 +135,15 @@ def _listed(
 
 
 def is_ours(crd: Document) -> bool:
-    """Whether it is a definition of Karpenter."""
+    """Whether the CRD belongs to Karpenter."""
     group = str(crd.get("spec", {}).get("group", ""))
     return group.endswith(("karpenter.sh", "karpenter.k8s.aws"))
 
 
 def slim_pod(pod: Document) -> Document | None:
-    """What the rehearsal keeps of a pod: no environment, no command, no volume's content. None for a finished pod."""
+    """The fields of a pod that a rehearsal needs: no environment, command or volume content. None for a
+    finished pod.
+    """
     metadata, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
     if status.get("phase") in _OVER:
         return None
@@ -162,7 +166,9 @@ def slim_pod(pod: Document) -> Document | None:
 
 
 def _status(status: Mapping[str, Any]) -> Document:
-    """A pod of a redacted bundle has a phase only: one that runs counts as Ready."""
+    """The pod's phase and Ready condition. Pods of a redacted bundle have no conditions: a running one counts
+    as Ready.
+    """
     phase = status.get("phase") or "Pending"
     conditions = [condition for condition in status.get("conditions") or () if condition.get("type") == "Ready"]
     if not conditions and phase == "Running":
@@ -182,7 +188,7 @@ def _volume(volume: Mapping[str, Any]) -> Document:
 
 
 def _read_workloads(api: ClusterApi, cluster: ClusterReading) -> None:
-    """The controllers of pods: as read, or as their pods show them where they could not be read."""
+    """Adds the controllers of pods: as read, or derived from their pods if they could not be read."""
     for kind, plural in WORKLOADS:
         apps, name = Resource("apps", "v1", plural), f"{kind}s without pods"
         listed = _listed(api, apps, kind=kind, unread=cluster.unread, name=name)
@@ -217,7 +223,7 @@ def _template(template: Mapping[str, Any]) -> Document:
 
 
 def _workloads_of(pods: Iterable[Document]) -> Iterator[Document]:
-    """For each controller that pods name: a workload with as many replicas as it has pods now."""
+    """A workload for each controller that pods name, with as many replicas as it has pods now."""
     groups: dict[tuple[str, str], list[Document]] = {}
     for pod in pods:
         owner = _controller(pod)

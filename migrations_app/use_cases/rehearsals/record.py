@@ -1,4 +1,4 @@
-"""The record of a rehearsal: what a worker keeps in the database, kept in memory, on simulated time."""
+"""The in-memory record of a rehearsal on simulated time; a worker keeps the same in the database."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position
 from migrations_app.simulator.clock import SimulatorClock
-from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, AttemptLine, Intent, Outcome, hour_is_full
+from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, AttemptLine, Intent, Outcome, hourly_wait_text
 
 NAME = "rehearsal"
 _COUNTS = ("", "unknown", "applied")
@@ -37,7 +37,7 @@ class RehearsedLine:
 
 
 class RehearsalExecution:
-    """An Execution in memory. Nobody stops it, it has no lease to lose, and no freeze or window closes it."""
+    """An Execution in memory, without stop requests, lease, freezes and change windows."""
 
     def __init__(self, plan: Plan, clock: SimulatorClock, *, wait: Callable[[float], None]) -> None:
         self.plan, self._clock, self._wait = plan, clock, wait
@@ -60,7 +60,7 @@ class RehearsalExecution:
 
     @property
     def done(self) -> int:
-        """How many steps are finished."""
+        """The number of finished steps."""
         return self._first
 
     def position(self) -> Position | None:
@@ -68,9 +68,9 @@ class RehearsalExecution:
         while self._first < len(self.plan.steps):
             step = self.plan.steps[self._first]
             alone = msgspec.structs.replace(self.plan, steps=(step,))
-            here = states.current_position(alone, self._lines.get(step.id, ()))
-            if here is not None:
-                return here
+            position = states.current_position(alone, self._lines.get(step.id, ()))
+            if position is not None:
+                return position
             self._first += 1
         return None
 
@@ -81,7 +81,7 @@ class RehearsalExecution:
         self._wait(seconds)
 
     def reached(self, point: str) -> None:
-        """Nothing happens at these points."""
+        """Does nothing at these points."""
 
     def grace_period(self) -> str:
         return ""
@@ -93,7 +93,7 @@ class RehearsalExecution:
         while self._deletions and (self._deletions[0].at or since) <= since:
             self._deletions.popleft()
         lately = sum(line.outcome in _COUNTS for line in self._deletions)
-        return hour_is_full(lately, self.plan.limits.per_hour)
+        return hourly_wait_text(lately, self.plan.limits.per_hour)
 
     def skip_asked(self, step: Step) -> str:
         del step
@@ -103,13 +103,13 @@ class RehearsalExecution:
         return states.left_out(line for lines in self._lines.values() for line in lines)
 
     def refuse_batch(self) -> None:
-        """Rights, freezes and change windows are those of the real run."""
+        """Does nothing: rights, freezes and change windows only apply to a real run."""
 
     def refuse_stopped(self) -> None:
-        """Nobody stops a rehearsal."""
+        """Does nothing: no person can stop a rehearsal."""
 
     def refuse_short_lease(self, seconds: float) -> None:
-        """There is no lease."""
+        """Does nothing: there is no lease."""
 
     def note(self, **columns: object) -> None:
         for name in ("gate_since", "baseline"):
@@ -117,7 +117,7 @@ class RehearsalExecution:
                 setattr(self, name, columns[name])
 
     def sample(self, counters: ClusterCounters, *, pending_limit: int | None) -> None:
-        """Keeps nothing: what is measured of a rehearsal is its timeline."""
+        """Stores nothing: the simulator measures the timeline."""
 
     def report_waiting(self, words: str) -> bool:
         self.waits_for = words
@@ -144,8 +144,8 @@ class RehearsalExecution:
         line = self._line(step, verb)
         line.outcome, line.reason = outcome, reason
 
-    def open_line(self, here: Position) -> AttemptLine | None:
-        return here.open if isinstance(here.open, RehearsedLine) else None
+    def open_line(self, position: Position) -> AttemptLine | None:
+        return position.open if isinstance(position.open, RehearsedLine) else None
 
     def last_refusal(self, step: Step) -> tuple[int | None, str]:
         last = self._lines[step.id][-1]

@@ -1,4 +1,4 @@
-"""Rehearses on a fresh reading of a registered cluster, and stores nothing: for the terminal."""
+"""Rehearses on a fresh read of a registered cluster, without storing the result: for the command line."""
 
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def with_registered(name: str, play: Play[T], *, on_part: Progress | None = None) -> T:
-    """What comes of the play on the cluster of that name. Raises NotFound, InvalidInput, ReadError."""
+    """The result of the play on the cluster of that name. Raises NotFound, InvalidInput, ReadError."""
     cluster = Cluster.objects.filter(name=name).first()
     if cluster is None:
         raise NotFound(f"no cluster named {name!r}", where="--cluster")

@@ -1,4 +1,4 @@
-"""Rehearses a plan: reads, plays, and tells what came of it."""
+"""Rehearses a plan: reads the cluster, plays the plan, and returns the result."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amoun
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, go_on, play, set_up
+from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, no_check, play, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
@@ -37,7 +37,7 @@ NO_FAILURE = Failure()
 
 @dataclass(frozen=True, slots=True)
 class RehearsalRequest:
-    """What to rehearse: an action with its parameters, under these limits."""
+    """The rehearsal to run: an action with its parameters, under these limits."""
 
     action: str
     parameters: Mapping[str, Any]
@@ -50,7 +50,7 @@ class RehearsalRequest:
 def rehearse_cluster(
     api: ClusterApi, request: RehearsalRequest, *, cluster: str, on_part: Progress | None = None
 ) -> RehearsalResult:
-    """Reads the cluster, plans, and plays. Raises InvalidInput if it cannot be planned, ReadError."""
+    """Reads the cluster, makes the plan, and plays it. Raises InvalidInput if it cannot be planned, ReadError."""
     inventory = collect(api, cluster=cluster, on_part=on_part).inventory
     plan, stage, around = _prepared(read_objects(api, inventory), inventory, request=request)
     return rehearse_on(stage, plan, inventory=inventory, around=around, failure=request.failure)
@@ -59,7 +59,7 @@ def rehearse_cluster(
 def _prepared(
     reading: ClusterReading, inventory: Inventory, *, request: RehearsalRequest
 ) -> tuple[Plan, RehearsalStage, Surroundings]:
-    """The plan, made on a calm stage, and the stage to play it on. Nobody keeps the reading: it is large."""
+    """The plan, made without a failure, and a twin to play it on. The reading is large and not kept."""
     around = surroundings(reading, inventory, seed=request.seed)
     stage = set_up(reading, around.behaviour, identity=UNNAMED, failure=NO_FAILURE)
     plan = plan_on(stage, inventory, action=request.action, parameters=request.parameters, limits=request.limits)
@@ -75,9 +75,9 @@ def rehearse_on(
     inventory: Inventory,
     around: Surroundings,
     failure: Failure,
-    check: Callable[[], None] = go_on,
+    check: Callable[[], None] = no_check,
 ) -> RehearsalResult:
-    """Plays the plan on the stage and tells what came of it. `check`: see `play`."""
+    """Plays the plan on the twin and returns the result. `check` as in `play`."""
     state, measured = stage.simulator.state, stage.simulator.measurements
     before = +state.node_counts
     played = play(plan, stage, check=check)
@@ -164,7 +164,7 @@ def _pools(stage: RehearsalStage) -> Iterator[PoolUse]:
 
 
 def _most_of(stage: RehearsalStage, pool: str) -> ResourceAmounts | None:
-    """The most capacity of the pool's nodes: each group of them at its own peak. None for a size that is not known."""
+    """The highest capacity of the pool's nodes: each group at its own peak. None if a size is not known."""
     sizes = {instance_size.name: instance_size.capacity for instance_size in stage.simulator.behaviour.sizes}
     total = ResourceAmounts()
     for (of, size, _zone), count in stage.simulator.measurements.highest.items():
@@ -197,7 +197,7 @@ def _budgets(measured: Measurements) -> Iterator[BudgetGap]:
 
 
 def _no_place(stage: RehearsalStage) -> Iterator[PodWithoutPlace]:
-    """The pods that wait at the end, one of each kind with the number of all."""
+    """The pods without a place at the end: one example for each shape, with the number of pods."""
     reasons = stage.simulator.no_place
     groups: dict[object, list[str]] = {}
     for pod in stage.simulator.state.waiting.values():
@@ -208,7 +208,7 @@ def _no_place(stage: RehearsalStage) -> Iterator[PodWithoutPlace]:
 
 
 def _moments(timeline: list[TimelinePoint], played: Played, *, began: float) -> Iterator[RehearsalMoment]:
-    """At most MOST_MOMENTS of them, evenly chosen, with the first and the last."""
+    """At most MOST_MOMENTS of the timeline at even distances, with the first and the last."""
     step = max(1, -(-len(timeline) // MOST_MOMENTS))
     chosen = timeline[::step]
     if timeline and chosen[-1] is not timeline[-1]:

@@ -1,4 +1,4 @@
-"""What a rehearsal foretells."""
+"""The result of a rehearsal: the forecast for the real run."""
 
 from typing import Literal
 
@@ -9,11 +9,11 @@ Scenario = Literal["none", "full_zone", "nodes_never_ready", "webhook_down"]
 
 
 class RehearsalValue(msgspec.Struct, frozen=True, kw_only=True):
-    """Base type of what a rehearsal tells. None always means: not known."""
+    """Base type of values of a rehearsal. None always means: not known."""
 
 
 class RehearsalStop(RehearsalValue, frozen=True):
-    """Where the plan stops and why: the code that the real rollout would halt with."""
+    """Where the plan stops and why, with the code with which the real rollout would halt."""
 
     step: str
     title: str
@@ -29,14 +29,15 @@ class NodeGroupCount(RehearsalValue, frozen=True):
     zone: str
     before: int
     peak: int
-    """The most that there were at any time."""
+    """The highest number at any time."""
     after: int
 
 
 class PoolUse(RehearsalValue, frozen=True):
-    """A pool's limits, and what its nodes have of them at the end. CPU in thousandths, memory in bytes.
+    """A pool's limits, and the use by its nodes at the end.
 
-    The peaks are upper bounds: the sum of each size and zone at its own peak. None for a size that is not known.
+    CPU in thousandths, memory in bytes. The peaks are upper bounds: the sum of each size and zone at its own peak. None
+    if a size is not known.
     """
 
     pool: str
@@ -49,12 +50,12 @@ class PoolUse(RehearsalValue, frozen=True):
 
 
 class HeldEviction(RehearsalValue, frozen=True):
-    """Evictions that a budget, or an annotation of pods, held up."""
+    """Evictions that a budget or an annotation of pods blocked."""
 
     by: str
     pods: int
     seconds: int
-    """From the first refusal until the last pod that was held went, or to the end."""
+    """From the first refusal until the last of these pods left, or to the end."""
 
 
 class WorkloadGap(RehearsalValue, frozen=True):
@@ -66,7 +67,7 @@ class WorkloadGap(RehearsalValue, frozen=True):
 
 
 class BudgetGap(RehearsalValue, frozen=True):
-    """A budget below what it asks for: by how many pods at most, and for how many seconds."""
+    """A budget with fewer available pods than it requires: by how many at most, and for how many seconds."""
 
     budget: str
     lowest: int
@@ -74,8 +75,8 @@ class BudgetGap(RehearsalValue, frozen=True):
 
 
 class PodWithoutPlace(RehearsalValue, frozen=True):
-    """One of the pods of a kind that waits at the end. `why`: no_pool, limit, pod_rules, no_capacity,
-    no_size or unknown.
+    """A pod without a place at the end, as example for `count` pods of the same shape. `why`: no_pool, limit,
+    pod_rules, no_capacity, no_size or unknown.
     """
 
     pod: str
@@ -94,14 +95,14 @@ class RehearsalMoment(RehearsalValue, frozen=True):
 
 
 class UnknownPart(RehearsalValue, frozen=True):
-    """What the reading does not show or the simulator does not play, and what cannot be told because of it."""
+    """A part that was not read or is not simulated, and what is not known because of that."""
 
     code: str
     words: str
 
 
 class RehearsalResult(RehearsalValue, frozen=True):
-    """The outcome of one play. `finished`: the plan ran to its end. Times in seconds."""
+    """The result of one play. `finished`: the plan was completed. Times in seconds."""
 
     schema: str
     cluster: str

@@ -1,4 +1,4 @@
-"""What a rehearsal reads: a bundle, or a live cluster, which is not changed."""
+"""The cluster that a rehearsal reads: a bundle, or a live cluster, which is not changed."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -11,11 +11,11 @@ from migrations_app.use_cases.scans.one_off import Reachable, bundle_name, open_
 
 T = TypeVar("T")
 Play = Callable[[ClusterApi, str, Progress | None], T]
-"""Reads the cluster, of which it is given the name, and plays."""
+"""A function that reads the cluster of the given name and plays."""
 
 
 def with_bundle(path: Path, play: Play[T], *, on_part: Progress | None = None) -> T:
-    """What comes of the play on a bundle. Raises InvalidInput."""
+    """The result of the play on a bundle. Raises InvalidInput."""
     with closing(opened_bundle(path)) as api:
         return play(api, bundle_name(path), on_part)
 
@@ -23,7 +23,7 @@ def with_bundle(path: Path, play: Play[T], *, on_part: Progress | None = None) -
 def with_kubeconfig(
     path: Path, play: Play[T], *, context: str, reachable: Reachable, on_part: Progress | None = None
 ) -> T:
-    """What comes of the play on a live cluster. Raises InvalidInput, ReadError."""
+    """The result of the play on a live cluster. Raises InvalidInput, ReadError."""
     name, api = open_kubeconfig(path, context=context, reachable=reachable)
     with closing(api):
         api.get("/version")

@@ -1,4 +1,4 @@
-"""What a rehearsal assumes of the cluster: sizes, zones and delays as they were read, and what is not known."""
+"""What a rehearsal assumes about the cluster: sizes, zones and delays as read, and what is not known."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,30 +24,30 @@ from migrations_app.use_cases.rehearsals.result import UnknownPart
 Document = dict[str, Any]
 DEFAULT_NODE_SECONDS = 60.0
 LEAST_SECONDS, MOST_SECONDS = 5.0, 900.0
-"""Times outside of this are not those of a launch: a condition was written anew later."""
+"""Limits of plausible times of a launch: outside of them, a condition was probably rewritten later."""
 FEWEST_CLAIMS = 3
 POD_START_SECONDS, POD_STOP_SECONDS, INSTANCE_STOP_SECONDS = 15.0, 5.0, 30.0
 DISRUPTION_POLL_SECONDS, BATCH_SECONDS, VALIDATION_SECONDS = 10.0, 1.0, 15.0
 _POOLS = "nodepools.karpenter.sh"
 PLAYED_VERSIONS = ("v1beta1", "v1")
-"""The versions of NodePools and NodeClaims whose rules the simulator plays."""
+"""The API versions of NodePools and NodeClaims whose rules the simulator implements."""
 ONE_BY_ONE_BEFORE = "0.34"
-"""From this minor on NodePools have budgets, 10 % without one of their own; before, nodes were replaced one by one."""
+"""From this minor on NodePools have budgets, 10 % by default; before, nodes were replaced one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The simulator's behaviour for a cluster, with what was assumed and what is not known."""
+    """The simulator's behaviour for a cluster, the assumptions, and what is not known."""
 
     behaviour: Behaviour
     unknown: tuple[UnknownPart, ...]
     assumptions: tuple[str, ...]
     counts_rooms: bool
-    """Whether it is known how much room pods take: without it no number of nodes can be told."""
+    """Whether the resource requests of pods are known: without them the number of nodes cannot be computed."""
 
 
 def surroundings(reading: ClusterReading, inventory: Inventory, *, seed: int = 0) -> Surroundings:
-    """What the reading shows. Raises InvalidInput `unknown_version`."""
+    """Derives the behaviour from the reading. Raises InvalidInput `unknown_version`."""
     requests = _requests_are_known(reading)
     seconds = node_seconds(reading)
     sizes = tuple(_sizes(reading))
@@ -89,13 +89,13 @@ DEFAULT_BUDGET = {"nodes": "10%"}
 
 
 def unplayed_consolidation(reading: ClusterReading, *, at_once: int) -> UnknownPart | None:
-    """What is not known where pools also replace nodes that are used too little; None where none does.
+    """What is not known if pools also replace underused nodes; None if none does.
 
-    Played is that such a node goes alone while its pods have room on others. With prices Karpenter also replaces one,
-    or several together, by a cheaper node, and it first tries to delete several together. A replacement is launched
-    before its node goes, and each counts against the pool's budgets while it is under way, so the budgets bound how
-    many more nodes there may be. Sources: kubernetes-sigs/karpenter:pkg/controllers/disruption: controller.go (drift
-    before consolidation), consolidation.go (at most one replacement for each command), helpers.go
+    The simulator only deletes such a node alone, while its pods have room on others. With prices Karpenter also
+    replaces one or several nodes by a cheaper one, and it first tries to delete several together. A replacement is
+    launched before its node goes, and each counts against the pool's budgets while it is under way, so the budgets
+    bound how many more nodes there may be. Sources: kubernetes-sigs/karpenter:pkg/controllers/disruption: controller.go
+    (drift before consolidation), consolidation.go (at most one replacement for each command), helpers.go
     (BuildDisruptionBudgetMapping). `at_once` is how many nodes are disrupted at once without budgets.
     """
     pools = [pool for pool in reading.of("NodePool") if _consolidates(pool)]
@@ -125,9 +125,9 @@ def _consolidates(pool: Document) -> bool:
 
 
 def _most(pool: Document, reading: ClusterReading) -> int:
-    """How many nodes of the pool its budgets let be consolidated at once. Those with a schedule bind only at times.
+    """How many nodes of the pool its budgets allow to be consolidated at once, without budgets that have a schedule.
 
-    A share is of all nodes of Karpenter: a rollout may bring any of them into this pool.
+    A percentage is of all nodes of Karpenter: a rollout may move any of them into this pool.
     """
     size = len(reading.of("NodeClaim")) + len(reading.of("Machine"))
     every = (pool["spec"].get("disruption") or {}).get("budgets") or [DEFAULT_BUDGET]
@@ -140,7 +140,9 @@ def _most(pool: Document, reading: ClusterReading) -> int:
 
 
 def as_sample(around: Surroundings, behaviour: Behaviour) -> Surroundings:
-    """The same for a sample cluster, which a simulator plays as well: it behaves in the rehearsal as it does there."""
+    """The surroundings of a sample cluster, which is simulated, too: the rehearsal uses the behaviour of that
+    simulator.
+    """
     behaviour = replace(behaviour, seed=around.behaviour.seed)
     unknown = around.unknown
     if not behaviour.consolidates:
@@ -157,7 +159,9 @@ def _node_words(seconds: tuple[float, ...]) -> str:
 
 
 def node_seconds(reading: ClusterReading) -> tuple[float, ...]:
-    """From the creation of each claim to its Ready node, as far as its conditions tell; empty for too few."""
+    """Seconds from the creation of each claim to its Ready node, by its conditions, sorted; empty for too few
+    claims.
+    """
     times = []
     for kind, condition in (("NodeClaim", "Initialized"), ("Machine", "MachineInitialized")):
         for claim in reading.of(kind):
@@ -183,7 +187,7 @@ def _labels(document: Document) -> dict[str, str]:
 
 
 def _sizes(reading: ClusterReading) -> Iterator[InstanceSize]:
-    """The sizes that the cluster's nodes show, and those of the table that it does not have."""
+    """The instance sizes of the cluster's nodes, then the sizes of the table that the cluster does not have."""
     seen: dict[str, InstanceSize] = {}
     for node in reading.of("Node"):
         name, status = _labels(node).get(TYPE, ""), node.get("status") or {}
@@ -222,14 +226,14 @@ def _requests_are_known(reading: ClusterReading) -> bool:
 
 
 def running_with(behaviour: Behaviour, inventory: Inventory, *, version: str) -> None:
-    """Changes the behaviour to that of the release that runs in this inventory; without a version it keeps its own."""
+    """Sets the behaviour to that of the running release in this inventory; an empty `version` keeps the API version."""
     release = detect_running_release(inventory).release
     behaviour.version = version or behaviour.version
     behaviour.drifts, behaviour.at_once = _drifts(inventory, release), _at_once(release)
 
 
 def _version(reading: ClusterReading, inventory: Inventory) -> str:
-    """The version of NodePools. Raises InvalidInput `unknown_version` for one whose rules nobody knows here."""
+    """The API version of NodePools. Raises InvalidInput `unknown_version` if the simulator has no rules for it."""
     crd = next((item for item in reading.of("CustomResourceDefinition") if item["metadata"]["name"] == _POOLS), {})
     served = [item.get("name") for item in crd.get("spec", {}).get("versions") or () if item.get("served")]
     api_version = str(getattr(inventory.nodepools, "served", None) or "karpenter.sh/v1beta1")

@@ -1,4 +1,4 @@
-"""A rehearsal as text, for a terminal."""
+"""A rehearsal as text for a terminal."""
 
 from collections.abc import Iterator
 
@@ -78,7 +78,7 @@ def _use(pool_use: PoolUse) -> str:
 
 
 def limit_words(pool_use: PoolUse) -> str:
-    """What a pool's nodes have of its limits; empty for a pool without one."""
+    """Text of the pool's use and limits; empty for a pool without limits."""
     parts = []
     if pool_use.cpu_limit is not None:
         least, most = _cores(pool_use.cpu), _cores(pool_use.cpu_peak)

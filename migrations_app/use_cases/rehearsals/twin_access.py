@@ -1,4 +1,4 @@
-"""The twin as rehearsals use it: its changes told as they happen, refusals counted, and pages encoded only once."""
+"""Access of rehearsals to the twin: a stream of changes, counted refusals, and objects that are encoded only once."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ ON_NODE = "spec.nodeName="
 
 
 class RehearsalControllers(TwinControllers):
-    """The simulator's requests. `refused` counts them by the message of the refusal: a controller tries again."""
+    """The requests of the simulator's controllers. `refused` counts refusals by message; a controller tries again."""
 
     def __init__(self, twin: Twin) -> None:
         super().__init__(twin)
@@ -55,12 +55,12 @@ class RehearsalControllers(TwinControllers):
 
 
 class RehearsalChanges:
-    """Changes of a twin, told by itself."""
+    """The changes of a twin, from its own watch."""
 
     def __init__(self, twin: Twin) -> None:
         self._twin, self._watch = twin, twin.watch()
         self._unread_elsewhere = -1
-        """Changes of kinds that nobody reads: with no more than these there is nothing to take."""
+        """How many of the pending changes are of kinds that are not read: at the same number, none is to be taken."""
         self.unserved: set[str] = set()
 
     def restart(self) -> None:
@@ -83,13 +83,13 @@ class RehearsalChanges:
 
 
 class RehearsalWriter(TwinWriter):
-    """The executor's requests; answers as the cluster that the plan was made for."""
+    """The requests of the executor; answers with the identity of the cluster that the plan was made for."""
 
     def __init__(self, twin: Twin, identity: ClusterIdentity, *, state: ClusterState) -> None:
         super().__init__(twin)
         self._cluster, self._of, self._state = twin, identity, state
         self._decoded: dict[tuple[Resource, object], dict[int, tuple[Document, Any]]] = {}
-        """By list and reader: the objects of the last call, by identity, with what was made of them."""
+        """By list and reader: the objects of the last call, by identity, with their decoded values."""
 
     def identity(self) -> ClusterIdentity:
         return self._of
@@ -100,11 +100,8 @@ class RehearsalWriter(TwinWriter):
         yield ListPage(items, kind="List")
 
     def decoded(self, resource: Resource, read: Callable[[msgspec.Raw | bytes], T]) -> list[T]:
-        """What `read` makes of each object of a list, once for as long as it is not changed.
-
-        Gates read the same lists again and again.
-
-        Raises NotServed, ServerFailed.
+        """The result of `read` for each object of a list, cached until the object changes, because gates read the same
+        lists repeatedly. Raises NotServed, ServerFailed.
         """
         if resource.field_selector:
             return [read(msgspec.json.encode(document)) for document in self._objects(resource)]
@@ -130,7 +127,7 @@ class RehearsalWriter(TwinWriter):
         return items
 
     def _all(self, resource: Resource) -> list[Document]:
-        """The whole list, without a page of it for the way. Raises NotServed, ServerFailed."""
+        """The whole list of objects, without encoding them. Raises NotServed, ServerFailed."""
         try:
             documents = self._cluster.objects(resource.path)
         except RequestRefused as refused:
@@ -140,11 +137,11 @@ class RehearsalWriter(TwinWriter):
         return documents
 
     def _on_nodes(self, resource: Resource) -> tuple[str, ...]:
-        """The selector again, if it is for the pods of one node."""
+        """The selector, if it selects the pods of one node; else empty."""
         return (resource.field_selector,) if resource.field_selector.startswith(ON_NODE) else ()
 
     def _pods(self, resource: Resource) -> Iterator[Document]:
-        """The pods that a gate asks for: the simulator knows where they are, so not every pod is looked at."""
+        """The pods that a gate reads, found through the simulator's state instead of a scan of all pods."""
         state = self._state
         if resource.field_selector == PENDING:
             pod_states = [*state.waiting.values(), *state.starting.values(), *state.ending.values()]

@@ -1,4 +1,4 @@
-"""What the rehearsal of a whole way foretells, and its text."""
+"""The result of the rehearsal of all hops to a release, and its text."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -8,7 +8,7 @@ from migrations_app.use_cases.rehearsals.text import duration
 
 SCHEMA = "karpdash/rehearsed-way/v1"
 StepEnd = Literal["played", "stops", "not_planned", "by_others", "waits"]
-"""`by_others`: a person or a tool outside does it, and the rehearsal goes on as if it were done."""
+"""`by_others`: a person or another tool does the step, and the rehearsal continues as if it were done."""
 _SAID = {
     "played": "rehearsed to its end in {time}",
     "stops": "stops",
@@ -19,7 +19,9 @@ _SAID = {
 
 
 class WayStep(RehearsalValue, frozen=True):
-    """One step of a hop. `seconds` is simulated time; `code` and `words` say why it stops or cannot be planned."""
+    """One step of a hop. `seconds` is simulated time; `code` and `words` give the reason why it stops or cannot be
+    planned.
+    """
 
     title: str
     action: str
@@ -28,11 +30,11 @@ class WayStep(RehearsalValue, frozen=True):
     code: str
     words: str
     checks: tuple[str, ...]
-    """The ids of the checks that it has to bring in order."""
+    """The ids of the checks that the step has to fix."""
 
 
 class WayHop(RehearsalValue, frozen=True):
-    """One hop: `unknown` are the ids of the checks that block it and that nobody could answer."""
+    """One hop: `unknown` are the ids of blocking checks without an answer."""
 
     hop: str
     starts: str
@@ -40,17 +42,17 @@ class WayHop(RehearsalValue, frozen=True):
     steps: tuple[WayStep, ...]
     unknown: tuple[str, ...]
     nodes: int
-    """Nodes at its end."""
+    """The number of nodes at the end of the hop."""
 
     @property
     def stopped(self) -> WayStep | None:
-        """The step at which the runbook stops; None if it goes on."""
+        """The step at which the runbook stops; None if the rehearsal continues."""
         last = self.steps[-1] if self.steps else None
         return last if last is not None and last.ends in ("stops", "not_planned") else None
 
 
 class WayResult(RehearsalValue, frozen=True):
-    """`finished`: every rollout of every hop ended, and no check that blocks was left without an answer."""
+    """`finished`: every rollout of every hop ended, and every blocking check has an answer."""
 
     schema: str
     cluster: str

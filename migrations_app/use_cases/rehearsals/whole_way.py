@@ -1,7 +1,7 @@
-"""Plays the rollouts of every hop on one twin, which goes from release to release as the runbook says.
+"""Plays the rollouts of every hop on one twin, which goes from release to release by the runbook.
 
-What people and tools outside do is taken for done: its effects are those of the walk. What a scan sees of pods, nodes
-and Karpenter's objects comes from the twin.
+Steps of people and other tools count as done: the walk gives their effects. What a scan sees of pods, nodes and
+Karpenter's objects comes from the twin.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,25 +37,27 @@ from migrations_app.use_cases.rehearsals.surroundings import PLAYED_VERSIONS, Su
 from migrations_app.use_cases.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
 
 NOTHING_TO_DO = "nothing_to_do"
-"""The code of an action whose work was done by an earlier step."""
+"""The code of an action whose work an earlier step has done."""
 MOST_HOPS = 20
 POOLS = "nodepools.karpenter.sh"
 
 
 @dataclass(frozen=True, slots=True)
 class WayRequest:
-    """The way to rehearse: to this release, minor or hop, or to the newest; under these limits."""
+    """The rehearsal to run: up to this release, minor or hop, or to the newest release; under these limits."""
 
     target: str | None = None
     limits: RolloutLimits = field(default_factory=RolloutLimits)
     seed: int = 0
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Those of the actions, by id of the action."""
+    """The parameters of actions, by id of the action."""
 
 
 @seldom_collected()
 def rehearse_way(api: ClusterApi, request: WayRequest, *, cluster: str, on_part: Progress | None = None) -> WayResult:
-    """Reads the cluster and plays the way. Raises InvalidInput for a target or a cluster that has none, ReadError."""
+    """Reads the cluster and plays all hops. Raises InvalidInput for an invalid target or a cluster without an upgrade
+    path, ReadError.
+    """
     collected = collect(api, cluster=cluster, on_part=on_part)
     reading = read_objects(api, collected.inventory)
     around = surroundings(reading, collected.inventory, seed=request.seed)
@@ -67,13 +69,13 @@ def rehearse_way(api: ClusterApi, request: WayRequest, *, cluster: str, on_part:
 
 @dataclass(slots=True)
 class _Way:
-    """The cluster under way: what is not on the twin is in the inventory of `collected`."""
+    """The cluster during the rehearsal: what is not on the twin is in the inventory of `collected`."""
 
     request: WayRequest
     collected: Collected
     stage: RehearsalStage
     read: tuple[str, ...]
-    """The parts that the twin holds."""
+    """The names of the parts that are on the twin."""
     hops: list[WayHop] = field(default_factory=list)
 
     def result(self, around: Surroundings) -> WayResult:
@@ -102,7 +104,7 @@ class _Way:
         )
 
     def _goes_on(self) -> bool:
-        """Plays the next hop; whether there may be another one after it."""
+        """Plays the next hop; returns whether another hop may follow."""
         try:
             report = evaluate(self.collected, target=self.request.target).report
         except InvalidInput:  # the target was reached
@@ -138,7 +140,9 @@ class _Way:
     def _steps(
         self, hop: RunbookHop, step: PathHop, *, findings: tuple[Finding, ...], report: Report
     ) -> Iterator[WayStep]:
-        """The steps up to the one that stops. The release lands with the first step that brings it."""
+        """Plays the steps up to the one that stops. The first step that brings the release or its CRDs marks the
+        upgrade.
+        """
         has_landed = False
         steps = journey_steps(hop, installed=report.cluster.installed, choices=Choices(self.request.parameters))
         rolled = {name for journey_step in steps if journey_step.kind == "rollout" for name in journey_step.checks}
@@ -162,11 +166,13 @@ class _Way:
         action = registry.find(journey_step.action) if journey_step.action else None
         if journey_step.kind == "wait":
             wait_for(self.stage, journey_step.seconds)
-            return _told(journey_step, ends="waits", seconds=journey_step.seconds)
+            return _way_step(journey_step, ends="waits", seconds=journey_step.seconds)
         if journey_step.kind != "rollout" or action is None or action.needs_chart or action.role:
-            return _told(journey_step, ends="by_others")
+            return _way_step(journey_step, ends="by_others")
         if restarts_workloads(action):
-            return _told(journey_step, ends="by_others", code="not_played", words="changes of workloads are not played")
+            return _way_step(
+                journey_step, ends="by_others", code="not_played", words="changes of workloads are not played"
+            )
         self._refresh()
         definitions = collect(TwinReader(self.stage.twin), cluster="").inventory.crds
         try:
@@ -179,26 +185,26 @@ class _Way:
             )
         except KarpdashError as reason:
             if reason.code == NOTHING_TO_DO:
-                return _told(journey_step, ends="played", words=reason.message, code=reason.code)
-            # A step that does not block is left out, and the runbook goes on.
+                return _way_step(journey_step, ends="played", words=reason.message, code=reason.code)
+            # A step that does not block is skipped, and the runbook continues.
             ends: StepEnd = "not_planned" if journey_step.protects else "by_others"
-            return _told(journey_step, ends=ends, code=reason.code, words=reason.message)
+            return _way_step(journey_step, ends=ends, code=reason.code, words=reason.message)
         played = play(plan, self.stage)
         if played.stopped is None:
-            return _told(journey_step, ends="played", seconds=played.seconds)
-        return _told(
+            return _way_step(journey_step, ends="played", seconds=played.seconds)
+        return _way_step(
             journey_step, ends="stops", seconds=played.seconds, code=played.stopped.code, words=played.stopped.words
         )
 
     def _refresh(self) -> None:
-        """Takes from the twin what a scan would see of it now."""
+        """Updates the inventory with what a scan of the twin sees now."""
         inventory = self.collected.inventory
         seen = collect(TwinReader(self.stage.twin), cluster=inventory.cluster).inventory
         fresh = with_parts(inventory, {name: seen.part(name) for name in self.read})
         self.collected = replace(self.collected, inventory=fresh)
 
     def _land(self, findings: tuple[Finding, ...], step: PathHop) -> None:
-        """The release runs, its definitions are there, and what people fix is fixed."""
+        """Applies the upgrade to the twin: the release runs, its CRDs exist, and the fixes of people are made."""
         self._refresh()
         landed = landed_after(noting(self.collected.inventory), findings, step=step)
         self.collected = replace(self.collected, inventory=landed)
@@ -211,7 +217,7 @@ class _Way:
         self._refresh()
 
     def _define(self, crd: CRD) -> None:
-        """Brings a definition to the twin, if it is one of Karpenter's."""
+        """Creates or updates a CRD on the twin, if it belongs to Karpenter."""
         document = _document(crd)
         if not is_ours(document):
             return
@@ -237,13 +243,15 @@ def _document(crd: CRD) -> dict[str, Any]:
 
 
 def _unanswered(findings: tuple[Finding, ...]) -> Iterator[str]:
-    """The checks that block and have no answer, unless an earlier hop asks the same."""
+    """The ids of blocking checks without an answer, except those that an earlier hop asks, too."""
     for finding in findings:
         if finding.severity == "blocker" and finding.status == "unknown" and not finding.asked_earlier:
             yield finding.id
 
 
-def _told(journey_step: JourneyStep, *, ends: StepEnd, seconds: float = 0, code: str = "", words: str = "") -> WayStep:
+def _way_step(
+    journey_step: JourneyStep, *, ends: StepEnd, seconds: float = 0, code: str = "", words: str = ""
+) -> WayStep:
     return WayStep(
         title=journey_step.title,
         action=journey_step.action,

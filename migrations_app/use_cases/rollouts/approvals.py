@@ -21,7 +21,7 @@ from migrations_app.queries.rollouts.policies import needed, risk_of
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
-from migrations_app.use_cases.rollouts.start_checks import refuse_late, refuse_moved, refuse_unrehearsed
+from migrations_app.use_cases.rollouts.start_checks import refuse_expired, refuse_moved, refuse_unrehearsed
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 
 __all__ = [
@@ -49,7 +49,7 @@ TYPED: tuple[str, ...] = ("high", "destructive")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CarriedApproval:
-    """One person's approval of something that covers the plan, such as the journey of the rollout."""
+    """One person's approval of something that covers the plan, such as the journey that made the rollout."""
 
     approver_id: int | None
     approver_name: str
@@ -71,16 +71,16 @@ class ApprovalRequest:
 def ask(
     rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, typed: str | None = None
 ) -> Rollout:
-    """Requests approval of the preview, which is frozen then. Approved at once if no approval is needed.
+    """Requests approval of the preview; the plan cannot change from then on.
 
-    `typed` is the cluster's name if the action requires it; None for API callers. Raises PermissionDenied,
-    InvalidInput, Conflict.
+    Approved at once if no approval is needed. `typed` is the cluster's name if the action requires it; None for API
+    callers. Raises PermissionDenied, InvalidInput, Conflict.
     """
     with transaction.atomic():
         row = _locked(rollout_id)
         refuse_person(may_prepare(over(person, row.cluster_id)))
         refuse_moved(row, version)
-        refuse_late(row)
+        refuse_expired(row)
         action = registry.find(row.action)
         if typed is not None and action is not None and action.typed:
             _refuse_untyped(row, typed)
@@ -94,19 +94,19 @@ def ask(
 def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: Actor) -> Rollout:
     """Records one approval.
 
-    Raises PermissionDenied, InvalidInput for a missing acknowledgement or name, Conflict for another digest, an
-    expired plan, or a rehearsal that the policy asks for.
+    Raises PermissionDenied, InvalidInput for a missing acknowledgement or name, Conflict for another digest, an expired
+    plan, or a rehearsal that the policy requires and that is missing.
     """
     now = timezone.now()
     with transaction.atomic():
         row = _awaiting(rollout_id)
         risk = risk_of(row.risk)
-        here = over(person, row.cluster_id)
+        scoped_person = over(person, row.cluster_id)
         author = row.author_id or 0
-        refuse_person(may_approve(here, author=author, makers=makers_of(author), risk=risk, now=now))
-        refuse_late(row)
+        refuse_person(may_approve(scoped_person, author=author, makers=makers_of(author), risk=risk, now=now))
+        refuse_expired(row)
         refuse_unrehearsed(row)
-        _refuse_other(row, yes, typed=risk in TYPED)
+        _refuse_other_plan(row, yes, typed=risk in TYPED)
         _store(row, person, yes=yes, now=now)
         record(_event(row, by, verb="rollout.yes", outcome="yes", why=yes.reason))
         if row.approvals.count() >= needed(row):
@@ -115,12 +115,12 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
 
 
 def carry(row: Rollout, approvals: Iterable[CarriedApproval], *, source: str, by: Actor, deletes: bool = False) -> None:
-    """Gives a plan that waits for approval the approvals of what covers it, in the caller's transaction.
+    """Copies approvals to a plan that waits for approval, in the caller's transaction.
 
-    The caller has compared the plan with what was approved. `source` names it. The author's own is left out (A42), a
-    plan with steps to accept one by one is left to people, and so is a destructive one. `deletes`: they approved what
-    it deletes, and the policy lets that cover it; who had not signed in again for that is left out (A44). Raises
-    Conflict `rehearsal_missing`.
+    The caller has compared the plan with what was approved; `source` names that. An approval of the plan's own author
+    is left out (A42). A plan with steps that need acknowledgement gets none, and neither does a destructive plan unless
+    `deletes` is set: the approvals then cover the deleted objects, and the policy allows that. For a destructive plan,
+    approvals without a recent sign-in are left out (A44). Raises Conflict `rehearsal_missing`.
     """
     destroys = risk_of(row.risk) in DESTRUCTIVE
     if acknowledgements_needed(row) or (destroys and not deletes):
@@ -158,9 +158,9 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, 
         raise InvalidInput("say what the emergency is", where="reason", code="reason_needed")
     with transaction.atomic():
         row = _awaiting(rollout_id)
-        refuse_late(row)
+        refuse_expired(row)
         refuse_unrehearsed(row)
-        _refuse_other(row, yes, typed=True)
+        _refuse_other_plan(row, yes, typed=True)
         _store(row, person, yes=yes, now=now, alone=True)
         record(_event(row, by, verb="rollout.break_glass", outcome="alone", why=yes.reason))
         Outbox.objects.create(topic="rollout.break_glass", body={"rollout": str(row.pk), "by": person.name})
@@ -169,12 +169,14 @@ def break_glass(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, 
 
 
 def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, version: int | None = None) -> Rollout:
-    """Rejects the plan; one that is not yet up for approval is withdrawn instead. Raises PermissionDenied, Conflict."""
+    """Rejects the plan; a plan for which approval was not requested yet is withdrawn instead. Raises PermissionDenied,
+    Conflict.
+    """
     with transaction.atomic():
         row = _locked(rollout_id)
-        here = over(person, row.cluster_id)
-        if "approve" not in here.rights:
-            refuse_person(may_prepare(here))
+        scoped_person = over(person, row.cluster_id)
+        if "approve" not in scoped_person.rights:
+            refuse_person(may_prepare(scoped_person))
         refuse_moved(row, version)
         if row.state in ("draft", "previewed"):
             transition(
@@ -188,7 +190,7 @@ def reject(rollout_id: uuid.UUID, person: Person, *, reason: str, by: Actor, ver
 
 
 def acknowledgements_needed(row: Rollout) -> dict[str, str]:
-    """Why an approver has to accept a step explicitly, by step id."""
+    """The reasons why an approver has to accept a step explicitly, by step id."""
     return doubts_of(row, msgspec.json.decode(bytes(row.plan), type=Plan))
 
 
@@ -219,7 +221,7 @@ def _store(row: Rollout, person: Person, *, yes: ApprovalRequest, now: datetime,
     row.accepted = accepted
 
 
-def _refuse_other(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:
+def _refuse_other_plan(row: Rollout, yes: ApprovalRequest, *, typed: bool) -> None:
     if not secrets.compare_digest(yes.digest.encode(), row.digest.encode()):
         raise Conflict("the plan is not the one that you looked at", code="digest_moved")
     if not secrets.compare_digest(yes.nonce.encode(), row.nonce.encode()):

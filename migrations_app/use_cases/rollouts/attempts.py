@@ -14,7 +14,7 @@ from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 MOST = 3
 _ORDERLY = (Conflict, OperationalError, InterfaceError, SystemExit)
-"""Orderly ends that are not a crash: a lost lease, a restarting database, a worker that was asked to stop."""
+"""Exceptions that end a worker without a crash: a lost lease, a restarting database, a requested stop."""
 
 
 @contextmanager
@@ -26,9 +26,9 @@ def counting_attempt(row: Rollout, fence: LeaseToken) -> Iterator[None]:
     try:
         yield
     except _ORDERLY:
-        _forget(row, fence)
+        _reset(row, fence)
         raise
-    _forget(row, fence)
+    _reset(row, fence)
 
 
 def halt_crash_loop(row: Rollout) -> None:
@@ -44,7 +44,7 @@ def reset_attempts(row: Rollout) -> None:
         _write(row, tries=1, expression=1)
 
 
-def _forget(row: Rollout, fence: LeaseToken) -> None:
+def _reset(row: Rollout, fence: LeaseToken) -> None:
     """Resets the count unless another worker has the lease. A worker whose lease expired was slow and did not crash."""
     try:
         with transaction.atomic():

@@ -1,7 +1,7 @@
-"""Encrypted backups of objects as they are before a rollout, and the diff of each step (A28).
+"""Encrypted backups of objects from before a rollout, and the diff of each step (A28).
 
-Backups are verified by reading them back, and hold no Secrets. A diff is the object now and as the server's dry run
-returned it.
+Backups are verified by reading them back, and hold no Secrets. A diff is the current object beside the result of the
+server's dry run.
 """
 
 import hashlib
@@ -23,11 +23,13 @@ from migrations_app.use_cases.runtime.connections import keys
 
 EXPORT_FIELD = "exported"
 HIDDEN = "#whole"
-"""The end of the path of a backup with secrets in it: kept sealed, and part of no download."""
+"""The end of the path of a backup with secrets: stored sealed, and never part of a download."""
 
 
 def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
-    """Stores a backup and verifies that it decrypts to what was read. Raises Conflict `export_unproven` if not."""
+    """Stores a backup and verifies that it decrypts to the object that was read. Raises Conflict `export_unproven` if
+    not.
+    """
     plain = msgspec.json.encode(restorable(read), order="deterministic")
     digest = hashlib.sha256(plain).hexdigest()
     sealed = keys().seal(plain, owner=str(row.pk), field=EXPORT_FIELD)
@@ -36,7 +38,7 @@ def export(row: Rollout, target: ObjectTarget, *, read: Tree) -> Exported:
         path=target.path,
         defaults={"uid": str(value_at(read, ("metadata", "uid")) or ""), "sealed": sealed, "digest": digest},
     )
-    if hashlib.sha256(_opened(row, backup.pk)).hexdigest() != digest:
+    if hashlib.sha256(_decrypted(row, backup.pk)).hexdigest() != digest:
         raise Conflict("what was exported does not read back", code="export_unproven")
     Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
     return backup
@@ -49,23 +51,23 @@ def seal_backup(row: Rollout, path: str, *, plain: bytes) -> Exported:
     backup, _ = Exported.objects.update_or_create(
         rollout=row, path=path, defaults={"uid": "", "sealed": sealed, "digest": digest}
     )
-    if hashlib.sha256(_opened(row, backup.pk)).hexdigest() != digest:
+    if hashlib.sha256(_decrypted(row, backup.pk)).hexdigest() != digest:
         raise Conflict("what was exported does not read back", code="export_unproven")
     Exported.objects.filter(pk=backup.pk).update(proven_at=timezone.now())
     return backup
 
 
 def exported(row: Rollout) -> tuple[dict[str, Any], ...]:
-    """The backups as manifests, in the order of the export, without the ones that are never shown. Raises Conflict when
+    """The backups as manifests, in the order of the export, without those that contain secrets. Raises Conflict if
     their key is missing.
     """
     pks = row.exported.exclude(path__endswith=HIDDEN).order_by("pk").values_list("pk", flat=True)
-    return tuple(msgspec.json.decode(_opened(row, pk), type=dict[str, Any]) for pk in pks)
+    return tuple(msgspec.json.decode(_decrypted(row, pk), type=dict[str, Any]) for pk in pks)
 
 
 def opened_backup(row: Rollout, path: str) -> bytes:
-    """The bytes of that backup. Raises Conflict when its key is missing."""
-    return _opened(row, row.exported.get(path=path).pk)
+    """The bytes of the backup at that path. Raises Conflict if its key is missing."""
+    return _decrypted(row, row.exported.get(path=path).pk)
 
 
 def exports_yaml(rollout_id: uuid.UUID) -> str:
@@ -73,7 +75,7 @@ def exports_yaml(rollout_id: uuid.UUID) -> str:
     return stream(text_of(manifest) for manifest in exported(rollout_for_update(rollout_id)))
 
 
-def _opened(row: Rollout, pk: int) -> bytes:
+def _decrypted(row: Rollout, pk: int) -> bytes:
     again = Exported.objects.get(pk=pk)
     try:
         return keys().open(bytes(again.sealed), owner=str(row.pk), field=EXPORT_FIELD)
@@ -83,7 +85,7 @@ def _opened(row: Rollout, pk: int) -> bytes:
 
 DIFF_FIELD = "diff"
 DiffSides = tuple[Tree | None, Tree | None]
-"""The object now, and as the server would store it; None if there is no object."""
+"""The current object, and the object as the server would store it; None if there is no object."""
 
 
 def keep_diffs(row: Rollout, diffs: Mapping[str, DiffSides]) -> None:
@@ -99,7 +101,7 @@ def keep_diffs(row: Rollout, diffs: Mapping[str, DiffSides]) -> None:
 
 
 def diffs_of(rollout_id: uuid.UUID, *, steps: Collection[str]) -> dict[str, DiffSides]:
-    """The diffs of these steps, as far as they were dry run; empty if their key is missing."""
+    """The diffs of those of the steps that were dry run, by step id; empty if their key is missing."""
     diffs: dict[str, DiffSides] = {}
     for row in StepDiff.objects.filter(rollout_id=rollout_id, step__in=list(steps)):
         try:

@@ -20,11 +20,11 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
-from migrations_app.use_cases.rollouts.start_checks import refuse_moved, refuse_without_lane
+from migrations_app.use_cases.rollouts.start_checks import refuse_moved, refuse_without_action_workers
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
 ROLL_BACK = "roll_back"
-TAKEN_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
+MAY_BE_ROLLED_BACK: tuple[str, ...] = ("paused", "failed", "aborted", "succeeded")
 """States in which a rollout may be rolled back (A07)."""
 LONGEST_TEXT = 253
 MOST_CHOSEN = 500
@@ -42,11 +42,12 @@ class RolloutRequest:
 
 
 def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: Person | None = None) -> uuid.UUID:
-    """Creates a draft and returns its id. `person` is None only if karpdash itself asks.
+    """Creates a draft and returns its id.
 
-    Raises NotFound, PermissionDenied, Conflict `read_only`, and InvalidInput that names the invalid parameter.
+    `person` is None only if karpdash itself requests the rollout. Raises NotFound, PermissionDenied, Conflict
+    `read_only`, and InvalidInput that names the invalid parameter.
     """
-    refuse_without_lane()
+    refuse_without_action_workers()
     if person is not None:
         refuse_person(may_prepare(over(person, cluster_id)))
     if (request.action == ROLL_BACK) is (request.rolls_back is None):
@@ -71,7 +72,7 @@ def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: 
             snapshot=cluster.latest,
             ticket=request.ticket[:200],
             note=request.note[:2000],
-            beside=action.beside or _takes_back_beside(request.rolls_back),
+            beside=action.beside or _belongs_to_pause(request.rolls_back),
             rolls_back_id=request.rolls_back,
             made_at=now,
             expires_at=now + timedelta(seconds=LIFETIME_SECONDS),
@@ -90,8 +91,8 @@ def draft(cluster_id: uuid.UUID, request: RolloutRequest, *, by: Actor, person: 
     return row.pk
 
 
-def _takes_back_beside(rolls_back: uuid.UUID | None) -> bool:
-    """Whether what is taken back belongs to a pause; then so does the way back."""
+def _belongs_to_pause(rolls_back: uuid.UUID | None) -> bool:
+    """Whether the rollout to be rolled back belongs to a pause; then its rollback belongs to the pause, too."""
     return rolls_back is not None and Rollout.objects.filter(pk=rolls_back, beside=True).exists()
 
 
@@ -103,7 +104,7 @@ def roll_back(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int 
     row = rollout_for_update(rollout_id)
     refuse_person(may_prepare(over(person, row.cluster_id)))
     refuse_moved(row, version)
-    if row.state not in TAKEN_BACK:
+    if row.state not in MAY_BE_ROLLED_BACK:
         raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not taken back", code="moved")
     open_one = Rollout.objects.filter(rolls_back=row, state__in=sorted(PLANNED)).first()
     if open_one is not None:
@@ -123,26 +124,26 @@ def checked(action: Action, values: Mapping[str, Any]) -> dict[str, Any]:
         value = values.get(name, parameter.default)
         if value in (None, "", []) and parameter.required:
             raise InvalidInput(parameter.question, where=name, code="missing_parameter")
-        _refuse_odd(value, name=name, many=parameter.many)
+        _refuse_invalid(value, name=name, many=parameter.many)
         parameters[name] = value
     for parameter in action.parameters:
-        _refuse_both(parameters, name=parameter.name, other=parameter.excludes)
+        _refuse_chosen_twice(parameters, name=parameter.name, other=parameter.excludes)
     return parameters
 
 
-def _refuse_both(parameters: Mapping[str, Any], *, name: str, other: str) -> None:
+def _refuse_chosen_twice(parameters: Mapping[str, Any], *, name: str, other: str) -> None:
     chosen, excluded = parameters.get(name), parameters.get(other)
     both = sorted(set(chosen) & set(excluded)) if isinstance(chosen, list) and isinstance(excluded, list) else []
     if both:
         raise InvalidInput(f"chosen in {other}, too: {name_list(both)}", where=name, code="chosen_twice")
 
 
-def _refuse_odd(value: object, *, name: str, many: bool) -> None:
+def _refuse_invalid(value: object, *, name: str, many: bool) -> None:
     if many and isinstance(value, list):
         if len(value) > MOST_CHOSEN:
             raise InvalidInput(f"at most {MOST_CHOSEN} at once", where=name, code="too_many")
         for item in value:
-            _refuse_odd(item, name=name, many=False)
+            _refuse_invalid(item, name=name, many=False)
         return
     if value is None or isinstance(value, bool):
         return

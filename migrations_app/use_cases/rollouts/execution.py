@@ -1,6 +1,6 @@
-"""One execution of a plan, as the code that carries out steps sees it: where it is recorded, what allows it, its clock.
+"""The interface between the code that carries out steps and one execution of a plan: records, limits and clock.
 
-A worker records in the database; a rehearsal keeps its own record. Both carry out the same steps. No Django here.
+A worker records in the database, a rehearsal in memory; both carry out the same steps. No Django here.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ COUNTED = "delete"
 
 
 class RolloutHalted(Conflict):
-    """The rollout stops here and a person has to decide; `state` is the state that it goes to."""
+    """The rollout stops here and a person has to decide; `state` is the rollout's new state."""
 
     def __init__(self, code: str, words: str, *, state: Literal["paused", "needs_attention"] = "paused") -> None:
         super().__init__(words, code=code)
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class AttemptLine(JournalEntry, Protocol):
-    """One line of the journal, as far as settling an open request needs it."""
+    """One line of the journal, with the fields that settling an open request needs."""
 
     @property
     def pk(self) -> int: ...
@@ -69,15 +69,15 @@ class AttemptLine(JournalEntry, Protocol):
 
 
 class Execution(Protocol):
-    """What carrying out steps needs besides the cluster."""
+    """Everything that carrying out steps needs besides the cluster."""
 
     @property
     def plan(self) -> Plan:
-        """What is carried out."""
+        """The plan that is carried out."""
 
     @property
     def name(self) -> str:
-        """The id of the rollout, as its marks on objects and its User-Agent have it."""
+        """The id of the rollout, as in its marks on objects and its User-Agent."""
 
     @property
     def digest(self) -> str:
@@ -85,50 +85,52 @@ class Execution(Protocol):
 
     @property
     def gate_since(self) -> datetime | None:
-        """Since when the current gate has been waited for."""
+        """The time since when the current gate has been waited for; None if it is not waited for."""
 
     @property
     def baseline(self) -> Mapping[str, Any]:
-        """The counters before the current batch, as they were noted; empty before the first one."""
+        """The stored counters from before the current batch; empty before the first batch."""
 
     def now(self) -> datetime:
-        """The time that gates go by."""
+        """The current time for gates."""
 
     def wait(self, seconds: float) -> None:
-        """Lets that much time pass."""
+        """Waits that many seconds."""
 
     def reached(self, point: str) -> None:
         """Called at named points between the requests."""
 
     def grace_period(self) -> str:
-        """What the time after the start in which nothing is sent waits for, in words; empty if it is over."""
+        """Text of how long nothing is sent after the start; empty if that time is over."""
 
     def hourly_limit(self, step: Step) -> str:
-        """What the limit of deletions an hour waits for before this step, in words; empty if nothing."""
+        """Text of what the hourly limit of deletions waits for before this step; empty if nothing."""
 
     def skip_asked(self, step: Step) -> str:
-        """Who wants the step left out, and why, in words; empty if nobody does."""
+        """Text of who skips the step and why; empty if it is not skipped."""
 
     def left_out(self) -> frozenset[str]:
-        """The ids of the steps that were left out."""
+        """The ids of the steps that were skipped."""
 
     def refuse_batch(self) -> None:
-        """Raises RolloutHalted if the starter's rights, a freeze or a change window do not allow the next batch."""
+        """Raises RolloutHalted if the rights of the person who started it, a freeze or a change window forbid the next
+        batch.
+        """
 
     def refuse_stopped(self) -> None:
-        """Raises StopRequested if somebody, or the kill switch, stops the rollout."""
+        """Raises StopRequested if a person or the kill switch stops the rollout."""
 
     def refuse_short_lease(self, seconds: float) -> None:
-        """Raises LeaseLost unless the lease lasts that long."""
+        """Raises LeaseLost unless the lease is valid for that many seconds."""
 
     def note(self, **columns: object) -> None:
-        """Keeps these values of the rollout."""
+        """Stores these columns of the rollout."""
 
     def sample(self, counters: ClusterCounters, *, pending_limit: int | None) -> None:
-        """Keeps the counters for the lines of the run page, at most so often."""
+        """Stores the counters for the charts of the run page, at a limited rate."""
 
     def report_waiting(self, words: str) -> bool:
-        """Keeps what is waited for. Always False, "no progress"."""
+        """Stores what the rollout waits for. Always returns False, "no progress"."""
 
     def record_intent(self, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str) -> Intent:
         """Commits the intent of a request (A19). Raises if it must not be sent."""
@@ -137,9 +139,9 @@ class Execution(Protocol):
         """Commits the outcome of a request (A21)."""
 
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
-        """Adds a line without a request."""
+        """Adds a journal line without a request."""
 
-    def open_line(self, here: Position) -> AttemptLine | None:
+    def open_line(self, position: Position) -> AttemptLine | None:
         """The line of the request whose outcome is not known; None if there is none."""
 
     def last_refusal(self, step: Step) -> tuple[int | None, str]:
@@ -149,6 +151,6 @@ class Execution(Protocol):
         """Whether the line's request can no longer arrive; `deadline` is that of the request, in seconds (R18)."""
 
 
-def hour_is_full(lately: int, most: int) -> str:
-    """What it waits for after that many deletions within an hour, in words; empty if one more is allowed."""
+def hourly_wait_text(lately: int, most: int) -> str:
+    """Text of the wait after `lately` deletions within an hour; empty if another deletion is allowed."""
     return f"the next hour: {lately} deletions of at most {most} an hour are done" if lately >= most else ""

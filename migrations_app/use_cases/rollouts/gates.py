@@ -1,6 +1,6 @@
 """Gates between the steps of a rollout: live cluster counters, the baseline before a batch, and the decision (A24).
 
-The counters take a few narrow reads; the page of a running rollout shows them as well.
+The counters need few, narrow reads; the page of a running rollout shows them, too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,10 +43,10 @@ from migrations_app.use_cases.rollouts.helm.controller_seen import controller_se
 T = TypeVar("T")
 MOST_BLOCKED = 50
 MOST_DRAINED = 20
-"""Nodes whose pods are read at one look, so that it costs few requests."""
-MOST_SAID = 10
+"""Maximum number of nodes whose pods are read at a time, so that it costs few requests."""
+MOST_NAMED = 10
 MOST_MARKED = 400
-"""Nodes that the run page draws, so that the row stays small."""
+"""Maximum number of nodes that the run page draws, so that the row stays small."""
 PENDING = "status.phase=Pending"
 
 
@@ -65,7 +65,7 @@ class _NodeObject(NamedObject, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _WatchedNode:
-    """What the counters need of a node. `mark` is for nodes of Karpenter, None for others."""
+    """The fields of a node that the counters need. `mark` is for nodes of Karpenter, None for others."""
 
     name: str
     ready: bool
@@ -140,19 +140,19 @@ _decode_budget, _decode_named = msgspec.json.Decoder(_Budget).decode, msgspec.js
 
 @runtime_checkable
 class DecodesObjects(Protocol):
-    """A writer that keeps what it decoded, for as long as an object is not changed."""
+    """A writer that caches decoded objects until they change."""
 
     def decoded(self, resource: Resource, read: Callable[[msgspec.Raw | bytes], T]) -> list[T]:
-        """What `read` makes of each object of a list. Raises ReadError, msgspec.DecodeError."""
+        """The results of `read` for each object of a list. Raises ReadError, msgspec.DecodeError."""
 
 
 def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> ClusterCounters:
-    """Counts the cluster's current state; None if it could not be read. `gate` is what the rollout waits for."""
+    """Counts the cluster's current state; None for a counter that could not be read. `gate` is the one waited for."""
     nodes = _counted(writer, Resource("", "v1", "nodes"), read=_watched)
     pending = _counted(writer, Resource("", "v1", "pods", field_selector=PENDING), read=_decode_pod)
     claims = _claims(writer)
     marks = _marks(nodes or [])
-    on_nodes = _on_nodes(writer, _to_drain(nodes or [], gate))
+    on_nodes = _pods_by_node(writer, _to_drain(nodes or [], gate))
     return ClusterCounters(
         taken_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         all_nodes=None if nodes is None else len(nodes),
@@ -164,10 +164,10 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         oldest_pending_seconds=None if pending is None else _oldest(pending, now),
         unready_claims=None if nodes is None or claims is None else _unready(claims, nodes),
         draining_nodes=None if nodes is None else sum(node.drains for node in nodes),
-        pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MOST_SAID]),
+        pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MOST_NAMED]),
         blocked=tuple(islice(_blocked(writer, on_nodes), MOST_BLOCKED)),
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
-        standing=tuple(target.said for target in (gate.gone if gate else ()) if _stands(writer, target)),
+        standing=tuple(target.said for target in (gate.gone if gate else ()) if _exists(writer, target)),
         controller=controller_seen(writer, gate.controller) if gate and gate.controller else None,
         delivery=_delivery(writer, gate.delivery.target) if gate and gate.delivery else None,
         nodes=marks[:MOST_MARKED],
@@ -176,7 +176,7 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
 
 
 def _delivery(writer: Writer, target: ObjectTarget) -> DeliverySeen | None:
-    """What the delivery says of itself; None if it could not be read."""
+    """The status of the delivery object; None if it could not be read."""
     try:
         return delivery_seen(writer.read(target))
     except ReadError:
@@ -184,7 +184,7 @@ def _delivery(writer: Writer, target: ObjectTarget) -> DeliverySeen | None:
 
 
 def _marks(nodes: list[_WatchedNode]) -> tuple[NodeMark, ...]:
-    """The nodes of Karpenter by zone and name."""
+    """The marks of Karpenter's nodes, ordered by zone and name."""
     marks = (node.mark for node in nodes if node.mark is not None)
     return tuple(sorted(marks, key=lambda mark: (mark.zone, natural(mark.name))))
 
@@ -240,7 +240,7 @@ def _oldest(pods: list[_Pod], now: datetime) -> int:
     return max((int(age.total_seconds()) for age in ages), default=0)
 
 
-def _stands(writer: Writer, target: ObjectTarget) -> bool:
+def _exists(writer: Writer, target: ObjectTarget) -> bool:
     try:
         read = writer.read(target)
     except NotServed:
@@ -249,7 +249,7 @@ def _stands(writer: Writer, target: ObjectTarget) -> bool:
 
 
 def _to_drain(nodes: list[_WatchedNode], gate: Gate | None) -> list[str]:
-    """The nodes whose pods are looked at: those being deleted, then those that the gate waits for."""
+    """The names of the nodes whose pods are read: those being deleted, then those that the gate waits for."""
     waited = {target.name for target in gate.gone if target.plural == kinds.NODE.plural} if gate else set()
     legacy = gate is not None and gate.no_legacy_nodes
     later = [node for node in nodes if not node.deleting and (node.name in waited or (legacy and node.legacy))]
@@ -257,8 +257,8 @@ def _to_drain(nodes: list[_WatchedNode], gate: Gate | None) -> list[str]:
     return [node.name for node in (*going, *later)][:MOST_DRAINED]
 
 
-def _on_nodes(writer: Writer, names: list[str]) -> dict[str, list[_Pod]]:
-    """The pods on these nodes that do not stay with their node, by node."""
+def _pods_by_node(writer: Writer, names: list[str]) -> dict[str, list[_Pod]]:
+    """The pods on these nodes that are rescheduled when their node goes, by node."""
     by_node = {}
     for name in names:
         pods = (
@@ -283,7 +283,7 @@ def _stays(pod: _Pod) -> bool:
 
 
 def _blocked(writer: Writer, on_nodes: Mapping[str, list[_Pod]]) -> Iterator[BlockedEviction]:
-    """Those of the pods that an annotation or a PodDisruptionBudget without room protects now."""
+    """Those of the pods whose eviction an annotation or an exhausted PodDisruptionBudget blocks now."""
     tight = _tight_budgets(writer) if on_nodes else []
     for name, pods in on_nodes.items():
         for pod in pods:
@@ -294,7 +294,7 @@ def _blocked(writer: Writer, on_nodes: Mapping[str, list[_Pod]]) -> Iterator[Blo
 
 
 def _holding(pod: _Pod, tight: "list[_Budget]") -> Iterator[tuple[str, str]]:
-    """What holds the pod, in words, and the budget by namespace and name; empty for an annotation."""
+    """Text of what blocks the eviction of the pod, and the budget as namespace/name; empty for an annotation."""
     yield from ((f"annotation {key}", "") for key in PROTECTING if pod.metadata.annotation(key) == "true")
     for budget in tight:
         if budget.namespace == pod.namespace and _selected(budget, pod.metadata.labels or {}):
@@ -338,61 +338,61 @@ VERIFY_SECONDS = 60
 """How long a step without a gate may take until its result is visible, in seconds."""
 
 
-def pass_gate(work: Execution, writer: Writer, *, here: Position) -> bool:
+def pass_gate(work: Execution, writer: Writer, *, position: Position) -> bool:
     """True once the gate is passed and recorded; False while it has to wait.
 
     Raises RolloutHalted, LeaseLost, ReadError.
     """
-    step, waited = here.step, _waited(work)
+    step, waited = position.step, _seconds_waited(work)
     gate = step.after or Gate(pending_above=None, seconds=VERIFY_SECONDS)
-    if not here.skipped and not _brought(writer, step):
+    if not position.skipped and not _shows_result(writer, step):
         if waited >= gate.seconds:
             raise RolloutHalted("not_verified", f"{step.title}: after {gate.seconds} s the cluster does not show it")
         return work.report_waiting("the cluster to show it")
     if step.after is None:
-        return _passed(work, step, reason="verified")
-    gate = _without_left_out(work, gate)
+        return _record_pass(work, step, reason="verified")
+    gate = _without_skipped(work, gate)
     now = cluster_counters(writer, gate=gate, now=work.now())
     work.note(picture=msgspec.to_builtins(now))
     work.sample(now, pending_limit=pending_limit(gate, baseline(work)))
     decision = judge(gate, before=baseline(work), now=now, waited=waited)
-    words = _words(decision, now)
+    words = _gate_text(decision, now)
     if decision.judgement == "pause":
         raise RolloutHalted("gate", f"{step.title}: {words}")
-    return _passed(work, step, reason="gate passed") if decision.judgement == "go" else work.report_waiting(words)
+    return _record_pass(work, step, reason="gate passed") if decision.judgement == "go" else work.report_waiting(words)
 
 
-def _without_left_out(work: Execution, gate: Gate) -> Gate:
-    """The gate without the objects whose steps were left out: they stay, and nobody waits for them to go."""
+def _without_skipped(work: Execution, gate: Gate) -> Gate:
+    """The gate without the objects of skipped steps: these stay, so the gate must not wait for their deletion."""
     left = work.left_out()
     stays = {step.change.target for step in work.plan.steps if step.change and step.id in left}
     return msgspec.structs.replace(gate, gone=tuple(target for target in gate.gone if target not in stays))
 
 
-def _words(decision: GateDecision, now: ClusterCounters) -> str:
+def _gate_text(decision: GateDecision, now: ClusterCounters) -> str:
     """The gate's reasons, and which pods are blocked by which budget (R23)."""
     lines = [
         f"{eviction.namespace}/{eviction.pod} on {eviction.node} is held by {eviction.by}"
-        for eviction in now.blocked[:MOST_SAID]
+        for eviction in now.blocked[:MOST_NAMED]
     ]
-    more = len(now.blocked) - MOST_SAID
+    more = len(now.blocked) - MOST_NAMED
     return "; ".join((*decision.reasons, *lines, *((f"and {more} more pods are held",) if more > 0 else ())))
 
 
-def _passed(work: Execution, step: Step, *, reason: str) -> bool:
+def _record_pass(work: Execution, step: Step, *, reason: str) -> bool:
     work.record_skipped(step, verb=GATE, reason=reason)
     work.note(gate_since=None)
     return True
 
 
-def _brought(writer: Writer, step: Step) -> bool:
+def _shows_result(writer: Writer, step: Step) -> bool:
     if step.change is None or not step.postconditions:
         return True
     target = step.change.target
     return all_hold(step.postconditions, writer.read(target), uid=target.uid)
 
 
-def _waited(work: Execution) -> float:
+def _seconds_waited(work: Execution) -> float:
     now = work.now()
     if work.gate_since is None:
         work.note(gate_since=now)

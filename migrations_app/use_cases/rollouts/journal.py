@@ -45,14 +45,16 @@ reached: Callable[[str], None] = _nothing
 
 
 class StopRequested(Conflict):
-    """No request may be sent now: a person, the kill switch or a change of state stops it. `code` says which."""
+    """No request may be sent now, because of a person, the kill switch or a change of state. `code` gives the
+    reason.
+    """
 
     code = "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionContext:
-    """One worker at one rollout: the row as it was read, its plan, and the fencing token for its writes."""
+    """The work of one worker on one rollout: the row as read, its plan, and the fencing token for its writes."""
 
     row: Rollout
     plan: Plan
@@ -86,10 +88,10 @@ class ExecutionContext:
         reached(point)
 
     def grace_period(self) -> str:
-        return limits.cancellable(self.row)
+        return limits.grace_period_text(self.row)
 
     def hourly_limit(self, step: Step) -> str:
-        return limits.over_the_hour(self.row, self.plan, step=step)
+        return limits.hourly_limit_text(self.row, self.plan, step=step)
 
     def skip_asked(self, step: Step) -> str:
         return skip_asked(self, step)
@@ -127,15 +129,15 @@ class ExecutionContext:
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
         record_skipped(self, step, verb=verb, reason=reason, outcome=outcome)
 
-    def open_line(self, here: Position) -> Attempt | None:
-        return here.open if isinstance(here.open, Attempt) else None
+    def open_line(self, position: Position) -> Attempt | None:
+        return position.open if isinstance(position.open, Attempt) else None
 
     def last_refusal(self, step: Step) -> tuple[int | None, str]:
         last = Attempt.objects.filter(rollout=self.row, step=step.id).latest("pk")
         return last.status, last.reason
 
     def is_late(self, line: AttemptLine, *, deadline: float) -> bool:
-        """By the database's clock (R18)."""
+        """As in `Execution`, by the database's clock (R18)."""
         patience = timedelta(seconds=deadline + settings.ENV.settle_seconds)
         return Attempt.objects.filter(pk=line.pk, intent_at__lte=Now() - patience).exists()
 
@@ -170,7 +172,7 @@ def record_intent(
             uid=tie.uid,
             resource_version=tie.resource_version,
             actor=work.actor.name,
-            # The database's clock: the worker that settles it later may run on a machine with another clock (R18).
+            # The database's clock: another worker, with another clock, may settle the request later (R18).
             intent_at=Now(),
         )
         _record(_event(work, attempt, verb="step.intent", subject=change.target.said))
@@ -178,7 +180,7 @@ def record_intent(
 
 
 def skip_asked(work: ExecutionContext, step: Step) -> str:
-    """Who wants the step left out, and why, in words; empty if nobody does."""
+    """Text of who skips the step and why; empty if it is not skipped."""
     node_skip = NodeSkip.objects.filter(rollout=work.row, step=step.id).first()
     return f"skipped by {node_skip.by_name}: {node_skip.reason}" if node_skip else ""
 
@@ -210,9 +212,9 @@ def record_outcome(work: ExecutionContext, attempt_id: int, *, outcome: Outcome)
 def record_skipped(
     work: ExecutionContext, step: Step, *, verb: str, reason: str, outcome: str = Attempt.Outcome.NOOP
 ) -> None:
-    """Adds a line without a request: the step's result was there already, the step was skipped, or a gate was passed.
+    """Adds a line without a request: the step's result existed already, the step was skipped, or a gate was passed.
 
-    `outcome` is `applied` if an earlier request of the step, refused or given up, took effect after all.
+    `outcome` is `applied` if an earlier request of the step took effect although it was refused or given up.
     """
     with transaction.atomic():
         lease.check(work.fence)
@@ -249,7 +251,7 @@ SAMPLE_EVERY = timedelta(seconds=10)
 
 
 def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: int | None) -> None:
-    """Stores the counters for the lines of the run page, at most once in SAMPLE_EVERY. Raises LeaseLost."""
+    """Stores the counters for the charts of the run page, at most once in SAMPLE_EVERY. Raises LeaseLost."""
     now = timezone.now()
     with transaction.atomic():
         lease.check(work.fence)
@@ -268,7 +270,7 @@ def sample(work: ExecutionContext, counters: ClusterCounters, *, pending_limit: 
 
 
 def _remember(row: Rollout, counters: ClusterCounters) -> None:
-    """Folds one look into what was seen of the rollout."""
+    """Merges the counters into the stored observation of the rollout."""
     run_record = RunRecord.objects.filter(rollout=row).first()
     before = msgspec.convert(run_record.seen, type=RunObservation) if run_record else RunObservation()
     seen = msgspec.to_builtins(observed(before, counters))
@@ -276,7 +278,7 @@ def _remember(row: Rollout, counters: ClusterCounters) -> None:
 
 
 def refuse_if_stopped(work: ExecutionContext) -> None:
-    """Raises StopRequested if the rollout moved, someone asked to stop, or changes are blocked (A10, A36, A55)."""
+    """Raises StopRequested if the rollout changed, a stop was requested, or changes are blocked (A10, A36, A55)."""
     now = Rollout.objects.select_for_update().get(pk=work.row.pk)
     if (now.state, now.version) != (work.row.state, work.row.version):
         raise StopRequested("the rollout was changed meanwhile", code="moved")

@@ -19,36 +19,36 @@ def stop_everything(person: Person, *, why: str, by: Actor) -> None:
     if not why.strip():
         raise InvalidInput("say why everything stops", where="why", code="reason_needed")
     with transaction.atomic():
-        row = _held()
+        row = _locked_row()
         if row.on:
             return
         row.on, row.why, row.by_name, row.since = True, why.strip()[:LONGEST], person.name, timezone.now()
-        _changed(row, by, verb="kill_switch.on", why=row.why)
+        _store(row, by, verb="kill_switch.on", why=row.why)
         publish_event("kill_switch.on", "all clusters", by=person.name, why=row.why)
 
 
 def ask_to_lift(person: Person, *, by: Actor) -> None:
-    """The first of two people asks to turn it off.
+    """Requests to turn the switch off, as the first of two people.
 
-    Raises PermissionDenied, Conflict if it is off or someone has asked already.
+    Raises PermissionDenied, Conflict if it is off or the request exists already.
     """
     _refuse_lifting(person)
     with transaction.atomic():
-        row = _on()
+        row = _locked_row_if_on()
         if row.lifting_id is not None:
             raise Conflict(f"{row.lifting_by} asked already; another person can lift it now", code="moved")
         row.lifting_id, row.lifting_by = person.id, person.name
-        _changed(row, by, verb="kill_switch.lift_asked")
+        _store(row, by, verb="kill_switch.lift_asked")
 
 
 def lift(person: Person, *, by: Actor) -> None:
-    """The second person turns it off.
+    """Turns the switch off, as the second person.
 
-    Raises PermissionDenied `second_person` for the one who asked, Conflict if nobody asked.
+    Raises PermissionDenied `second_person` for the person who requested it, Conflict without a request.
     """
     _refuse_lifting(person)
     with transaction.atomic():
-        row = _on()
+        row = _locked_row_if_on()
         if row.lifting_id is None:
             raise Conflict("one person asks to lift it first", code="moved")
         if row.lifting_id == person.id:
@@ -56,7 +56,7 @@ def lift(person: Person, *, by: Actor) -> None:
         asked_by = row.lifting_by
         row.on, row.why, row.by_name, row.since = False, "", "", None
         row.lifting_id, row.lifting_by = None, ""
-        _changed(row, by, verb="kill_switch.off", why=f"asked for by {asked_by}")
+        _store(row, by, verb="kill_switch.off", why=f"asked for by {asked_by}")
         publish_event("kill_switch.off", "all clusters", by=person.name, why=f"asked for by {asked_by}")
 
 
@@ -64,32 +64,32 @@ def keep_stopped(person: Person, *, by: Actor) -> None:
     """Withdraws the request to turn it off. Raises PermissionDenied, Conflict."""
     _refuse_lifting(person)
     with transaction.atomic():
-        row = _on()
+        row = _locked_row_if_on()
         row.lifting_id, row.lifting_by = None, ""
-        _changed(row, by, verb="kill_switch.kept")
+        _store(row, by, verb="kill_switch.kept")
 
 
 def _refuse_lifting(person: Person) -> None:
-    here = over(person, None)
+    scoped_person = over(person, None)
     if person.method != "session":
-        refuse_person(may_resolve(here))
-    refuse_person(may_administer(here))
+        refuse_person(may_resolve(scoped_person))
+    refuse_person(may_administer(scoped_person))
 
 
-def _on() -> KillSwitch:
-    row = _held()
+def _locked_row_if_on() -> KillSwitch:
+    row = _locked_row()
     if not row.on:
         raise Conflict("nothing is stopped", code="moved")
     return row
 
 
-def _held() -> KillSwitch:
-    """The only row, locked until the transaction ends."""
+def _locked_row() -> KillSwitch:
+    """The only row of the table, locked until the transaction ends."""
     KillSwitch.objects.bulk_create([KillSwitch(pk=1)], ignore_conflicts=True)
     return KillSwitch.objects.select_for_update().get(pk=1)
 
 
-def _changed(row: KillSwitch, by: Actor, *, verb: str, why: str = "") -> None:
+def _store(row: KillSwitch, by: Actor, *, verb: str, why: str = "") -> None:
     """Stores the row by compare-and-set, since SQLite has no row locks (R34). Raises Conflict `moved`."""
     fields = ("on", "why", "by_name", "since", "lifting_by", "lifting_id")
     columns = {name: getattr(row, name) for name in fields} | {"version": row.version + 1}

@@ -1,4 +1,6 @@
-"""One lease per cluster: which worker may change it. Taken by compare-and-set, with a growing fencing token (A13)."""
+"""One lease per cluster, the right of one worker to change it. Taken by compare-and-set, with a growing fencing token
+(A13).
+"""
 
 import uuid
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ RENEW_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class LeaseToken:
-    """Fencing token: every write carries it, and is refused once a newer one exists."""
+    """Fencing token: every write carries it, and is refused once a newer token exists."""
 
     cluster_id: uuid.UUID
     holder: str
@@ -37,7 +39,7 @@ def take(cluster_id: uuid.UUID, holder: str) -> LeaseToken | None:
 
 
 def renew(fence: LeaseToken) -> bool:
-    """Renews the lease. False once it is lost, even if it only expired and nobody took it."""
+    """Renews the lease. False once it expired or was taken over."""
     return bool(_held(fence).filter(expires_at__gt=Now()).update(expires_at=Now() + TTL))
 
 

@@ -19,9 +19,9 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import WORKER, Actor, Event, record
 from migrations_app.use_cases.rollouts.start_checks import (
     refuse_beside,
+    refuse_expired,
     refuse_held_by_journey,
     refuse_held_elsewhere,
-    refuse_late,
     refuse_moved,
     refuse_start,
 )
@@ -45,16 +45,16 @@ def start(rollout_id: uuid.UUID, person: Person, *, digest: str, by: Actor, vers
         refuse_moved(row, version)
         if row.state != "approved":
             raise Conflict(f"a plan that is {row.state.replace('_', ' ')} is not started", code="moved")
-        refuse_late(row)
+        refuse_expired(row)
         refuse_start(row, person)
-        _make_way(row, by=by)
+        _begin_rolling_back(row, by=by)
         began = {"started_by_name": person.name, "started_at": timezone.now(), "wish": ""}
-        _run(row, by=by, columns=began)
+        _set_running(row, by=by, columns=began)
     return row
 
 
-def _make_way(row: Rollout, *, by: Actor) -> None:
-    """Moves the rollout that is rolled back to `rolling_back`, which frees the cluster; not if it succeeded."""
+def _begin_rolling_back(row: Rollout, *, by: Actor) -> None:
+    """Moves a rollout that is to be rolled back to `rolling_back`, which frees the cluster, unless it had succeeded."""
     if row.rolls_back_id is None:
         return
     original = _locked(row.rolls_back_id)
@@ -63,7 +63,7 @@ def _make_way(row: Rollout, *, by: Actor) -> None:
 
 
 def pause(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> None:
-    """Asks the worker to pause after the current request (A10). Raises PermissionDenied, Conflict."""
+    """Requests that the worker pauses after the current request (A10). Raises PermissionDenied, Conflict."""
     request_stop(rollout_id, person, wish=Rollout.Wish.PAUSE, by=by, version=version)
 
 
@@ -78,7 +78,7 @@ def resume(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | N
         refuse_start(row, person)
         # From here on it runs with the rights of the person who resumed it.
         columns = {"wish": "", "gate_since": None, "unknown_since": None, "started_by_name": person.name}
-        _run(row, by=by, columns=columns)
+        _set_running(row, by=by, columns=columns)
     return row
 
 
@@ -97,13 +97,13 @@ def abort(rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | No
         if row.state == "needs_attention":
             raise Conflict("a person has to say what it came to", code="moved")
         transition(row, "aborted", by=by, cause=TransitionCause(code="asked"), finished_at=timezone.now())
-        _tell_original(row)
+        _update_original(row)
 
 
 def resolve_by_person(
     rollout_id: uuid.UUID, person: Person, *, then: str, reason: str, by: Actor, version: int | None = None
 ) -> Rollout:
-    """A person resolves a rollout that needs attention (A09), as paused, failed or aborted, with a reason.
+    """Resolves a rollout that needs attention (A09) by a person, as paused, failed or aborted, with a reason.
 
     Raises PermissionDenied, InvalidInput, Conflict.
     """
@@ -120,18 +120,18 @@ def resolve_by_person(
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} is not settled", code="moved")
         transition(row, MANUAL_OUTCOMES[then], by=by, cause=TransitionCause(code="settled", words=reason), **ended)
         if then != "paused":
-            _tell_original(row)
+            _update_original(row)
     return row
 
 
 SENT = (Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED, Attempt.Outcome.NOOP)
-"""Outcomes after which the node goes, or may go: leaving it out would tell something that is not so."""
+"""Outcomes after which the node is or may be deleted: it cannot be skipped any more."""
 
 
 def skip_node(
     rollout_id: uuid.UUID, person: Person, *, step: str, reason: str, by: Actor, version: int | None = None
 ) -> None:
-    """Leaves out the node of a step that was not sent yet; it stays, and is counted and named as skipped.
+    """Skips the node of a step that was not sent yet: the node stays, and is counted and named as skipped.
 
     Raises PermissionDenied, InvalidInput without a reason or for a step that is not about one node, and Conflict:
     `node_sent` once its deletion was sent, `moved` if the rollout is not under way or the node is skipped already.
@@ -148,7 +148,7 @@ def skip_node(
         node = _node_of(row, step)
         if NodeSkip.objects.filter(rollout=row, step=step).exists():
             raise Conflict(f"{node} is skipped already", code="moved")
-        # The row is locked, and so it is where a worker records that it is about to send: one of the two comes first.
+        # A worker that records its intent locks this row, too: either the skip or the intent comes first.
         if Attempt.objects.filter(rollout=row, step=step, outcome__in=SENT).exists():
             raise Conflict(f"the deletion of {node} was sent already", code="node_sent")
         columns = {"by_id": person.id, "by_name": person.name, "reason": reason.strip()[:2000], "at": timezone.now()}
@@ -176,8 +176,8 @@ def _node_of(row: Rollout, step_id: str) -> str:
     return step.change.target.name
 
 
-def _tell_original(row: Rollout) -> None:
-    """After a failed or aborted rollback, a person has to decide on the rollout that it was to roll back."""
+def _update_original(row: Rollout) -> None:
+    """After a failed or aborted rollback, moves the original rollout to `needs_attention`."""
     original = row.rolls_back
     if original is not None and original.state == "rolling_back":
         transition(original, "needs_attention", by=WORKER, cause=TransitionCause(code=f"rollback_{row.state}"))
@@ -190,17 +190,19 @@ def request_stop(rollout_id: uuid.UUID, person: Person, *, wish: str, by: Actor,
         # Stopping is safe, so it is refused only when there is nothing to stop.
         if row.state != "running" and version is not None:
             refuse_moved(row, version)
-        if not _wished(row, wish, by=by):
+        if not _request_stop(row, wish, by=by):
             raise Conflict(f"a rollout that is {row.state.replace('_', ' ')} cannot be asked to {wish}", code="moved")
 
 
-def ask_to_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
-    """As `pause`, for a caller that has compared the rights. False if it does not run any more, or is to be aborted."""
+def request_pause(rollout_id: uuid.UUID, *, by: Actor) -> bool:
+    """Requests a pause as `pause` does, for a caller that has checked the rights. False if the rollout no longer runs
+    or is to be aborted.
+    """
     with transaction.atomic():
-        return _wished(_locked(rollout_id), Rollout.Wish.PAUSE, by=by)
+        return _request_stop(_locked(rollout_id), Rollout.Wish.PAUSE, by=by)
 
 
-def _wished(row: Rollout, wish: str, *, by: Actor) -> bool:
+def _request_stop(row: Rollout, wish: str, *, by: Actor) -> bool:
     # A request to abort is never replaced by one to pause.
     open_wish = Rollout.objects.filter(pk=row.pk, state="running").exclude(wish=Rollout.Wish.ABORT)
     if not open_wish.update(wish=wish):
@@ -209,11 +211,11 @@ def _wished(row: Rollout, wish: str, *, by: Actor) -> bool:
     return True
 
 
-def _run(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
+def _set_running(row: Rollout, *, by: Actor, columns: dict[str, Any]) -> None:
     try:
         with transaction.atomic():
             transition(row, "running", by=by, **columns)
-            # Its audit event holds the head of the log: of two starts at once the second one looks after the first.
+            # The audit event locks the head of the log: of two concurrent starts the second one finds the first.
             refuse_beside(row)
             refuse_held_elsewhere(row)
             refuse_held_by_journey(row)
@@ -244,24 +246,24 @@ AT_ONCE = 200
 
 
 def expire_old_plans() -> int:
-    """Expires plans past their time and returns how many. A plan that moved meanwhile is skipped."""
+    """Expires plans past their time and returns how many. A plan that changed meanwhile is left alone."""
     old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
     words = "nobody started it before it was too old; make a new preview"
-    return sum(_ended(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
+    return sum(_expire(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
 
 
 def void_plans(cluster_id: uuid.UUID) -> None:
-    """The cluster's endpoint or credentials changed: expires its plans and pauses its running rollout (A05)."""
+    """Expires the plans of a cluster whose endpoint or credentials changed, and pauses its running rollout (A05)."""
     words = "the way to the cluster was changed since the plan was made"
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
-        _ended(row, TransitionCause(code="cluster_changed", words=words))
+        _expire(row, TransitionCause(code="cluster_changed", words=words))
     with transaction.atomic():
         running = Rollout.objects.filter(cluster_id=cluster_id, state="running", wish=Rollout.Wish.NONE)
         for row in running:
             if Rollout.objects.filter(pk=row.pk, state="running", wish=Rollout.Wish.NONE).update(
                 wish=Rollout.Wish.PAUSE
             ):
-                record(_paused(row, words))
+                record(_pause_event(row, words))
 
 
 def refuse_held(cluster_id: uuid.UUID) -> None:
@@ -271,7 +273,7 @@ def refuse_held(cluster_id: uuid.UUID) -> None:
         raise Conflict(f"rollout {busy.pk} is {busy.state.replace('_', ' ')} on this cluster", code="rollout_holds")
 
 
-def _ended(row: Rollout, cause: TransitionCause) -> bool:
+def _expire(row: Rollout, cause: TransitionCause) -> bool:
     try:
         transition(row, "expired", by=WORKER, cause=cause, finished_at=timezone.now())
     except Conflict:
@@ -279,7 +281,7 @@ def _ended(row: Rollout, cause: TransitionCause) -> bool:
     return True
 
 
-def _paused(row: Rollout, words: str) -> Event:
+def _pause_event(row: Rollout, words: str) -> Event:
     return Event(
         verb="rollout.pause_asked",
         actor=WORKER,

@@ -1,4 +1,4 @@
-"""What rights, policy and the hourly limit allow a running rollout now (A05, A33, A41)."""
+"""The limits of a running rollout: rights, policy, grace period and deletions per hour (A05, A33, A41)."""
 
 from datetime import timedelta
 
@@ -10,19 +10,19 @@ from migrations_app.actions.plan import Plan, Step
 from migrations_app.models.rollout import Attempt, Rollout
 from migrations_app.queries.cluster.identity import registrations_of
 from migrations_app.use_cases.accounts.rights import named_over
-from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, RolloutHalted, hour_is_full
-from migrations_app.use_cases.rollouts.start_checks import closed_anywhere
+from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, RolloutHalted, hourly_wait_text
+from migrations_app.use_cases.rollouts.start_checks import why_closed
 
 
 def refuse_batch(row: Rollout) -> None:
     """Raises RolloutHalted `right_gone`, or `closed` by a freeze or change window."""
     refuse_without_right(row)
-    if why := closed_anywhere(row):
+    if why := why_closed(row):
         raise RolloutHalted("closed", why)
 
 
 def refuse_without_right(row: Rollout) -> None:
-    """Raises RolloutHalted `right_gone` if the person who started it may no longer do so (A41)."""
+    """Raises RolloutHalted `right_gone` if the person who started the rollout may no longer do so (A41)."""
     name = row.started_by_name
     if name and not {"operate", "administer"} & named_over(name, row.cluster_id):
         raise RolloutHalted(
@@ -30,8 +30,10 @@ def refuse_without_right(row: Rollout) -> None:
         )
 
 
-def cancellable(row: Rollout) -> str:
-    """The grace period after the start in which nothing is sent, so that a start by mistake can be cancelled."""
+def grace_period_text(row: Rollout) -> str:
+    """Text of the grace period after the start, in which nothing is sent so that the start can be cancelled; empty if
+    it is over.
+    """
     began = row.started_at
     if began is None or timezone.now() >= began + timedelta(seconds=settings.ENV.cancel_seconds):
         return ""
@@ -40,8 +42,8 @@ def cancellable(row: Rollout) -> str:
     return f"{settings.ENV.cancel_seconds} seconds, in which it can still be cancelled"
 
 
-def over_the_hour(row: Rollout, plan: Plan, *, step: Step) -> str:
-    """What the hourly limit of deletions waits for, in words; empty if nothing."""
+def hourly_limit_text(row: Rollout, plan: Plan, *, step: Step) -> str:
+    """Text of what the hourly limit of deletions waits for; empty if nothing."""
     if step.change is None or step.change.verb != COUNTED:
         return ""
     most = plan.limits.per_hour
@@ -51,4 +53,4 @@ def over_the_hour(row: Rollout, plan: Plan, *, step: Step) -> str:
         outcome__in=(Attempt.Outcome.OPEN, Attempt.Outcome.UNKNOWN, Attempt.Outcome.APPLIED),
         intent_at__gt=Now() - HOUR,
     ).count()
-    return hour_is_full(lately, most)
+    return hourly_wait_text(lately, most)

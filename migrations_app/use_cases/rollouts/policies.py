@@ -39,29 +39,29 @@ class Rules:
     per_hour: int = 60
     pool_percent: int = 10
     rehearsals: tuple[str, ...] = ()
-    """Risks whose plans have to be rehearsed."""
+    """Risks whose plans need a rehearsal."""
     campaigns_destroy: bool = False
 
 
 def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person, version: int, by: Actor) -> int:
-    """Stores the policy of a cluster, or of all clusters without one, and returns its version.
+    """Stores the policy of a cluster, or the general one if `cluster_id` is None, and returns its version.
 
-    Plans made before can no longer start. Raises PermissionDenied, NotFound, InvalidInput, and Conflict `stale` when
-    the policy is no longer at that version.
+    Plans made before can no longer start. Raises PermissionDenied, NotFound, InvalidInput, and Conflict `stale` if the
+    policy is no longer at that version.
     """
     refuse_person(may_administer(over(person, cluster_id)))
     values = _checked(rules)
     try:
         with transaction.atomic():
             number = _next_version()
-            before = _same(cluster_id, version)
+            before = _unchanged_policy(cluster_id, version)
             row = before if before.pk and before.cluster_id == cluster_id else Policy(cluster_id=cluster_id)
-            was = {name: getattr(before, name) for name in FIELDS}
+            before_values = {name: getattr(before, name) for name in FIELDS}
             for name, value in values.items():
                 setattr(row, name, value)
             row.version = number
             row.save()
-            _record(cluster_id, by=by, version=number, detail={"before": was, "after": values})
+            _record(cluster_id, by=by, version=number, detail={"before": before_values, "after": values})
     except IntegrityError:
         raise Conflict("the policy was changed meanwhile", code="stale") from None
     return number
@@ -74,12 +74,12 @@ def drop_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Acto
     """
     refuse_person(may_administer(over(person, cluster_id)))
     with transaction.atomic():
-        row = _same(cluster_id, version)
+        row = _unchanged_policy(cluster_id, version)
         if row.cluster_id != cluster_id:
             raise Conflict("the cluster has no policy of its own", code="stale")
-        was = {name: getattr(row, name) for name in FIELDS}
+        before_values = {name: getattr(row, name) for name in FIELDS}
         row.delete()
-        _record(cluster_id, by=by, version=version, detail={"before": was, "after": "the policy of all"})
+        _record(cluster_id, by=by, version=version, detail={"before": before_values, "after": "the policy of all"})
 
 
 def _next_version() -> int:
@@ -89,7 +89,7 @@ def _next_version() -> int:
     return max(1, *versions, planned or 1) + 1
 
 
-def _same(cluster_id: uuid.UUID | None, version: int) -> Policy:
+def _unchanged_policy(cluster_id: uuid.UUID | None, version: int) -> Policy:
     if cluster_id is not None and not Cluster.objects.filter(pk=cluster_id).exists():
         raise NotFound("no such cluster")
     row = policy_of(cluster_id)

@@ -1,6 +1,6 @@
 """Turns a draft into a preview: fresh read of the cluster, plan, server-side dry run, backups (A02, A07, A26, A27).
 
-The chart of a release comes from the registry or from the data folder.
+Charts come from the registry or from the data folder.
 """
 
 import uuid
@@ -61,7 +61,7 @@ OFFICIAL = "official"
 
 
 def chart_files(inventory: Inventory, parameters: Mapping[str, Any]) -> dict[str, bytes]:
-    """The chart's files by name, as JSON, plus their origin. Raises InvalidInput, InvalidSetting, ReadError."""
+    """The chart's files as JSON by name, and their origin. Raises InvalidInput, InvalidSetting, ReadError."""
     source = str(parameters.get("source") or OCI)
     if source != OCI:
         files = from_folder(settings.ENV.data_dir / FOLDER, source)
@@ -89,7 +89,8 @@ def _registry() -> str:
 def prepare(rollout_id: uuid.UUID) -> None:
     """Plans a draft. If that fails, the draft expires with the reason as its cause. Safe to call twice.
 
-    1. Read the cluster and plan the steps from what was read; where nodes are replaced, read what AWS has for others.
+    1. Read the cluster and plan the steps from that. If nodes are replaced, read the capacity that AWS has for new
+       ones.
     2. Check the RBAC rights and dry-run each step.
     3. Store backups and diffs, encrypted.
     4. Move the rollout to `previewed` with the plan and its digest.
@@ -98,14 +99,14 @@ def prepare(rollout_id: uuid.UUID) -> None:
     if row.state != "draft":
         return
     try:
-        plan, proven = _worked_out(row)
+        plan, proven = _plan_and_prove(row)
         _export(row, proven)
         keep_diffs(row, proven.diffs)
     except (ReadError, InvalidInput, InvalidSetting) as reason:
-        _give_up(row, reason.code, words=str(reason))
+        _expire(row, reason.code, words=str(reason))
         return
     except Conflict as reason:
-        _give_up(row, reason.code, words=reason.message)
+        _expire(row, reason.code, words=reason.message)
         return
     transition(
         row,
@@ -121,25 +122,25 @@ def prepare(rollout_id: uuid.UUID) -> None:
     )
 
 
-def _give_up(row: Rollout, code: str, *, words: str) -> None:
+def _expire(row: Rollout, code: str, *, words: str) -> None:
     transition(row, "expired", by=WORKER, cause=TransitionCause(code=code, words=words), finished_at=timezone.now())
 
 
-def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
+def _plan_and_prove(row: Rollout) -> tuple[Plan, ProofResult]:
     action = registry.find(row.action)
     if action is None:
         raise Unavailable(f"there is no action {row.action!r} any more")
-    inventory = _look(row)
+    inventory = _read_inventory(row)
     policy = policy_of(row.cluster_id)
     limits = RolloutLimits(batch=policy.batch, per_hour=policy.per_hour, pool_percent=policy.pool_percent)
     with connect_writer(row.cluster, user=row.author_name) as writer:
         _keep_identity(row, writer)
         helm = _helm(action, row, inventory=inventory, writer=writer)
-        scene = _scene(action, row, inventory=inventory, writer=writer, limits=limits)
-        edits = delivery_edits(scene, row.parameters) if action.needs_edits else None
-        scene = replace(scene, helm=helm.proposal if helm else None, edits=edits)
-        steps = numbered(action.steps(scene, row.parameters))
-        draft = _plan(row, writer, scene=scene, action=action, policy=policy.version)
+        context = _planning_context(action, row, inventory=inventory, writer=writer, limits=limits)
+        edits = delivery_edits(context, row.parameters) if action.needs_edits else None
+        context = replace(context, helm=helm.proposal if helm else None, edits=edits)
+        steps = numbered(action.steps(context, row.parameters))
+        draft = _plan(row, writer, context=context, action=action, policy=policy.version)
         planned = msgspec.structs.replace(draft, steps=steps)
         refuse_missing_rights(writer, to_carry_out(planned))
         proven = prove_steps(writer, steps)
@@ -150,16 +151,20 @@ def _worked_out(row: Rollout) -> tuple[Plan, ProofResult]:
 
 
 def _with_capacity(row: Rollout, plan: Plan, *, inventory: Inventory) -> Plan:
-    """The plan with what its new nodes need against what pools and AWS have; the same for one that replaces no node."""
+    """The plan with a forecast of the capacity: what its new nodes need, and what pools and AWS have. Unchanged if no
+    node is replaced.
+    """
     going = replacement_of(plan, inventory)
     if not going.nodes:
         return plan
-    lines = capacity_lines(replace(inventory, aws=_room(row, inventory)), going)
+    lines = capacity_lines(replace(inventory, aws=_aws_capacity(row, inventory)), going)
     return msgspec.structs.replace(plan, forecast=msgspec.structs.replace(plan.forecast, capacity=lines))
 
 
-def _room(row: Rollout, inventory: Inventory) -> AwsSeen:
-    """What AWS has for new nodes now. No failure to read it fails the preview: it is told as not known."""
+def _aws_capacity(row: Rollout, inventory: Inventory) -> AwsSeen:
+    """The capacity that AWS has for new nodes now. If it cannot be read, it is shown as not known and the preview
+    continues.
+    """
     try:
         with connect_aws(row.cluster, user=row.author_name, action="preview") as aws:
             return collect_capacity(aws, inventory)
@@ -168,9 +173,13 @@ def _room(row: Rollout, inventory: Inventory) -> AwsSeen:
 
 
 def _helm(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer) -> HelmPreview | None:
-    """What helm would do; None for an action that runs none. A rollback of a run of helm plays its own rollback."""
+    """What helm would do; None for an action without helm. If the rolled back rollout ran helm, this is a rollback of
+    helm.
+    """
     doing, parameters = action.needs_helm, row.parameters
-    ran = [step.change for step in _taken_back(row).get("applied", ()) if step.change and step.change.verb == "helm"]
+    ran = [
+        step.change for step in _rolled_back_steps(row).get("applied", ()) if step.change and step.change.verb == "helm"
+    ]
     if ran:
         doing, parameters = "rollback", {"chart": run_of(ran[0].body).chart}
     if doing is None:
@@ -181,7 +190,9 @@ def _helm(action: Action, row: Rollout, *, inventory: Inventory, writer: Writer)
 
 
 def _keep_identity(row: Rollout, writer: Writer) -> None:
-    """Raises OtherCluster if another cluster answers than the one that was scanned; the first uid is stored (A05)."""
+    """Raises OtherCluster if another cluster answers than the scanned one; stores the uid if there was none yet
+    (A05).
+    """
     identity = writer.identity()
     cluster = AnsweringCluster(identity.kube_system_uid, identity.ca)
     refuse_other(row.cluster, cluster)
@@ -189,16 +200,16 @@ def _keep_identity(row: Rollout, writer: Writer) -> None:
         keep(row.cluster_id, cluster)
 
 
-def _look(row: Rollout) -> Inventory:
+def _read_inventory(row: Rollout) -> Inventory:
     with connect(row.cluster) as api:
         api.get("/version")
         return collect(api, cluster=row.cluster_name).inventory
 
 
-def _scene(
+def _planning_context(
     action: Action, row: Rollout, *, inventory: Inventory, writer: Writer, limits: RolloutLimits
 ) -> PlanningContext:
-    back = _taken_back(row)
+    back = _rolled_back_steps(row)
     touched = (without_uid(step.change.target) for step in back.get("applied", ()) if step.change)
     targets = dict.fromkeys((*action.objects_to_read(inventory, row.parameters), *touched))
     refuse_missing_rights(writer, to_read(targets))
@@ -209,13 +220,13 @@ def _scene(
         objects=objects,
         now=inventory.taken_at,
         limits=limits,
-        files=_chart(row, inventory) if action.needs_chart else {},
+        files=_chart_of(row, inventory) if action.needs_chart else {},
         **back,
     )
 
 
-def _chart(row: Rollout, inventory: Inventory) -> dict[str, bytes]:
-    """The chart of the plan; that of a sample cluster is made here and never fetched."""
+def _chart_of(row: Rollout, inventory: Inventory) -> dict[str, bytes]:
+    """The files of the chart. For a sample cluster they are generated and never fetched."""
     if row.cluster.source != Cluster.Source.TWIN:
         return chart_files(inventory, row.parameters)
     running = stage.detect_running_release(inventory)
@@ -223,7 +234,7 @@ def _chart(row: Rollout, inventory: Inventory) -> dict[str, bytes]:
     return charts.chart(str(release)) | {ORIGIN: b"the sample's own chart"}
 
 
-def _taken_back(row: Rollout) -> dict[str, Any]:
+def _rolled_back_steps(row: Rollout) -> dict[str, Any]:
     """The applied steps of the rollout that this one rolls back, and the uids that they created."""
     original = row.rolls_back
     if original is None:
@@ -234,8 +245,8 @@ def _taken_back(row: Rollout) -> dict[str, Any]:
     return {"applied": states.applied(plan, lines), "made": created_uids}
 
 
-def _plan(row: Rollout, writer: Writer, *, scene: PlanningContext, action: Action, policy: int) -> Plan:
-    forecast: Forecast = action.forecast(scene, row.parameters)
+def _plan(row: Rollout, writer: Writer, *, context: PlanningContext, action: Action, policy: int) -> Plan:
+    forecast: Forecast = action.forecast(context, row.parameters)
     return Plan(
         action=action.id,
         title=action.title,
@@ -243,7 +254,7 @@ def _plan(row: Rollout, writer: Writer, *, scene: PlanningContext, action: Actio
         cluster=str(row.cluster_id),
         identity=writer.identity(),
         steps=(),
-        limits=scene.limits,
+        limits=context.limits,
         forecast=forecast,
         author=row.author_name,
         snapshot=str(row.snapshot_id or ""),

@@ -1,6 +1,6 @@
-"""Proves planned steps before anybody approves them: permissions, objects as they are, dry runs (A26, A27).
+"""Proves planned steps before approval: RBAC permissions, current objects, dry runs (A26, A27).
 
-Also for rehearsals: no Django here.
+Rehearsals use it, too: no Django here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,8 +22,8 @@ LATER = "rests on what an earlier step brings, so no dry run can prove it now"
 class ProofResult:
     """The result of the dry runs.
 
-    `read` are the objects by target, `doubts` the reasons for steps without a successful dry run, `diffs` the object
-    now and as the server would store it.
+    `read` holds the objects by target, `doubts` the reasons for steps without a successful dry run, `diffs` the current
+    object and the object as the server would store it.
     """
 
     steps: tuple[Step, ...]
@@ -35,7 +35,7 @@ class ProofResult:
 def refuse_missing_rights(writer: Writer, needs: Iterable[tuple[RbacNeed, ObjectTarget]]) -> None:
     """Raises InvalidInput `missing_rights` with the RBAC rules to add if the server denies any of them.
 
-    `asked` are the rights with the object, since a rule may be limited to a namespace or to named objects.
+    `needs` are the permissions with their objects, since a rule may be limited to a namespace or to named objects.
     """
     objects: dict[RbacNeed, list[ObjectTarget]] = {}
     for need, target in needs:
@@ -46,7 +46,7 @@ def refuse_missing_rights(writer: Writer, needs: Iterable[tuple[RbacNeed, Object
 
 
 def _allowed(writer: Writer, need: RbacNeed, *, objects: list[ObjectTarget]) -> bool:
-    """Whether the right is given for the whole cluster, or for each namespace, or for each object."""
+    """Whether the permission is granted for the whole cluster, for each namespace, or for each object."""
     if writer.may(need):
         return True
     homes = {target.namespace for target in objects}
@@ -58,14 +58,14 @@ def _allowed(writer: Writer, need: RbacNeed, *, objects: list[ObjectTarget]) -> 
 
 
 def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
-    """The rights to read those objects."""
+    """The permissions to read those objects."""
     return ((RbacNeed(verb="get", group=target.group, plural=target.plural), target) for target in targets)
 
 
 def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
-    """The rights that the plan's requests and undo requests need, and the reads before them.
+    """The permissions for the plan's requests and undo requests, and for the reads before them.
 
-    Those of helm are proven by what it does when all is played as dry runs.
+    Those of helm are proven by the dry run of helm.
     """
     own = [step for step in plan.steps if step.change is None or step.change.verb != "helm"]
     changes = [change for step in own for change in (step.change, step.undo) if change]
@@ -96,25 +96,25 @@ def prove_steps(writer: Writer, steps: tuple[Step, ...]) -> ProofResult:
         if document is not None:
             read[change.target] = document
         again = change.target.path in touched
-        tied.append(_tied(step, document, again=again))
+        tied.append(_tie(step, document, again=again))
         if change.verb == "helm":
-            continue  # what its preview has played is proof and difference
-        if again or _waits(change, touched):
+            continue  # its preview is the proof and the diff
+        if again or _waits_for_crd(change, touched):
             doubts[step.id] = LATER
         else:
-            diffs[step.id] = (document, _dry(writer, step, document=document, doubts=doubts))
+            diffs[step.id] = (document, _dry_run(writer, step, document=document, doubts=doubts))
         touched.add(change.target.path)
     return ProofResult(steps=tuple(tied), read=read, doubts=doubts, diffs=diffs)
 
 
 def refuse_changed_sources(writer: Writer, steps: Iterable[Step]) -> None:
-    """Raises InvalidInput `changed` if an object that a request is computed from is not as it was read before."""
+    """Raises InvalidInput `changed` if an object from which a request is computed changed since it was read."""
     for source in dict.fromkeys(source for step in steps for source in step.computed_from):
         if why := source.difference(writer.read(source.target)):
             raise InvalidInput(f"{why} while the plan was made; try again", code="changed")
 
 
-def _tied(step: Step, document: Tree | None, *, again: bool) -> Step:
+def _tie(step: Step, document: Tree | None, *, again: bool) -> Step:
     """The step with the digest of the fields that it depends on.
 
     A step planned from an older read is refused, since it would overwrite a change made in between. A later step on the
@@ -134,19 +134,19 @@ def _tied(step: Step, document: Tree | None, *, again: bool) -> Step:
     return step
 
 
-def _waits(change: Change, touched: set[str]) -> bool:
+def _waits_for_crd(change: Change, touched: set[str]) -> bool:
     """Whether an earlier step creates the CRD of this object's kind."""
     crd = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{change.target.plural}.{change.target.group}"
     return crd in touched
 
 
-def _dry(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[str, str]) -> Tree | None:
+def _dry_run(writer: Writer, step: Step, *, document: Tree | None, doubts: dict[str, str]) -> Tree | None:
     change = step.change
     if change is None or all_hold(step.postconditions, document, uid=change.target.uid):
         return document
     result = writer.dry_run(change, ObjectVersion.of(document), own=marks("preview", "preview"))
     if result.done:
-        # The answer to a deletion is a Status, or the object with a deletion time: neither is what stays.
+        # The answer to a deletion is a Status, or the object with a deletion time: no object will be stored.
         return None if change.verb == "delete" else result.object
     if _unsupported(result):
         doubts[step.id] = f"not provable: {result.message}"

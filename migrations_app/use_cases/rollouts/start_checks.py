@@ -1,4 +1,4 @@
-"""What must hold before a rollout starts or resumes, such as policy and approvals (A10, A33, A36, A41, A55)."""
+"""Conditions for the start or resume of a rollout, such as policy and approvals (A10, A33, A36, A41, A55)."""
 
 import uuid
 from datetime import datetime
@@ -22,9 +22,9 @@ from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rollouts.policies import (
     CONTROLLER_UPGRADES_OFF,
     NEVER_ALONE,
-    approvals_asked,
+    approvals_required,
     everything_stopped,
-    looks_only,
+    has_no_action_workers,
     needed,
     policy_of,
 )
@@ -35,11 +35,11 @@ from migrations_app.use_cases.accounts.rights import over
 from migrations_app.use_cases.audit.log import assert_writable
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
-__all__ = ["NEVER_ALONE", "approvals_asked", "closed", "policy_of"]
+__all__ = ["NEVER_ALONE", "approvals_required", "closed", "policy_of"]
 
 
 def closed(policy: Policy, action: str, *, now: datetime) -> str:
-    """Why the policy does not allow the action now, in words; empty if it does."""
+    """Text of why the policy does not allow the action now; empty if it does."""
     if policy.frozen:
         return f"changes are frozen: {policy.frozen_why or 'no reason given'}"
     if "*" not in policy.actions and action not in policy.actions:
@@ -49,7 +49,7 @@ def closed(policy: Policy, action: str, *, now: datetime) -> str:
     return ""
 
 
-def refuse_late(row: Rollout) -> None:
+def refuse_expired(row: Rollout) -> None:
     """Raises Conflict `expired` for an expired plan."""
     if row.expires_at <= timezone.now():
         raise Conflict("the plan is too old; make a new preview", code="expired")
@@ -61,18 +61,16 @@ def refuse_moved(row: Rollout, version: int | None) -> None:
         raise Conflict(f"the rollout moved meanwhile: it is {row.state.replace('_', ' ')} now", code="moved")
 
 
-def refuse_without_lane() -> None:
-    """Raises Conflict `read_only` if no worker of actions runs, which would work the plan out."""
-    if looks_only():
+def refuse_without_action_workers() -> None:
+    """Raises Conflict `read_only` if there is no worker of the action queue, which would make the plan."""
+    if has_no_action_workers():
         raise Conflict(LOOKS_ONLY, code="read_only")
 
 
 def refuse_start(row: Rollout, person: Person) -> None:
     """Raises Conflict: `kill_switch`, `audit_blocked`, `policy_moved`, `closed`, `rehearsal_missing`,
-    `approval_missing`.
-
-    `person` starts it; the owner of the token that starts it does not count as an approver (A42), nor does who made
-    the service account of that token.
+    `approval_missing`. `person` starts the rollout. If a token starts it, neither the token's owner (A42) nor the
+    person who created its service account counts as an approver.
     """
     if everything_stopped():
         raise Conflict("the kill switch is on: all changes are stopped", code="kill_switch")
@@ -80,7 +78,7 @@ def refuse_start(row: Rollout, person: Person) -> None:
     policy = policy_of(row.cluster_id)
     if policy.version != row.policy_version:
         raise Conflict("the policy of the cluster was changed since the plan was made", code="policy_moved")
-    if why := closed_anywhere(row):
+    if why := why_closed(row):
         raise Conflict(why, code="closed")
     _refuse_switched_off(row)
     refuse_unrehearsed(row)
@@ -88,9 +86,9 @@ def refuse_start(row: Rollout, person: Person) -> None:
 
 
 def _refuse_switched_off(row: Rollout) -> None:
-    """Raises Conflict `closed` for a change of the controller's version, and for its rollback, if those are off.
+    """Raises Conflict `closed` for a change of the controller's version or its rollback while these are switched off.
 
-    The actions that run Helm ask again at each run.
+    The actions that run Helm check this again at each run.
     """
     action = find(row.rolls_back.action if row.rolls_back else row.action)
     if action is not None and action.needs_edits and not settings.ENV.controller_upgrades:
@@ -98,13 +96,13 @@ def _refuse_switched_off(row: Rollout) -> None:
 
 
 def refuse_unrehearsed(row: Rollout) -> None:
-    """Raises Conflict `rehearsal_missing` if the policy asks for a rehearsal and this very plan has none (A46)."""
+    """Raises Conflict `rehearsal_missing` if the policy requires a rehearsal and exactly this plan has none (A46)."""
     if why := why_unrehearsed(row):
         raise Conflict(why, code="rehearsal_missing")
 
 
-def closed_anywhere(row: Rollout) -> str:
-    """Why a policy does not allow the rollout now, in words; empty if all do.
+def why_closed(row: Rollout) -> str:
+    """Text of why a policy does not allow the rollout now; empty if all do.
 
     A cluster that is registered twice is under the policies of both registrations.
     """
@@ -116,18 +114,20 @@ def closed_anywhere(row: Rollout) -> str:
 
 
 def refuse_held_elsewhere(row: Rollout) -> None:
-    """Raises Conflict `busy` if a rollout holds the same cluster by another registration (A13)."""
-    if words := _held_elsewhere(row):
+    """Raises Conflict `busy` if a rollout holds the same cluster through another registration (A13)."""
+    if words := _why_held_elsewhere(row):
         raise Conflict(words, code="busy")
 
 
 def refuse_beside(row: Rollout) -> None:
-    """Raises Conflict `busy` while what belongs to a pause runs, and for such a one while another rollout works."""
-    if words := _works_beside(row):
+    """Raises Conflict `busy` for a rollout while a hold or release of a pause runs, and for a hold or release while
+    another rollout works.
+    """
+    if words := _pause_conflict(row):
         raise Conflict(words, code="busy")
 
 
-def _works_beside(row: Rollout) -> str:
+def _pause_conflict(row: Rollout) -> str:
     states = WORKING if row.beside else HOLDING
     if not row.beside and JourneyHold.objects.filter(journey__steps__made__rollout=row).exists():
         return "Karpenter's own disruption is held: resume the upgrade, which restores the budgets first"
@@ -137,12 +137,14 @@ def _works_beside(row: Rollout) -> str:
 
 
 def refuse_held_by_journey(row: Rollout) -> None:
-    """Raises Conflict `busy` if a journey holds the cluster that neither made the rollout nor the one it rolls back."""
-    if words := _held_by_journey(row):
+    """Raises Conflict `busy` if a journey holds the cluster, unless it made the rollout or the one that is
+    rolled back.
+    """
+    if words := _why_held_by_journey(row):
         raise Conflict(words, code="busy")
 
 
-def _held_by_journey(row: Rollout) -> str:
+def _why_held_by_journey(row: Rollout) -> str:
     journey = holding_journey(row.cluster_id)
     if journey is None or is_part_of(row, journey):
         return ""
@@ -153,7 +155,7 @@ def _held_by_journey(row: Rollout) -> str:
     return f"journey {journey.pk} holds this cluster"
 
 
-def _held_elsewhere(row: Rollout) -> str:
+def _why_held_elsewhere(row: Rollout) -> str:
     other = holder_elsewhere(row)
     if other is None:
         return ""
@@ -173,7 +175,7 @@ def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
 
 
 def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:
-    """Whether the approval is for exactly this plan and its approver still has the right to give it."""
+    """Whether the approval is for exactly this plan and its approver still has the right to approve."""
     person = approval.approver
     if person is None or not person.is_active or approval.digest != row.digest or approval.nonce != row.nonce:
         return False
@@ -183,19 +185,19 @@ def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:
 
 
 def why_not_approve(rollout_id: uuid.UUID) -> str:
-    """Which rehearsal the policy asks for before an approval, in words for the button; empty if none is missing."""
+    """Text of why the plan cannot be approved without a rehearsal, for the button; empty if it can."""
     return why_unrehearsed(rollout_for_update(rollout_id))
 
 
 def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
-    """Why the rollout cannot start now, in words for the button; empty if it can."""
+    """Text of why the rollout cannot start now, for the button; empty if it can."""
     row = rollout_for_update(rollout_id)
     refusal = may_start(over(person, row.cluster_id))
     if refusal is not None:
         return refusal.why
     try:
         if row.state == "approved":
-            refuse_late(row)
+            refuse_expired(row)
         refuse_start(row, person)
     except Conflict as wrong:
         return wrong.message
@@ -204,4 +206,4 @@ def why_not_start(rollout_id: uuid.UUID, person: Person) -> str:
     other = others.exclude(pk__in=aside).first()
     if other is not None:
         return f"another rollout holds this cluster: {other.title}"
-    return _works_beside(row) or _held_elsewhere(row) or _held_by_journey(row)
+    return _pause_conflict(row) or _why_held_elsewhere(row) or _why_held_by_journey(row)

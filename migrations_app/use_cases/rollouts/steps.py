@@ -1,7 +1,7 @@
-"""Carries out one step of a plan as one request, each recorded before and after it is sent (A17-A21).
+"""Carries out one step of a plan as one request, with a record before and after it is sent (A17-A21).
 
-Before: clock, policy and hourly limit allow it (A05, A33). After: an unknown outcome is settled by reading the object,
-never by sending the request again (A22).
+Before a request, clock, policy and hourly limit have to allow it (A05, A33). Afterwards, an unknown outcome is settled
+by reading the object, never by sending the request again (A22).
 """
 
 import time
@@ -24,17 +24,17 @@ from migrations_app.use_cases.rollouts.execution import (
 from migrations_app.use_cases.rollouts.gates import note_baseline, pass_gate
 
 
-def carry_out(work: Execution, writer: Writer, *, here: Position) -> bool:
+def carry_out(work: Execution, writer: Writer, *, position: Position) -> bool:
     """True if there was progress; False if the rollout has to wait. Raises RolloutHalted, LeaseLost, ReadError."""
-    if here.phase == "settle":
-        return settle(work, writer, here=here)
-    if here.phase == "gate":
-        return pass_gate(work, writer, here=here)
-    return make_request(work, writer, here=here)
+    if position.phase == "settle":
+        return settle(work, writer, position=position)
+    if position.phase == "gate":
+        return pass_gate(work, writer, position=position)
+    return make_request(work, writer, position=position)
 
 
 def reason_to_wait(work: Execution, writer: Writer, *, step: Step) -> str:
-    """What to wait for before the step's request may be sent, in words; empty if it may be sent.
+    """Text of what to wait for before the step's request is sent; empty if it may be sent.
 
     At the first step of a batch it raises RolloutHalted: `other_cluster`, `right_gone`, or `closed` by a freeze or
     change window.
@@ -60,20 +60,20 @@ SPARE_SECONDS = 5.0
 LONGEST_PAUSE = 30.0
 
 
-def make_request(work: Execution, writer: Writer, *, here: Position) -> bool:
+def make_request(work: Execution, writer: Writer, *, position: Position) -> bool:
     """Carries out the step's next request. True if there was progress.
 
     1. Wait, or halt, if the clock, the policy or the limits do not allow it.
     2. Store the baseline of the batch, and read the object.
     3. If it already has the step's result, record that without a request.
-    4. If a person wants it left out, skip the step. If it or an object that the request was computed from changed since
+    4. If a person skips it, skip the step. If the object, or one that the request was computed from, changed since
        the preview, skip the step or halt.
     5. Renew the lease if it is shorter than the request's deadline, commit the intent, and send the request once.
     6. Commit the outcome (A21).
 
     Raises RolloutHalted, LeaseLost, StopRequested, ReadError.
     """
-    step, change = here.step, here.step.change
+    step, change = position.step, position.step.change
     if change is None:
         return False
     if words := reason_to_wait(work, writer, step=step):
@@ -81,22 +81,22 @@ def make_request(work: Execution, writer: Writer, *, here: Position) -> bool:
     note_baseline(work, writer, step=step)
     read = writer.read(change.target)
     if all_hold(step.postconditions, read, uid=change.target.uid):
-        _pass_over(work, here=here, read=read)
+        _record_existing_result(work, position=position, read=read)
         return True
     if words := work.skip_asked(step):
         work.record_skipped(step, verb=SKIP, reason=words)
         return True
-    if why := _changed(step, read) or _moved_source(step, writer):
-        return _left_out(work, step, why=why)
-    _refuse_endless(work, here)
-    return _requested(work, writer, here=here, tie=ObjectVersion.of(read))
+    if why := _object_difference(step, read) or _source_difference(step, writer):
+        return _skip_or_halt(work, step, why=why)
+    _refuse_endless(work, position)
+    return _send_request(work, writer, position=position, tie=ObjectVersion.of(read))
 
 
-def _requested(work: Execution, writer: Writer, *, here: Position, tie: ObjectVersion) -> bool:
-    step, change = here.step, here.step.change
+def _send_request(work: Execution, writer: Writer, *, position: Position, tie: ObjectVersion) -> bool:
+    step, change = position.step, position.step.change
     if change is None:
         raise AssertionError("a step without a change sends nothing")
-    body = request_body(change, tie, own=_own(work))
+    body = request_body(change, tie, own=_own_marks(work))
     work.refuse_short_lease(DEADLINE_SECONDS + SPARE_SECONDS)
     work.reached("before_intent")
     intent = work.record_intent(step, change=change, tie=tie, body_digest=digest_of(body))
@@ -105,34 +105,34 @@ def _requested(work: Execution, writer: Writer, *, here: Position, tie: ObjectVe
     if time.monotonic() - began > SPARE_SECONDS:
         # The process was suspended after the intent: another worker may be settling it. Nothing was sent yet.
         raise LeaseLost("the worker stood still between the intent and its request")
-    sent = _sent(work, writer, here=here, tie=tie, intent=intent)
+    sent = _send(work, writer, position=position, tie=tie, intent=intent)
     work.reached("after_send")
-    return _concluded(work, step, sent=sent, intent=intent)
+    return _record_response(work, step, sent=sent, intent=intent)
 
 
-def _own(work: Execution) -> dict[str, str]:
+def _own_marks(work: Execution) -> dict[str, str]:
     return marks(work.name, work.digest)
 
 
-def _sent(
-    work: Execution, writer: Writer, *, here: Position, tie: ObjectVersion, intent: Intent
+def _send(
+    work: Execution, writer: Writer, *, position: Position, tie: ObjectVersion, intent: Intent
 ) -> WriteResult | ReadError | InvalidInput:
-    if here.step.change is None:
+    if position.step.change is None:
         raise AssertionError("a step without a change sends nothing")
-    purpose = f"action={work.name} step={here.step.id} attempt={intent.number}"
+    purpose = f"action={work.name} step={position.step.id} attempt={intent.number}"
     try:
-        return writer.send(here.step.change, tie, own=_own(work), purpose=purpose)
+        return writer.send(position.step.change, tie, own=_own_marks(work), purpose=purpose)
     except (ReadError, InvalidInput) as silence:
         return silence
 
 
-def _pass_over(work: Execution, *, here: Position, read: Tree | None) -> None:
-    """Records that the result is there already: `applied` if an earlier request may have caused it (A25)."""
-    step, change = here.step, here.step.change
+def _record_existing_result(work: Execution, *, position: Position, read: Tree | None) -> None:
+    """Records that the result exists already: `applied` if an earlier request may have caused it, else `noop` (A25)."""
+    step, change = position.step, position.step.change
     if change is None:
         return
     marked = change.verb in ("create", "helm")
-    is_own = holds(Exists(marks=_own(work)), read) if marked else here.in_doubt
+    is_own = holds(Exists(marks=_own_marks(work)), read) if marked else position.in_doubt
     if change.verb == "helm" and not is_own:
         raise RolloutHalted("changed", f"somebody else has made {change.target.said} since the preview")
     if is_own:
@@ -142,7 +142,7 @@ def _pass_over(work: Execution, *, here: Position, read: Tree | None) -> None:
     work.record_skipped(step, verb=change.verb, reason=reason, outcome=outcome)
 
 
-def _left_out(work: Execution, step: Step, *, why: str) -> bool:
+def _skip_or_halt(work: Execution, step: Step, *, why: str) -> bool:
     """Skips the step if it may be skipped; else raises RolloutHalted (A17, R21, R22)."""
     if not step.skippable:
         raise RolloutHalted("changed", why)
@@ -150,8 +150,8 @@ def _left_out(work: Execution, step: Step, *, why: str) -> bool:
     return True
 
 
-def _changed(step: Step, read: Tree | None) -> str:
-    """How the object differs from the one that was planned for, in words; empty if it does not (A17, R21, R22)."""
+def _object_difference(step: Step, read: Tree | None) -> str:
+    """Text of how the object differs from the planned one; empty if it does not (A17, R21, R22)."""
     target = step.change.target if step.change else None
     if target is None:
         return ""
@@ -164,27 +164,29 @@ def _changed(step: Step, read: Tree | None) -> str:
     )
 
 
-def _moved_source(step: Step, writer: Writer) -> str:
-    """Which object that the request was computed from is not as it was at the preview, in words; empty if none."""
+def _source_difference(step: Step, writer: Writer) -> str:
+    """Text of which object changed since the preview, if the request was computed from it; empty if none did."""
     differences = (source.difference(writer.read(source.target)) for source in step.computed_from)
     why = next((words for words in differences if words), "")
     return f"{why} since the preview, and the request was computed from it: make a new preview" if why else ""
 
 
-def _refuse_endless(work: Execution, here: Position) -> None:
-    """Raises RolloutHalted after CONFLICTS refusals of the step, with the cause of the last one."""
-    if here.refusals < CONFLICTS:
+def _refuse_endless(work: Execution, position: Position) -> None:
+    """Raises RolloutHalted after CONFLICTS refusals of the step, with the cause of the last refusal."""
+    if position.refusals < CONFLICTS:
         return
-    status, reason = work.last_refusal(here.step)
+    status, reason = work.last_refusal(position.step)
     words = {
         429: ("overloaded", "the API server asks to wait again and again"),
         404: ("refused_404", reason or "the API server knows no such place"),
     }
     code, why = words.get(status or 0, ("contended", "somebody else keeps writing to the object"))
-    raise RolloutHalted(code, f"{here.step.title}: {why}")
+    raise RolloutHalted(code, f"{position.step.title}: {why}")
 
 
-def _concluded(work: Execution, step: Step, *, sent: WriteResult | ReadError | InvalidInput, intent: Intent) -> bool:
+def _record_response(
+    work: Execution, step: Step, *, sent: WriteResult | ReadError | InvalidInput, intent: Intent
+) -> bool:
     work.reached("before_outcome")
     if isinstance(sent, InvalidInput):
         work.record_outcome(intent.attempt_id, Outcome(outcome="refused", reason=sent.message))
@@ -204,12 +206,12 @@ def _concluded(work: Execution, step: Step, *, sent: WriteResult | ReadError | I
     work.record_outcome(intent.attempt_id, outcome)
     work.reached("after_outcome")
     if word == "refused":
-        _refused(work, step, sent=sent)
+        _handle_refusal(work, step, sent=sent)
     return True
 
 
-def _refused(work: Execution, step: Step, *, sent: WriteResult) -> None:
-    """Temporary refusals are retried; any other raises RolloutHalted with the server's message."""
+def _handle_refusal(work: Execution, step: Step, *, sent: WriteResult) -> None:
+    """Returns after a temporary refusal, to be retried; else raises RolloutHalted with the server's message."""
     if sent.conflicts:
         raise RolloutHalted("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
     if sent.status in (404, 409):
@@ -223,7 +225,7 @@ def _refused(work: Execution, step: Step, *, sent: WriteResult) -> None:
 BY = "read"
 
 
-def settle(work: Execution, writer: Writer, *, here: Position) -> bool:
+def settle(work: Execution, writer: Writer, *, position: Position) -> bool:
     """Settles a request with an unknown outcome by reading its object. False while it is too early to tell.
 
     1. The object has the step's result: `applied`.
@@ -233,43 +235,43 @@ def settle(work: Execution, writer: Writer, *, here: Position) -> bool:
 
     Raises RolloutHalted, LeaseLost, ReadError.
     """
-    line = work.open_line(here)
-    if line is None or here.step.change is None:
+    line = work.open_line(position)
+    if line is None or position.step.change is None:
         return False
-    read = writer.read(here.step.change.target)
-    if all_hold(here.step.postconditions, read, uid=here.step.change.target.uid):
-        return _brought(work, line, read=read)
-    if here.step.change.verb == "helm" and read is not None:
-        settled = settled_run(read, own=_own(work), late=work.is_late(line, deadline=DEADLINE_SECONDS))
+    read = writer.read(position.step.change.target)
+    if all_hold(position.step.postconditions, read, uid=position.step.change.target.uid):
+        return _settle_existing_result(work, line, read=read)
+    if position.step.change.verb == "helm" and read is not None:
+        settled = settled_run(read, own=_own_marks(work), late=work.is_late(line, deadline=DEADLINE_SECONDS))
         if settled is not None:
-            return _run_over(work, here, line=line, settled=settled)
+            return _settle_helm_run(work, position, line=line, settled=settled)
     if not work.is_late(line, deadline=DEADLINE_SECONDS):
-        return work.report_waiting(f"the outcome of the last request ({here.step.title})")
-    if _untouched(here, line, read=read):
-        return _settle_concluded(work, line, outcome="not_applied", reason="untouched afterwards")
-    _settle_concluded(work, line, outcome="changed_by_other", reason="changed meanwhile")
+        return work.report_waiting(f"the outcome of the last request ({position.step.title})")
+    if _is_unchanged(position, line, read=read):
+        return _record_settlement(work, line, outcome="not_applied", reason="untouched afterwards")
+    _record_settlement(work, line, outcome="changed_by_other", reason="changed meanwhile")
     raise RolloutHalted(
-        "changed_by_other", f"{here.step.title}: the outcome is not known, and the object was changed meanwhile"
+        "changed_by_other", f"{position.step.title}: the outcome is not known, and the object was changed meanwhile"
     )
 
 
-def _run_over(work: Execution, here: Position, *, line: AttemptLine, settled: SettledRun) -> bool:
-    """Records how a run of helm ended that did not succeed; raises RolloutHalted, as nothing is sent again."""
-    _settle_concluded(work, line, outcome=settled.outcome, reason=settled.words)
+def _settle_helm_run(work: Execution, position: Position, *, line: AttemptLine, settled: SettledRun) -> bool:
+    """Records the end of a run of helm that did not succeed, and raises RolloutHalted: nothing is sent again."""
+    _record_settlement(work, line, outcome=settled.outcome, reason=settled.words)
     work.refuse_stopped()
-    raise RolloutHalted(settled.code, f"{here.step.title}: {settled.words}")
+    raise RolloutHalted(settled.code, f"{position.step.title}: {settled.words}")
 
 
-def _brought(work: Execution, line: AttemptLine, *, read: Tree | None) -> bool:
-    """The result is there; but a new object without the rollout's marks was created by someone else (A23)."""
-    is_own = line.uid or holds(Exists(marks=_own(work)), read)
+def _settle_existing_result(work: Execution, line: AttemptLine, *, read: Tree | None) -> bool:
+    """Records that the result exists; a new object without the rollout's marks was created by someone else (A23)."""
+    is_own = line.uid or holds(Exists(marks=_own_marks(work)), read)
     if not is_own:
-        return _settle_concluded(work, line, outcome="not_applied", reason="somebody else has made it")
+        return _record_settlement(work, line, outcome="not_applied", reason="somebody else has made it")
     uid = str(value_at(read, ("metadata", "uid")) or "")
-    return _settle_concluded(work, line, outcome="applied", reason="seen afterwards", uid=uid)
+    return _record_settlement(work, line, outcome="applied", reason="seen afterwards", uid=uid)
 
 
-def _settle_concluded(work: Execution, line: AttemptLine, *, outcome: str, reason: str, uid: str = "") -> bool:
+def _record_settlement(work: Execution, line: AttemptLine, *, outcome: str, reason: str, uid: str = "") -> bool:
     settlement = Outcome(
         outcome=outcome, reason=reason, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id
     )
@@ -277,7 +279,7 @@ def _settle_concluded(work: Execution, line: AttemptLine, *, outcome: str, reaso
     return True
 
 
-def _untouched(here: Position, line: AttemptLine, *, read: Tree | None) -> bool:
-    """Whether the object is as it was before the request, at least in the fields that the step depends on."""
+def _is_unchanged(position: Position, line: AttemptLine, *, read: Tree | None) -> bool:
+    """Whether the object is unchanged since before the request, at least in the fields that the step depends on."""
     uid = str(value_at(read, ("metadata", "uid")) or "")
-    return uid == line.uid and fields_digest(read, here.step.preconditions) == here.step.digest
+    return uid == line.uid and fields_digest(read, position.step.preconditions) == position.step.digest

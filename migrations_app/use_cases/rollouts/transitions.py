@@ -1,6 +1,6 @@
 """State transitions of rollouts: compare-and-set, audit event and outbox row in one transaction (A08).
 
-No other code changes a state. A rollout that ended requests a new scan, since earlier snapshots no longer describe the
+No other code changes a state. The end of a rollout requests a new scan, since earlier snapshots no longer describe the
 cluster (R09).
 """
 
@@ -35,7 +35,9 @@ def ask_for_scan(row: Rollout) -> None:
 
 
 def waiting_scan(rollout_id: uuid.UUID) -> uuid.UUID | None:
-    """The scan that the end of the rollout requested, while it is queued, to wake a worker without the sweep."""
+    """The scan that the end of the rollout requested, while it is queued: for a message to a worker without waiting for
+    the sweep.
+    """
     ended = Rollout.objects.filter(pk=rollout_id, state__in=ENDED).values("cluster_id")
     scans = Scan.objects.filter(cluster_id__in=ended, state=Scan.State.QUEUED, requested_by=BY)
     return scans.values_list("pk", flat=True).first()
@@ -43,7 +45,7 @@ def waiting_scan(rollout_id: uuid.UUID) -> uuid.UUID | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransitionCause:
-    """Why the state changed: a stable code, and words for the page."""
+    """The reason of a change of state: a stable code, and text for the page."""
 
     code: str = ""
     words: str = ""
@@ -71,7 +73,7 @@ def transition(
         "version": row.version + 1,
         "cause_code": reason.code[:60],
         "cause": reason.words[:2000],
-        # `auto_now` does nothing beside QuerySet.update.
+        # `auto_now` has no effect in QuerySet.update.
         "changed_at": timezone.now(),
         **columns,
     }
@@ -91,7 +93,7 @@ def transition(
 
 
 def rollout_for_update(rollout_id: uuid.UUID) -> Rollout:
-    """The row. Raises NotFound."""
+    """The row of the rollout. Raises NotFound."""
     row = Rollout.objects.filter(pk=rollout_id).first()
     if row is None:
         raise NotFound("no such rollout")

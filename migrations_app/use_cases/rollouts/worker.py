@@ -1,6 +1,6 @@
 """Carries out approved rollouts: one worker per cluster, one request at a time, each recorded before it is sent.
 
-`stranded_rollouts` finds those whose message or worker was lost.
+`stranded_rollouts` finds rollouts whose message or worker was lost.
 """
 
 import logging
@@ -38,7 +38,7 @@ from migrations_app.use_cases.runtime.connections import connect_writer
 
 log = logging.getLogger(__name__)
 SLICE_SECONDS = 20.0
-"""How long one task works before it enqueues the next one: a worker that is asked to stop has no more time (R28)."""
+"""How long a task works before it enqueues the next one: a worker that is told to stop has no more time (R28)."""
 UNREACHABLE_TIMEOUT = timedelta(minutes=10)
 """How long the cluster may be unreachable before a person has to decide (A09)."""
 
@@ -56,12 +56,12 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
     try:
         row = rollout_for_update(rollout_id)
         fence = lease.take(row.cluster_id, holder) if row.state in WORKING else None
-        return _held(row, fence) if fence is not None else False
+        return _advance_under_lease(row, fence) if fence is not None else False
     except LeaseLost:
         log.warning("lease lost", extra={"rollout": str(rollout_id)})
         return False
     except Conflict:
-        return True  # someone moved it meanwhile: read it again
+        return True  # changed meanwhile: read it again
     except (OperationalError, InterfaceError):
         # No request is sent without a committed intent; the sweep continues when the database is back (R06).
         log.exception("database failed", extra={"rollout": str(rollout_id)})
@@ -69,9 +69,9 @@ def advance(rollout_id: uuid.UUID, *, holder: str) -> bool:
         return False
 
 
-def _held(row: Rollout, fence: LeaseToken) -> bool:
+def _advance_under_lease(row: Rollout, fence: LeaseToken) -> bool:
     try:
-        with _kept(fence):
+        with _renewing_lease(fence):
             # Read again under the lease: the previous holder may have moved the rollout.
             row.refresh_from_db()
             with counting_attempt(row, fence):
@@ -86,22 +86,22 @@ def _advance(row: Rollout, fence: LeaseToken) -> bool:
     work = ExecutionContext(row=row, plan=plan, fence=fence, actor=WORKER)
     try:
         halt_crash_loop(row)
-        _refuse_strange(row, plan)
+        _refuse_unapproved_plan(row, plan)
         with connect_writer(row.cluster) as writer:
             refuse_other_cluster(work, writer)
             return _work(work, HelmWriter(writer, work) if runs_helm(plan) else writer)
-    except StopRequested as told:
-        return _stop(work, told)
+    except StopRequested as stop_request:
+        return _stop(work, stop_request)
     except RolloutHalted as halt:
-        return _end(work, halt)
+        return _halt(work, halt)
     except ReadError as reason:
         return _unreachable(work, reason)
     except (InvalidInput, InvalidSetting) as wrong:
-        return _end(work, RolloutHalted(wrong.code, str(wrong)))
+        return _halt(work, RolloutHalted(wrong.code, str(wrong)))
 
 
-def _refuse_strange(row: Rollout, plan: Plan) -> None:
-    """Raises RolloutHalted for a plan of another planner version, or one that is not what was approved."""
+def _refuse_unapproved_plan(row: Rollout, plan: Plan) -> None:
+    """Raises RolloutHalted for a plan of another planner version, or a plan that differs from the approved one."""
     if plan.planner != PLANNER or stored_digest(bytes(row.plan)) != row.digest:
         raise RolloutHalted("strange_plan", "the plan is not the one that was approved", state="needs_attention")
 
@@ -109,13 +109,13 @@ def _refuse_strange(row: Rollout, plan: Plan) -> None:
 def _work(work: ExecutionContext, writer: Writer) -> bool:
     ends = time.monotonic() + SLICE_SECONDS
     while time.monotonic() < ends:
-        here = states.current_position(work.plan, journal.lines(work.row.pk))
-        if here is None or here.phase != "settle":
+        position = states.current_position(work.plan, journal.lines(work.row.pk))
+        if position is None or position.phase != "settle":
             # An open request is settled first, whatever was requested since (A10).
             _check_for_stop_request(work)
-        if here is None:
+        if position is None:
             return _finish(work)
-        moved = carry_out(work, writer, here=here)
+        moved = carry_out(work, writer, position=position)
         if work.row.unknown_since is not None:
             journal.note(work, unknown_since=None)
         if moved:
@@ -135,12 +135,12 @@ def _finish(work: ExecutionContext) -> bool:
     with transaction.atomic():
         ended: dict[str, Any] = {"finished_at": timezone.now(), "waits_for": ""}
         transition(work.row, "succeeded", by=work.actor, fence=work.fence, **ended)
-        _tell_original(work.row, "rolled_back")
+        _update_original(work.row, "rolled_back")
     journal.reached("after_transition")
     return False
 
 
-def _tell_original(row: Rollout, then: Literal["rolled_back", "needs_attention"]) -> None:
+def _update_original(row: Rollout, then: Literal["rolled_back", "needs_attention"]) -> None:
     """Moves the rollout that this one rolls back to its final state."""
     original = row.rolls_back
     if original is not None and original.state == "rolling_back":
@@ -148,7 +148,7 @@ def _tell_original(row: Rollout, then: Literal["rolled_back", "needs_attention"]
 
 
 def _stop(work: ExecutionContext, stop: StopRequested) -> bool:
-    """Aborts or pauses as requested. Does nothing if the row moved meanwhile."""
+    """Aborts or pauses as requested. Does nothing if the row changed meanwhile."""
     if stop.code == "moved":
         return False
     if stop.code == Rollout.Wish.ABORT:
@@ -157,7 +157,7 @@ def _stop(work: ExecutionContext, stop: StopRequested) -> bool:
             transition(
                 work.row, "aborted", by=work.actor, cause=TransitionCause(code="asked"), fence=work.fence, **ended
             )
-            _tell_original(work.row, "needs_attention")
+            _update_original(work.row, "needs_attention")
     else:
         cause = TransitionCause(code=stop.code, words=stop.message)
         rest: dict[str, Any] = {"wish": "", "gate_since": None, "waits_for": ""}
@@ -165,7 +165,7 @@ def _stop(work: ExecutionContext, stop: StopRequested) -> bool:
     return False
 
 
-def _end(work: ExecutionContext, halt: RolloutHalted) -> bool:
+def _halt(work: ExecutionContext, halt: RolloutHalted) -> bool:
     cause = TransitionCause(code=halt.code, words=halt.message)
     rest: dict[str, Any] = {"gate_since": None, "waits_for": "", "wish": "", "worker_attempts": 0}
     transition(work.row, halt.state, by=work.actor, cause=cause, fence=work.fence, **rest)
@@ -174,17 +174,17 @@ def _end(work: ExecutionContext, halt: RolloutHalted) -> bool:
 
 def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
     """Retries for a while; then halts, with `needs_attention` if a request's outcome is unknown (A09, R11)."""
-    here = states.current_position(work.plan, journal.lines(work.row.pk))
-    open_outcome = here is not None and here.phase == "settle"
+    position = states.current_position(work.plan, journal.lines(work.row.pk))
+    open_outcome = position is not None and position.phase == "settle"
     try:
         if not open_outcome:
             _check_for_stop_request(work)
-    except StopRequested as told:
-        return _stop(work, told)
+    except StopRequested as stop_request:
+        return _stop(work, stop_request)
     since = work.row.unknown_since or timezone.now()
     if timezone.now() - since >= UNREACHABLE_TIMEOUT:
         words = f"no answer for {int(UNREACHABLE_TIMEOUT.total_seconds() // 60)} minutes: {reason.message}"
-        return _end(work, RolloutHalted("unreachable", words, state="needs_attention" if open_outcome else "paused"))
+        return _halt(work, RolloutHalted("unreachable", words, state="needs_attention" if open_outcome else "paused"))
     if work.row.unknown_since is None:
         journal.note(work, unknown_since=since)
     report_waiting(work, f"an answer: {reason.message}")
@@ -193,12 +193,12 @@ def _unreachable(work: ExecutionContext, reason: ReadError) -> bool:
 
 
 @contextmanager
-def _kept(fence: LeaseToken) -> Iterator[None]:
+def _renewing_lease(fence: LeaseToken) -> Iterator[None]:
     """Renews the lease on a thread of its own. Once it is lost the thread ends, and the next write raises LeaseLost."""
     stop = threading.Event()
 
     def renew() -> None:
-        while not stop.wait(lease.RENEW_SECONDS) and _renewed(fence):
+        while not stop.wait(lease.RENEW_SECONDS) and _renew(fence):
             pass
         connection.close()
 
@@ -211,20 +211,20 @@ def _kept(fence: LeaseToken) -> Iterator[None]:
         thread.join(timeout=5)
 
 
-def _renewed(fence: LeaseToken) -> bool:
+def _renew(fence: LeaseToken) -> bool:
     try:
         return lease.renew(fence)
     except DatabaseError:
-        # A restarting database is tried again over a new connection; the lease itself says when it expired.
+        # Tries a restarting database again over a new connection; whether the lease expired is stored in its row.
         connection.close()
         return True
 
 
-NUDGES = 100
+MOST_ENQUEUED = 100
 
 
 def stranded_rollouts() -> list[tuple[uuid.UUID, str]]:
     """(id, state) of drafts, and of running rollouts whose cluster has no lease holder, longest waiting first."""
     leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased))
-    return list(Rollout.objects.filter(waiting).order_by("changed_at").values_list("pk", "state")[:NUDGES])
+    return list(Rollout.objects.filter(waiting).order_by("changed_at").values_list("pk", "state")[:MOST_ENQUEUED])

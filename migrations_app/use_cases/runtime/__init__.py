@@ -1,1 +1,1 @@
-"""What every use case needs: connections, encryption, counters, heartbeats, idempotency keys, disk space."""
+"""Services for all use cases: connections, encryption, counters, heartbeats, idempotency keys, disk space."""

@@ -1,4 +1,4 @@
-"""The line to a cluster through its agent."""
+"""The connection to a cluster through its agent."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from migrations_app.use_cases.runtime.encryption import EncryptionKeys
 
 @dataclass(frozen=True, slots=True)
 class AgentWay:
-    """The server as the agent names it, the line, and what the agent was installed for."""
+    """The server as the agent reports it, the line through the agent, and whether the agent may change the cluster."""
 
     connection: Connection
     line: AgentLine
@@ -23,7 +23,7 @@ class AgentWay:
 
 
 def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentWay:
-    """The way through the agent.
+    """The connection through the agent.
 
     Raises Unreachable `agent_lost` if no agent is connected, `agent_revoked` if its token is revoked.
     """
@@ -39,8 +39,8 @@ def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentWay:
 
 
 def refuse_without_helm(cluster: Cluster, *, namespace: str, release: str) -> None:
-    """Raises InvalidInput `read_only` if helm would have to go through an agent that was not installed for it there, or
-    that would not pass on the records of that release.
+    """Raises InvalidInput `read_only` if helm would have to run through an agent that was not installed for it in that
+    namespace, or that does not forward the records of that release.
     """
     if cluster.source != Cluster.Source.AGENT:
         return

@@ -84,8 +84,8 @@ def connect_writer(cluster: Cluster, *, user: str = "", within: ClientLimits | N
 
 @contextmanager
 def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purpose: str) -> Iterator[Transport]:
-    """Opens the bare transport for a relay, and closes it at the end; its requests are counted. Raises as
-    `connect_writer`. An agent lets through what its roles for helm hold, in the namespace that it was installed for.
+    """Opens a transport for a relay, and closes it at the end; its requests are counted. Raises as `connect_writer`. An
+    agent forwards what its roles for helm allow, in the namespace that it was installed for.
     """
     with (
         _way(cluster, user=user, acting=True) as (connection, token, line),
@@ -101,7 +101,7 @@ def connect_transport(cluster: Cluster, *, user: str, within: ClientLimits, purp
 
 @contextmanager
 def _way(cluster: Cluster, *, user: str, acting: bool) -> Iterator[tuple[Connection, TokenSource | None, Line | None]]:
-    """The server, and a source of tokens or a line of its own where it needs one. Raises as `connect_writer`."""
+    """The server, with a token source or a line if it needs one. Raises as `connect_writer`."""
     if cluster.source == Cluster.Source.EKS:
         with eks_way(_entry(cluster, user=user, action="act"), read_place(cluster.eks_arn)) as (connection, token):
             yield connection, token, None
@@ -126,7 +126,7 @@ def _entry(cluster: Cluster, *, user: str, action: str) -> ClusterAccountAccess:
 
 @contextmanager
 def connect_aws(cluster: Cluster, *, user: str = "", action: str = "scan") -> Iterator[AwsApi | None]:
-    """Opens the AWS account of a cluster and closes it at the end; None when the cluster has no role to assume.
+    """Opens the AWS account of a cluster and closes it at the end; None if the cluster has no role to assume.
 
     Nothing is sent before the first call: if the role cannot be assumed, that call raises ReadError.
     """
@@ -164,9 +164,9 @@ def entry_of(cluster: Cluster, *, user: str = "", action: str = "scan") -> Clust
 
 @contextmanager
 def eks_way(entry: ClusterAccountAccess, place: AwsPlace) -> Iterator[tuple[Connection, TokenSource]]:
-    """Yields the connection to an EKS cluster's API server, as AWS describes it, and a source of tokens for it (T21).
+    """Yields the connection to an EKS cluster's API server, as AWS describes it, and a token source for it (T21).
 
-    Raises ReadError when AWS does not answer, InvalidInput when its answer cannot be used.
+    Raises ReadError if AWS does not answer, InvalidInput if its answer cannot be used.
     """
     session = AwsSession(entry, settings.ENV.aws)
     with closing(open_aws(session, place)) as api:

@@ -17,7 +17,7 @@ ERROR = "error"
 DURATION = "duration"
 """Installation-wide: histogram of scan durations; `first` is the upper bound of the bucket in seconds."""
 FORECAST = "forecast"
-"""Per cluster: rollouts that ended, beside their rehearsals; `first` is the measure, `second` how it agrees."""
+"""Per cluster: ended rollouts with a rehearsal; `first` is the measure, `second` its agreement with the forecast."""
 MILLISECONDS = "milliseconds"
 """Installation-wide: total duration of all scans, in milliseconds."""
 BUCKETS: tuple[float, ...] = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)

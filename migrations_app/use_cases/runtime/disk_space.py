@@ -12,8 +12,10 @@ MIB = 1024 * 1024
 
 
 def why_full() -> str:
-    """Which disk has too little free space, in words; empty while there is enough. Scans resume by themselves."""
-    return next((why for word, place in _places() if (why := _short(word, place))), "")
+    """Text of which disk has too little free space; empty while there is enough. Scans resume when there is enough
+    again.
+    """
+    return next((why for word, place in _places() if (why := _why_short(word, place))), "")
 
 
 def refuse_when_full() -> None:
@@ -31,7 +33,7 @@ def _places() -> list[tuple[str, Path]]:
     return [(word, place) for word, place in places if place.is_dir()]
 
 
-def _short(word: str, place: Path) -> str:
+def _why_short(word: str, place: Path) -> str:
     disk = shutil.disk_usage(place)
     percent, mib = 100 * disk.free / max(disk.total, 1), disk.free / MIB
     if percent >= settings.ENV.free_percent and mib >= settings.ENV.free_mib:

@@ -12,8 +12,9 @@ from migrations_app.models.monitoring import Pulse
 log = logging.getLogger(__name__)
 BEAT = "beat"
 PATIENCE = 2.0
-"""Seconds that a heartbeat waits for SQLite's lock. The main loop of a worker writes it, and a main loop that waits in
-SQLite sees no signal: with the 20 seconds of other writes, a worker that was asked to stop was killed before it ended.
+"""Maximum seconds that a heartbeat waits for SQLite's lock. The main loop of a worker writes it, and receives no signal
+while it waits in SQLite: with the 20 seconds of other writes, a worker that was told to stop was killed before it
+ended.
 """
 
 
@@ -32,7 +33,7 @@ def beat(name: str, lanes: Iterable[str]) -> None:
 
 
 def stopped(name: str) -> None:
-    """Deletes the heartbeat of a process that shut down in good order."""
+    """Deletes the heartbeat of a process that shut down in an orderly way."""
     try:
         with _brief_waits():
             Pulse.objects.filter(pk=name[:200]).delete()
@@ -42,7 +43,7 @@ def stopped(name: str) -> None:
 
 @contextmanager
 def _brief_waits() -> Iterator[None]:
-    """Whatever waits for SQLite's lock inside waits PATIENCE at most, and as long as before afterwards."""
+    """Limits the wait for SQLite's lock in the block to PATIENCE."""
     if connection.vendor != "sqlite":
         yield
         return

@@ -19,7 +19,7 @@ FIELD = "answer"
 
 
 class StoredResponse(msgspec.Struct, frozen=True):
-    """The stored response: status, the headers that matter to the client, and the body."""
+    """The stored response: status, the headers that the client needs, and the body."""
 
     status: int
     headers: dict[str, str]
@@ -36,8 +36,8 @@ class NewRequest:
 def begin(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
     """NewRequest if the caller should carry the request out; StoredResponse if the same request was answered before.
 
-    Raises InvalidInput `key_reused` when the key was used for another request, Conflict `in_progress` while the first
-    request is still running, and Conflict `answer_lost` when the stored response cannot be decrypted.
+    Raises InvalidInput `key_reused` if the key was used for another request, Conflict `in_progress` while the first
+    request is still running, and Conflict `answer_lost` if the stored response cannot be decrypted.
     """
     now = timezone.now()
     ApiIdempotency.objects.filter(created_at__lt=now - KEPT).delete()
@@ -46,7 +46,7 @@ def begin(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredRespons
             row = ApiIdempotency.objects.create(owner_id=owner_id, key=key, digest=digest, created_at=now)
         return NewRequest(row.pk)
     except IntegrityError:
-        return _earlier(owner_id, key=key, digest=digest)
+        return _repeated(owner_id, key=key, digest=digest)
 
 
 def finish(begun: NewRequest, answer: StoredResponse) -> None:
@@ -56,26 +56,26 @@ def finish(begun: NewRequest, answer: StoredResponse) -> None:
 
 
 def forget(begun: NewRequest) -> None:
-    """Releases the key: the request changed nothing, so it may be corrected and sent again under the same key."""
+    """Releases the key: the request changed nothing, so it may be corrected and sent again with the same key."""
     ApiIdempotency.objects.filter(pk=begun.id, status=None).delete()
 
 
-def _earlier(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
+def _repeated(owner_id: int, *, key: str, digest: str) -> NewRequest | StoredResponse:
     row = ApiIdempotency.objects.filter(owner_id=owner_id, key=key).first()
     if row is None:  # the other request failed a moment ago
         return begin(owner_id, key=key, digest=digest)
     if row.digest != digest:
         raise InvalidInput("this key came with another request before", where="Idempotency-Key", code="key_reused")
     if row.sealed is None:
-        return _taken_over(row)
+        return _take_over(row)
     try:
         plain = keys().open(bytes(row.sealed), owner=str(row.pk), field=FIELD)
-    except InvalidSetting:  # its key is gone: the response cannot be repeated, and the request must not run twice
+    except InvalidSetting:  # its key is gone, and the request must not run twice
         raise Conflict("the answer to this key can no longer be read", code="answer_lost") from None
     return msgspec.msgpack.decode(plain, type=StoredResponse)
 
 
-def _taken_over(row: ApiIdempotency) -> NewRequest:
+def _take_over(row: ApiIdempotency) -> NewRequest:
     now = timezone.now()
     changed = ApiIdempotency.objects.filter(
         pk=row.pk, sealed=None, created_at=row.created_at, created_at__lt=now - ABANDONED

@@ -1,1 +1,3 @@
-"""The samples of an installation for newcomers: clusters, people, history and the path to v1; how they come and go."""
+"""The samples for newcomers to an installation: clusters, people, history and the path to v1; added and removed
+here.
+"""

@@ -1,4 +1,4 @@
-"""Sample clusters that can be acted on: made, reset, and given another release of their controller."""
+"""Sample clusters that can be changed: created, reset, and listed."""
 
 import uuid
 from datetime import UTC, datetime
@@ -19,16 +19,16 @@ from migrations_app.use_cases.twins.upgrade import control_of
 
 ENVIRONMENT = "sample"
 APPROVALS = {"low": 0, "medium": 1, "high": 1, "destructive": 1}
-"""There is one sample person besides the author."""
+"""The required approvals: there is only one sample person besides the author."""
 
 
 def make_all() -> list[uuid.UUID]:
-    """Registers every sample cluster that is missing and returns their ids. In one transaction of the caller."""
+    """Registers every missing sample cluster and returns the ids of all. In a transaction of the caller."""
     twin_ids = dict(SampleTwin.objects.values_list("sample", "pk"))
-    return [twin_ids.get(sample.name) or _made(sample) for sample in SAMPLES]
+    return [twin_ids.get(sample.name) or _create(sample) for sample in SAMPLES]
 
 
-def _made(sample: LivingSample) -> uuid.UUID:
+def _create(sample: LivingSample) -> uuid.UUID:
     row = Cluster.objects.create(
         name=sample.name,
         source=Cluster.Source.TWIN,
@@ -45,30 +45,30 @@ def _made(sample: LivingSample) -> uuid.UUID:
 
 
 def first_state(sample: LivingSample, now: datetime) -> TwinState:
-    """The cluster as it begins."""
+    """The initial state of the sample cluster."""
     moment = now.astimezone(UTC)
     server = server_version(sample.cluster.kubernetes)
     return begun(sample.build(moment), control_of(sample.begins), server=server, now=moment)
 
 
 def visible_samples() -> list[tuple[uuid.UUID, str]]:
-    """Id and name of the sample clusters to act on that the caller may see."""
+    """Id and name of the sample clusters that can be changed and that the caller may see."""
     rows = visible_clusters().filter(source=Cluster.Source.TWIN, sample_twin__isnull=False)
     return list(rows.order_by("name").values_list("pk", "name"))
 
 
 def sees_samples() -> bool:
-    """Whether the caller sees a sample of either kind."""
+    """Whether the caller may see a sample of either kind."""
     return visible_clusters().filter(source__in=SAMPLE_SOURCES).exists()
 
 
 def is_living(cluster_id: uuid.UUID) -> bool:
-    """Whether it is a sample cluster that can be acted on."""
+    """Whether this is a sample cluster that can be changed."""
     return SampleTwin.objects.filter(pk=cluster_id).exists()
 
 
-def put_back(cluster_id: uuid.UUID, sample: LivingSample) -> None:
-    """The cluster as it began: what was planned for it does not fit any more, as for any cluster that was made anew."""
+def reset_to_initial_state(cluster_id: uuid.UUID, sample: LivingSample) -> None:
+    """Resets the cluster to its initial state. It gets a new identity, so earlier plans do not apply to it any more."""
     now = timezone.now()
     body = packed(first_state(sample, now))
     with transaction.atomic():

@@ -1,7 +1,7 @@
 """Ninety days of history for new sample clusters, so that burndown, history and audit are not empty.
 
-Snapshots and plans are made by the code that makes real ones, of clusters as they would have been. The audit log tells
-the truth about them: each event is recorded now, and says that it is about a made-up past.
+Snapshots and plans are made by the code for real ones, from former states of the clusters. The audit log stays true:
+each event is recorded with the current time, and says that it is about an invented past.
 """
 
 import uuid
@@ -47,7 +47,7 @@ VERB = "sample.history"
 
 
 def make_history(*, now: datetime) -> int:
-    """Gives every sample cluster without a snapshot of its past one. Returns how many got one."""
+    """Creates a history for every sample cluster without an earlier snapshot. Returns how many got one."""
     rows = Cluster.objects.filter(sample_twin__isnull=False).order_by("name")
     count = 0
     for cluster in rows:
@@ -62,8 +62,8 @@ def _has_past(cluster: Cluster, *, now: datetime) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldStage:
-    """What a scan would have found in a stage, and the plan of the rollout that ended it."""
+class HistoryStageResult:
+    """The result of a scan in a stage of the history, and the plan of the rollout that ended the stage."""
 
     stage: PastStage
     until: int
@@ -73,27 +73,29 @@ class ToldStage:
 
 
 def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
-    """All of one cluster or nothing: a process that is killed in between begins anew. Others write meanwhile.
+    """Stores the history of one cluster completely or not at all: after a killed process it is made again.
 
-    False if another process was faster, or the cluster is gone.
+    False if another process was faster, or the cluster was removed.
     """
     stages = past(sample.name)
     ends = [*(stage.days_ago for stage in stages[1:]), 0]
-    told_stages = [
-        _told_stage(cluster, sample, stage=stage, until=end, now=now) for stage, end in zip(stages, ends, strict=True)
+    stage_results = [
+        _scan_stage(cluster, sample, stage=stage, until=end, now=now) for stage, end in zip(stages, ends, strict=True)
     ]
     with transaction.atomic():
-        # The update locks the row, so that of two processes only one finds no past.
+        # The update locks the row, so that only one of two processes finds no history.
         if not Cluster.objects.filter(pk=cluster.pk).update(created_at=now - timedelta(days=DAYS)):
             return False
         if _has_past(cluster, now=now):
             return False
-        for told_stage in told_stages:
-            _store(cluster, told_stage, now=now)
+        for stage_result in stage_results:
+            _store(cluster, stage_result, now=now)
     return True
 
 
-def _told_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime) -> ToldStage:
+def _scan_stage(
+    cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime
+) -> HistoryStageResult:
     at = now - timedelta(days=stage.days_ago)
     documents = stage.build(at)
     twin = Twin(lambda: at, minor=MINOR, seed=str(uuid.uuid4()), version=server_version(sample.cluster.kubernetes))
@@ -103,10 +105,10 @@ def _told_stage(cluster: Cluster, sample: LivingSample, *, stage: PastStage, unt
     scanned = evaluate(collected, target=cluster.target or None)
     left: Remaining = {**remaining(collected.inventory, scanned.report), **legacy_columns(scanned.report)}
     plan = _planned(cluster, twin, collected=collected, rollout=stage.ended_by) if stage.ended_by else None
-    return ToldStage(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
+    return HistoryStageResult(stage=stage, until=until, scanned=scanned, left=left, plan=plan)
 
 
-def _store(cluster: Cluster, past_stage: ToldStage, *, now: datetime) -> None:
+def _store(cluster: Cluster, past_stage: HistoryStageResult, *, now: datetime) -> None:
     first, stage = past_stage.stage.days_ago, past_stage.stage
     publish_past(cluster, past_stage.scanned, moments=list(_moments(first, end=past_stage.until, now=now)))
     days = (now.date() - timedelta(days=number) for number in range(first, past_stage.until, -1))
@@ -186,7 +188,7 @@ def _rollout(cluster: Cluster, rollout: PastRollout, *, plan: Plan, now: datetim
     approval = Approval.objects.create(
         rollout=row, approver=approver, approver_name=PEOPLE[1].name, digest=row.digest, nonce=row.nonce
     )
-    Approval.objects.filter(pk=approval.pk).update(at=began)  # `at` is the time of the insert otherwise
+    Approval.objects.filter(pk=approval.pk).update(at=began)  # else `at` is the time of the insert
     Attempt.objects.bulk_create(_lines(row, plan, began=began))
     _record_past(cluster, row.title, at=began, rollout=row)
 

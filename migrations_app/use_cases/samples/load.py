@@ -1,5 +1,5 @@
-"""Loads the sample fleet: a cluster for each story to look at, and those to act on with two sample people; the latter
-also beside what is registered.
+"""Loads the sample fleet: read-only clusters, one for each story, and clusters that can be changed, with two sample
+people. The latter can also be added beside registered clusters.
 """
 
 from django.db import IntegrityError, transaction
@@ -31,16 +31,16 @@ def load_samples() -> int:
 
 
 def missing_samples() -> int:
-    """How many of the clusters that can be acted on are not there."""
+    """How many of the sample clusters that can be changed are missing."""
     return len(SAMPLES) - SampleTwin.objects.count()
 
 
 def add_samples(*, person: Person | None) -> int:
-    """Adds the sample clusters that can be acted on and are missing, beside whatever is registered; returns how many.
+    """Adds the missing sample clusters that can be changed, beside registered ones; returns how many.
 
-    The sample people come with them where nobody else is served; elsewhere real people act on them, by a role over the
-    group. `person` is None for the command line. Raises PermissionDenied, and Conflict `name_taken` if another
-    cluster has the name of a sample, `sample_person` if real clusters are in the group of that name.
+    The sample people are added if the installation only serves this machine; else real people use the samples, with a
+    role over their group. `person` is None for the command line. Raises PermissionDenied, and Conflict `name_taken` if
+    another cluster has the name of a sample, `sample_person` if real clusters are in the group of that name.
     """
     if person is not None and "register" not in over(person, None).rights:
         raise PermissionDenied("the account may not add clusters", code="forbidden")

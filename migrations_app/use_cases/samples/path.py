@@ -1,4 +1,4 @@
-"""How far a sample cluster is on its path to v1, and doing the next step of it for a person."""
+"""The progress of a sample cluster on its path to v1, and the execution of its next step for a person."""
 
 import uuid
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class SamplePath:
-    """The path of one sample cluster: `steps` in order, `next` among them, `facts` as they are now."""
+    """The path of one sample cluster: `steps` in order, `next` among them, `facts` about its current state."""
 
     def __init__(self, cluster_id: uuid.UUID) -> None:
         row = SampleTwin.objects.filter(pk=cluster_id).defer("body").first()
@@ -52,17 +52,17 @@ class SamplePath:
         self.steps = steps(sample.cluster.name, begins=sample.begins)
         stored = StoredTwin(cluster_id)
         self.facts = facts_of(stored.current(), running=stored.control().release)
-        self.so_far = _so_far(cluster_id, since=row.begun_at)
+        self.so_far = _rollouts_so_far(cluster_id, since=row.begun_at)
         self.next: SampleNext = next_step(self.steps, self.facts, so_far=self.so_far)
 
     @property
     def author(self) -> str:
-        """Who planned what is open; empty if nothing is."""
+        """The author of the open rollout; empty if there is none."""
         return self.so_far.open.author if self.so_far.open else ""
 
     @property
     def lines(self) -> list[tuple[SampleStep, str]]:
-        """Every step with its state in words."""
+        """Every step with the text of its state."""
         words = ["Done" if is_done(step, self.facts, so_far=self.so_far) else "Later" for step in self.steps]
         return [
             (sample_step, "Next" if sample_step is self.next.step else word)
@@ -71,7 +71,7 @@ class SamplePath:
 
 
 def facts_of(twin: Twin, *, running: str) -> SampleFacts:
-    """What the objects of the twin tell."""
+    """The facts about the current objects of the twin."""
     crd = twin.request("GET", _POOLS_CRD)
     versions = crd.document["spec"]["versions"] if crd.status == 200 else []
     nodes = _items(twin, "/api/v1/nodes")
@@ -100,13 +100,13 @@ def facts_of(twin: Twin, *, running: str) -> SampleFacts:
 
 
 def _items(twin: Twin, path: str, **query: str) -> list[dict[str, Any]]:
-    """The objects of the list; none where it is not served."""
+    """The objects of the list; empty if it is not served."""
     answer = twin.request("GET", path, query=query)
     items: list[dict[str, Any]] = answer.document["items"] if answer.status == 200 else []
     return items
 
 
-def _so_far(cluster_id: uuid.UUID, *, since: object) -> RolloutsSoFar:
+def _rollouts_so_far(cluster_id: uuid.UUID, *, since: object) -> RolloutsSoFar:
     rows = list(
         Rollout.objects.filter(cluster_id=cluster_id, made_at__gte=since).order_by("-made_at", "-pk").defer("plan")
     )
@@ -122,7 +122,7 @@ def _so_far(cluster_id: uuid.UUID, *, since: object) -> RolloutsSoFar:
 
 
 def _open(rows: Iterable[Rollout], newest: Rollout | None) -> OpenRollout | None:
-    """The rollout that somebody has to do something about; else the newest one, if it did not work out."""
+    """The rollout that a person has to act on; else the newest one, if it was not successful."""
     open_states = ("draft", "previewed", "awaiting_approval", "approved", "running", "paused", "needs_attention")
     rollout = next((row for row in rows if row.state in open_states), None)
     if rollout is None and newest is not None and newest.state in ("expired", "rejected", "failed", "aborted"):
@@ -135,9 +135,10 @@ def _open(rows: Iterable[Rollout], newest: Rollout | None) -> OpenRollout | None
 
 
 def do_next(cluster_id: uuid.UUID, step_id: str, *, person: Person, by: Actor) -> uuid.UUID | None:
-    """Does the next step for the person: the id of the rollout that was drafted, None after an upgrade.
+    """Does the next step for the person.
 
-    Raises NotFound, PermissionDenied, InvalidInput, and Conflict `moved` if another step is next by now.
+    Returns the id of the drafted rollout, or None after an upgrade. Raises NotFound, PermissionDenied, InvalidInput,
+    and Conflict `moved` if another step is next now.
     """
     refuse_person(may_prepare(over(person, cluster_id)))
     path = SamplePath(cluster_id)
@@ -149,7 +150,7 @@ def do_next(cluster_id: uuid.UUID, step_id: str, *, person: Person, by: Actor) -
         return None
     if step.kind == "roll_back":
         since = SampleTwin.objects.values_list("begun_at", flat=True).get(pk=cluster_id)
-        return roll_back(uuid.UUID(_so_far(cluster_id, since=since).to_take_back), person, by=by)
+        return roll_back(uuid.UUID(_rollouts_so_far(cluster_id, since=since).to_take_back), person, by=by)
     return draft(cluster_id, RolloutRequest(action=step.action, parameters=step.parameters), by=by, person=person)
 
 

@@ -1,4 +1,4 @@
-"""Two sample people, so that one newcomer can try that somebody else has to approve.
+"""Two sample people, so that one newcomer can try how another person has to approve.
 
 They have no password and no token, rights over the sample clusters only, and sign in by one click from this machine.
 """
@@ -18,7 +18,7 @@ from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.use_cases.accounts.management import RoleGrant, grant_role, set_active
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.groups import drop_group, make_group, put_in
+from migrations_app.use_cases.clusters.groups import add_to_group, drop_group, make_group
 
 GROUP = "Sample clusters"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
@@ -26,14 +26,16 @@ LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 UNSPECIFIED = frozenset({"0.0.0.0", "[::]", "::"})  # noqa: S104 # nosec B104 - compared, never bound
 FORWARDED = frozenset({"forwarded", "via", "client-ip", "true-client-ip", "cf-connecting-ip", "fastly-client-ip"})
 FORWARDED_BEGINNINGS = ("x-forwarded", "x-real-", "x-original-", "x-client-", "x-cluster-", "x-envoy-", "x-amzn-")
-"""Headers of a proxy: behind one every request comes from this machine, wherever its sender is."""
+"""Headers of a proxy: behind a proxy, every request seems to come from this machine."""
 OLD_PROTOCOL = "HTTP/1.0"
-"""No browser speaks it; nginx does to what is behind it, unless it is told otherwise, and without any header."""
+"""No browser uses this version; nginx does by default for requests that it forwards, even without any header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePerson:
-    """`name` is that of the account, `role` the one over the sample clusters, `part` what the path needs it for."""
+    """A sample person. `name` is the account's name, `role` the role over the sample clusters, `part` the function in
+    the path.
+    """
 
     name: str
     role: str
@@ -48,9 +50,9 @@ PEOPLE = (
 
 
 def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
-    """Makes both accounts with their roles over a group of these clusters, or opens them again.
+    """Creates both accounts with their roles over a group of these clusters, or reopens them.
 
-    An account of that name that is somebody's own is left alone.
+    An account of that name that a real person uses is left alone.
     """
     with transaction.atomic():
         group = make_group_of(cluster_ids)
@@ -67,9 +69,9 @@ def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
 
 
 def make_group_of(cluster_ids: Collection[uuid.UUID]) -> uuid.UUID:
-    """Puts these clusters into the group of samples, which is made if it is missing; returns its id."""
+    """Adds these clusters to the group of samples, which is created if it is missing; returns its id."""
     group = ClusterGroup.objects.filter(name=GROUP).values_list("pk", flat=True).first() or make_group(GROUP)
-    put_in(group, cluster_ids)
+    add_to_group(group, cluster_ids)
     return group
 
 
@@ -81,9 +83,9 @@ def _make_account(name: str) -> None:
 
 
 def remove_people() -> None:
-    """Closes both accounts, which ends their sessions and tokens, and removes their group. The audit log keeps them.
+    """Closes both accounts, which ends their sessions and tokens, and removes their group.
 
-    An account of that name without a role over the group is somebody's own and stays.
+    The audit log keeps them. An account of that name without a role over the group belongs to a real person and stays.
     """
     with transaction.atomic():
         group = ClusterGroup.objects.filter(name=GROUP).first()
@@ -98,8 +100,8 @@ def remove_people() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOrigin:
-    """Where a request seems to come from: the peer's address, the Host header without its port, the names of all
-    headers, and the protocol.
+    """The apparent origin of a request: the peer's address, the Host header without its port, the names of all headers,
+    and the protocol.
     """
 
     address: str
@@ -109,7 +111,7 @@ class RequestOrigin:
 
     @property
     def is_here(self) -> bool:
-        """Whether it comes from this machine, and through no proxy that can be seen."""
+        """Whether the request comes from this machine, and through no detectable proxy."""
         names = [name.lower() for name in self.headers]
         passed_on = any(name in FORWARDED or name.startswith(FORWARDED_BEGINNINGS) for name in names)
         local = self.address in LOOPBACK and self.host in LOCAL_HOSTS
@@ -117,9 +119,9 @@ class RequestOrigin:
 
 
 def served_here_only() -> bool:
-    """Whether nothing in the settings says that others reach this installation, directly or through a proxy.
+    """Whether no setting indicates that others reach this installation, directly or through a proxy.
 
-    A proxy on this machine may pass requests on with a local Host header and without a word of where they come from.
+    A proxy on this machine may forward requests with a local Host header and without any sign of their origin.
     """
     env = settings.ENV
     if env.https or env.behind_proxy or env.plain_http or env.trusted_origins:
@@ -128,8 +130,8 @@ def served_here_only() -> bool:
 
 
 def offered(origin: RequestOrigin) -> tuple[SamplePerson, ...]:
-    """The sample people as whom a request may sign in; none unless it comes from this machine, through no proxy, and
-    nobody else is served.
+    """The sample people that a request may sign in as; none unless it comes from this machine, through no proxy, and
+    the installation only serves this machine.
     """
     if not (origin.is_here and served_here_only()):
         return ()
@@ -147,7 +149,7 @@ def _only_samples(account: User) -> bool:
 
 
 def _has_nothing_else(account: User) -> bool:
-    """Whether the account can do nothing else: no password, no rights of its own, no team, roles over samples only."""
+    """Whether the account has no other access: no password, no rights of its own, no team, roles over samples only."""
     wide = account.is_superuser or account.is_staff or account.has_usable_password() or account.groups.exists()
     if wide or account.user_permissions.exists() or Identity.objects.filter(user=account).exists():
         return False
@@ -159,7 +161,7 @@ def _has_nothing_else(account: User) -> bool:
 
 
 def person_named(name: str, origin: RequestOrigin) -> User:
-    """The account to sign in as. Raises PermissionDenied unless it is offered to this request."""
+    """The account to sign in with. Raises PermissionDenied unless it is offered to this request."""
     if name not in [person.name for person in offered(origin)]:
         raise PermissionDenied("sample people sign in from this machine only, while there are sample clusters")
     return User.objects.get(username=name)

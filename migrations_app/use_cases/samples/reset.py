@@ -1,4 +1,4 @@
-"""A sample cluster begins anew, and all samples go."""
+"""Resets a sample cluster, and removes all samples."""
 
 import uuid
 
@@ -17,14 +17,14 @@ from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, record_audit_event
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
-from migrations_app.use_cases.samples.clusters import put_back
+from migrations_app.use_cases.samples.clusters import reset_to_initial_state
 from migrations_app.use_cases.samples.people import remove_people
 
 
 def reset_sample(cluster_id: uuid.UUID, *, person: Person, by: Actor) -> None:
-    """The cluster as it began; open plans expire and a rollout under way ends.
+    """Resets the cluster to its initial state; open plans expire and a paused rollout is aborted.
 
-    Raises NotFound, PermissionDenied, and Conflict `held` while a request of a rollout is under way.
+    Raises NotFound, PermissionDenied, and Conflict `held` while a rollout is running.
     """
     refuse_person(may_prepare(over(person, cluster_id)))
     row = SampleTwin.objects.filter(pk=cluster_id).defer("body").first()
@@ -33,7 +33,7 @@ def reset_sample(cluster_id: uuid.UUID, *, person: Person, by: Actor) -> None:
         raise NotFound("no such sample cluster")
     with transaction.atomic():
         _end_rollouts(cluster_id, by=by)
-        put_back(cluster_id, sample)
+        reset_to_initial_state(cluster_id, sample)
         record_audit_event("sample.reset", sample.name, cluster_id=cluster_id)
 
 
@@ -49,10 +49,10 @@ def _end_rollouts(cluster_id: uuid.UUID, *, by: Actor) -> None:
 
 
 def remove_samples(*, person: Person | None) -> int:
-    """Deletes every sample cluster with its history and closes the sample people; returns how many clusters went.
+    """Deletes every sample cluster with its history and closes the sample people; returns the number of clusters.
 
-    `person` is None for the start of an installation, before anything runs. Raises PermissionDenied, and Conflict
-    while a rollout holds one.
+    `person` is None at the start of an installation, before anything runs. Raises PermissionDenied, and Conflict while
+    a rollout holds a sample.
     """
     if person is not None and "remove" not in over(person, None).rights:
         raise PermissionDenied("the account may not remove clusters", code="forbidden")

@@ -1,4 +1,4 @@
-"""Adds what AWS shows about a registered cluster to what was read of the cluster itself."""
+"""Adds what AWS shows about a registered cluster to what was read from its API server."""
 
 from migrations_app.clients.bundle.bundle import Bundle
 from migrations_app.clients.kubernetes.api import ClusterApi
@@ -11,7 +11,9 @@ from migrations_app.use_cases.runtime.connections import connect_aws
 
 
 def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) -> Collected:
-    """Adds what AWS shows, or a bundle's policy documents. AWS errors become Unseen parts and fail nothing."""
+    """Adds what AWS shows, and a bundle's policy documents. Errors of AWS become unseen parts and do not fail
+    the scan.
+    """
     if isinstance(api, Bundle):
         collected = hand_in(collected, api.iam_documents())
     try:

@@ -1,8 +1,7 @@
-"""Asks one check alone, with only what it reads: a person says that its fix is made.
+"""Runs one check again with only the parts that it reads, after a person reports its fix.
 
-While it says what the snapshot says of it, its answer ends the scan and the snapshot stays as it is: what is still
-wrong is told within moments, and nothing is told to be right. In every other case the whole cluster is read, since a
-verdict is about one moment.
+If the check is as open as in the snapshot, its answer ends the scan and the snapshot stays: an unfixed problem is
+reported within moments. In every other case the whole cluster is read, because a verdict is about one moment.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,43 +40,43 @@ FOR_AWS: Final = frozenset(
         *("controller_accounts", "settings", "aws_auth", "deliveries", "helm_releases"),
     }
 )
-"""Parts that say what to ask AWS for: they are read before, and AWS is asked once."""
+"""Parts that determine what to request from AWS: they are read first, so that AWS is read only once."""
 STILL_OPEN: Final = ("fail", "unknown")
 SHARE: Final = 4
-"""A quarter of the time of a scan is for the check alone; the whole has what is left."""
+"""A quarter of the time of a scan is for the single check; the full scan has the rest."""
 Calls = Mapping[tuple[str, str], int]
 
 
 def is_asked(check_id: str) -> bool:
-    """Whether this release asks a check of that id."""
+    """Whether this release has a check with that id."""
     return any(check.id == check_id for check in all_checks())
 
 
 def known_check(check_id: str) -> str:
-    """The id, if a check of it is asked. Raises InvalidInput."""
+    """Returns the id if this release has such a check. Raises InvalidInput."""
     if not is_asked(check_id):
         raise InvalidInput("no such check", where="check")
     return check_id
 
 
 class ScanWatch(NamedTuple):
-    """Who is told which part was read, and how many requests were made, by verb and status."""
+    """Callbacks of a scan: for each part that was read, and for the number of requests by verb and status."""
 
     on_part: Progress
     on_calls: Callable[[Calls], None]
 
 
 def end_if_open(claim: ScanClaim, cluster: Cluster, *, watch: ScanWatch) -> bool:
-    """Whether the check that is asked alone is as open as before, and its answer has ended the scan.
+    """Whether the single check is as open as before, and its answer has ended the scan.
 
-    False where the whole cluster is to be read: nobody asked for one check, it says something else by now, another hop
-    comes next, the cluster failed to answer the last time or does so here, or somebody asked for the whole meanwhile.
-    The scan then reads the whole for good, also when it is tried again.
+    False if the whole cluster has to be read: no single check was requested, its answer changed, another hop comes
+    next, the cluster failed to answer last time or now, or a full scan was requested meanwhile. The scan then stays a
+    full scan, also when it is tried again.
     """
     check = next((check for check in all_checks() if check.id == claim.only_check), None)
     ended = check is not None and not cluster.failures and _is_as_open(claim, cluster, check=check, watch=watch)
     if claim.only_check and not ended:
-        _mine(claim).update(only_check="")
+        _claimed_row(claim).update(only_check="")
     return ended
 
 
@@ -96,14 +95,14 @@ def _is_as_open(claim: ScanClaim, cluster: Cluster, *, check: Check, watch: Scan
             finally:
                 calls = api.clock().calls
     except (ReadError, InvalidInput, InvalidSetting):
-        return False  # the scan of the whole tells what is wrong, in its own way
+        return False  # the full scan reports the error
     finally:
         watch.on_calls(calls)
-    return answer is not None and _stored(claim, answer, before=before, calls=calls)
+    return answer is not None and _store_answer(claim, answer, before=before, calls=calls)
 
 
 def _in_snapshot(cluster: Cluster, check: Check) -> Finding | None:
-    """What the newest snapshot says of the check at the hop that comes next; None without one."""
+    """The finding of the check in the newest snapshot, for the next hop; None if there is none."""
     if cluster.latest is None:
         return None
     hop = cluster.latest.next_hop
@@ -122,7 +121,9 @@ class AloneFinding(NamedTuple):
 def answer_now(
     cluster: Cluster, api: ClusterApi, *, check: Check, hop: str, on_part: Progress | None
 ) -> AloneFinding | None:
-    """What the check says now, with all that it reads; None where the hop does not come next, or does not ask it."""
+    """The current finding of the check, with all parts that it reads; None if the hop is not the next one or has no
+    such check.
+    """
     parts = PartsOnDemand(api, cluster=cluster.name, deadline=limits().scan_seconds / SHARE, on_part=on_part)
     part_names, aws = frozenset(ALWAYS) | {_part(name) for name in check.reads}, None
     while True:
@@ -142,26 +143,30 @@ def _part(name: str) -> str:
     return AWS if name.startswith(AWS_PREFIX) else name
 
 
-def _mine(claim: ScanClaim) -> QuerySet[Scan]:
+def _claimed_row(claim: ScanClaim) -> QuerySet[Scan]:
     return Scan.objects.filter(pk=claim.scan_id, state=Scan.State.RUNNING, fence=claim.fence)
 
 
-def _stored(claim: ScanClaim, answer: AloneFinding, *, before: Finding, calls: Calls) -> bool:
-    """Stores the answer; whether it has ended the scan. Nothing is stored where another worker has taken it over."""
+def _store_answer(claim: ScanClaim, answer: AloneFinding, *, before: Finding, calls: Calls) -> bool:
+    """Stores the answer; returns whether it ended the scan. Stores nothing if another worker has taken the scan
+    over.
+    """
     plain = msgspec.to_builtins(alone(answer.finding, parts=answer.parts))
-    if not _still(before, answer.finding):
-        _mine(claim).update(check_answer=plain)
+    if not _is_same_answer(before, answer.finding):
+        _claimed_row(claim).update(check_answer=plain)
         return False
     ended = {"state": Scan.State.DONE, "finished_at": timezone.now(), "lease_until": None}
     with transaction.atomic():
-        # Who asked for the whole cluster meanwhile has taken the check away, and waits for a snapshot.
-        rows = _mine(claim).filter(only_check=claim.only_check)
+        # A request for the whole cluster has emptied only_check meanwhile, and waits for a snapshot.
+        rows = _claimed_row(claim).filter(only_check=claim.only_check)
         if not rows.update(check_answer=plain, calls=calls_by_name(calls), **ended):
             return False
         note_end(claim.scan_id, cluster_id=claim.cluster_id, state=Scan.State.DONE)
     return True
 
 
-def _still(before: Finding, now: Finding) -> bool:
-    """Whether it fails as before, or is open for the same cause: else the page would tell what is no longer so."""
+def _is_same_answer(before: Finding, now: Finding) -> bool:
+    """Whether the check still fails, or is unknown for the same cause; otherwise the page would show an outdated
+    answer.
+    """
     return before.status == now.status and (now.status == "fail" or cause_of(before) == cause_of(now))

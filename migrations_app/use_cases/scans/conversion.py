@@ -1,4 +1,4 @@
-"""Converts the stored Karpenter objects of a cluster, using what its last scan found."""
+"""Converts the stored Karpenter objects of a cluster, with names from its last scan."""
 
 import uuid
 from collections import Counter
@@ -23,10 +23,8 @@ def convert_cluster(cluster_id: uuid.UUID, options: Options, *, known: KnownName
 
 
 def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[IamProfile] = ()) -> KnownNames:
-    """What a scan contributes to a conversion.
-
-    These are the node counts per pool, whether every pool was read, and the roles of the instance profiles found in
-    AWS.
+    """What a scan contributes to a conversion: node counts by pool, whether every pool was read, and the roles of the
+    instance profiles found in AWS.
     """
     seen = {part.name for part in report.parts if part.seen and not part.quarantined}
     known_profiles = tuple(profiles)
@@ -39,7 +37,7 @@ def known_of(report: Report, nodes: Iterable[OwnedNode], *, profiles: Iterable[I
 
 
 def unread_parts(report: Report) -> tuple[PartLine, ...]:
-    """The parts that a conversion needs and that the scan could not read, entirely or in single objects."""
+    """The parts that a conversion needs and that the scan could not read, or that have objects set aside."""
     lines = (part for part in report.parts if part.name in CONVERTIBLE_PARTS)
     return tuple(part for part in lines if not part.seen or part.quarantined)
 

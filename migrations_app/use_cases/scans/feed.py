@@ -1,4 +1,4 @@
-"""Numbers the ends of scans in the order in which they are committed, for programs that follow what happens."""
+"""Numbers the ends of scans in commit order, for programs that follow the feed."""
 
 import uuid
 
@@ -11,10 +11,10 @@ HEAD = 1
 
 
 def note_end(scan_id: uuid.UUID, *, cluster_id: uuid.UUID, state: str, code: str = "") -> int:
-    """Records that a scan ended, in the caller's transaction and as its last statement. Returns the event's number.
+    """Records the end of a scan, as the last statement of the caller's transaction.
 
-    The row of the head is changed first, so that it stays locked until the transaction ends: whoever has read number 7
-    finds 1 to 6 there, too.
+    Returns the event's number. The row of the head is changed first and stays locked until the transaction ends, so
+    that a reader who finds number 7 also finds 1 to 6.
     """
     head = ScanEventHead.objects.filter(pk=HEAD)
     if not head.update(seq=F("seq") + 1):

@@ -1,4 +1,4 @@
-"""A scan of the whole fleet: one row whose scans are enqueued in batches; it is closed with its last scan."""
+"""A scan of the whole fleet: one row whose scans are enqueued in batches; it is closed when its last scan has ended."""
 
 import uuid
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ A_TIME = 100
 
 @dataclass(frozen=True, slots=True)
 class FleetAsked:
-    """`created` is False if a fleet scan was open already: its id is returned then."""
+    """`created` is False if a fleet scan was open already: then `id` is the id of that one."""
 
     id: uuid.UUID
     created: bool
@@ -46,22 +46,22 @@ def begin(fleet_scan_id: uuid.UUID) -> Iterator[uuid.UUID]:
     """Enqueues the scans and yields the id of each new one. A second call continues where a lost worker stopped."""
     row = FleetScan.objects.filter(pk=fleet_scan_id, begun_at=None, open=True).first()
     while row is not None:
-        left = _left(row)
+        left = _clusters_left(row)
         if not left:
             FleetScan.objects.filter(pk=row.pk, begun_at=None).update(begun_at=timezone.now())
             return
         for cluster in left:
-            yield from _begun(row, cluster)
+            yield from _begin_scan(row, cluster)
 
 
-def _left(row: FleetScan) -> list[Cluster]:
+def _clusters_left(row: FleetScan) -> list[Cluster]:
     """Clusters without a scan in this fleet scan, oldest success first. Clusters added later are not part of it."""
     own_parts = FleetScanPart.objects.filter(fleet_scan=row, cluster=OuterRef("pk"))
     left = Cluster.objects.filter(~Exists(own_parts), created_at__lte=row.created_at)
     return list(left.order_by(F("last_success_at").asc(nulls_first=True), "pk")[:A_TIME])
 
 
-def _begun(row: FleetScan, cluster: Cluster) -> Iterator[uuid.UUID]:
+def _begin_scan(row: FleetScan, cluster: Cluster) -> Iterator[uuid.UUID]:
     try:
         with transaction.atomic():
             request = enqueue(cluster, by=row.requested_by)

@@ -1,6 +1,6 @@
-"""Which cluster answers: the uid of its namespace kube-system and its CA, compared in scans and rollouts (A05).
+"""Identity of a cluster: the uid of its namespace kube-system and its CA, compared in scans and rollouts (A05).
 
-The first scan or preview stores both. Later ones are refused where another cluster answers, until a person accepts it.
+The first scan or preview stores both. Later, another identity is refused until a person accepts it.
 """
 
 import uuid
@@ -16,13 +16,15 @@ from migrations_app.errors import InvalidResponse, OtherCluster, ReadError
 from migrations_app.models.cluster import Cluster
 
 PART = "identity"
-"""Name of the line of a report about the uid, where it could not be read; it is not a part of the inventory."""
+"""Name of the report line for a uid that could not be read; it is not a part of the inventory."""
 COLUMNS = ("kube_system_uid", "ca_digest", "identity_error", "other_uid", "other_ca_digest")
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweringCluster:
-    """Who answers. `uid` is empty if it could not be read; `error` is the code why, `detail` its text."""
+    """The identity of the cluster that answers. `uid` is empty if it could not be read; `error` is the code of the
+    reason, `detail` its text.
+    """
 
     uid: str
     ca_digest: str
@@ -39,7 +41,7 @@ class _Namespace(msgspec.Struct, frozen=True):
 
 
 def answering(api: ClusterApi) -> AnsweringCluster | None:
-    """The cluster behind the client; None for a bundle or a sample, behind which no server is."""
+    """The identity of the cluster behind the client; None for a bundle or a sample, which have no server."""
     if not isinstance(api, LiveApi):
         return None
     try:
@@ -62,7 +64,9 @@ LONGEST_UID = 64
 
 
 def difference(cluster: Cluster, other: AnsweringCluster | None) -> str:
-    """How the answering cluster differs from the registered one, in words; empty if it does not or is not known."""
+    """The text of how the answering cluster differs from the registered one; empty if it does not differ or is not
+    known.
+    """
     if other is None or not other.uid or not cluster.kube_system_uid:
         return ""
     if other.uid != cluster.kube_system_uid:
@@ -76,7 +80,9 @@ def difference(cluster: Cluster, other: AnsweringCluster | None) -> str:
 
 
 def refuse_other(cluster: Cluster, other: AnsweringCluster | None) -> None:
-    """Raises OtherCluster if another cluster than the registered one answers, and notes which one."""
+    """Raises OtherCluster if another cluster than the registered one answers, and stores the identity of that
+    cluster.
+    """
     why = difference(cluster, other)
     if why and other is not None:
         columns = {"other_uid": other.uid, "other_ca_digest": other.ca_digest, "identity_error": ""}
@@ -85,9 +91,10 @@ def refuse_other(cluster: Cluster, other: AnsweringCluster | None) -> None:
 
 
 def keep(cluster_id: uuid.UUID, other: AnsweringCluster | None) -> None:
-    """Stores who answered, in the transaction that stores what it answered. Raises OtherCluster as `refuse_other`.
+    """Stores the identity in the transaction that stores the scan's result.
 
-    The first uid that is read becomes the cluster's own. A uid that could not be read changes nothing that is known.
+    Raises OtherCluster as `refuse_other`. The first uid that is read becomes the registered one. A uid that could not
+    be read changes no stored value.
     """
     if other is None:
         return

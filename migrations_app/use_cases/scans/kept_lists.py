@@ -1,4 +1,6 @@
-"""Parts of long lists kept from one scan to the next, sealed for their cluster: they hold names and labels of pods."""
+"""Stores parts of long lists for the next scan, sealed for their cluster, because they hold names and labels of
+pods.
+"""
 
 import hashlib
 import uuid
@@ -21,16 +23,16 @@ from migrations_app.use_cases.scans.identity import AnsweringCluster
 FIELD = "kept_list"
 LEVEL = 6
 LARGEST = 4 * 1024 * 1024
-"""Bytes of one row: a part that is longer is not kept."""
+"""Maximum bytes of one row: a longer part is not stored."""
 
 
 def memory_of(
     cluster: Cluster, api: ClusterApi, *, behind: AnsweringCluster | None, now: datetime
 ) -> PartMemory | None:
-    """What earlier scans kept. None through an agent, which passes no watch on, where it is not known which cluster
-    answers, and without a key to seal with.
+    """The stored parts of earlier scans, bound to this cluster, its address and its credentials.
 
-    It holds for that cluster, read at that address with those credentials.
+    None through an agent, which does not support watches, if the cluster's identity is not known, and without an
+    encryption key.
     """
     if not isinstance(api, LiveApi) or cluster.source == Cluster.Source.AGENT:
         return None
@@ -40,11 +42,11 @@ def memory_of(
     way = [cluster.source, cluster.server, cluster.context, cluster.eks_arn, cluster.role_arn, credentials_digest]
     bound = "\n".join([behind.uid, behind.ca_digest, *way])
     rows = KeptList.objects.filter(cluster=cluster)
-    parts = {row.part: part for row in rows if (part := _opened(cluster.pk, bytes(row.sealed))) is not None}
+    parts = {row.part: part for row in rows if (part := _decrypt_part(cluster.pk, bytes(row.sealed))) is not None}
     return PartMemory(api, bound, now, parts)
 
 
-def _opened(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
+def _decrypt_part(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
     try:
         packed = keys().open(sealed, owner=str(cluster_id), field=FIELD)
         return msgspec.msgpack.decode(zlib.decompress(packed), type=KeptPart)
@@ -53,7 +55,9 @@ def _opened(cluster_id: uuid.UUID, sealed: bytes) -> KeptPart | None:
 
 
 def sealed_lists(cluster_id: uuid.UUID, fresh: Mapping[str, KeptPart]) -> dict[str, bytes]:
-    """What the next scan needs, by part, as it is stored. Packing takes a while: before the transaction."""
+    """The parts that the next scan needs, by name, compressed and sealed. This takes a while: call it before the
+    transaction.
+    """
     return {name: keys().seal(_packed(part), owner=str(cluster_id), field=FIELD) for name, part in fresh.items()}
 
 
@@ -63,7 +67,7 @@ def _packed(part: KeptPart) -> bytes:
 
 
 def keep_lists(cluster_id: uuid.UUID, lists: Mapping[str, bytes], *, now: datetime) -> None:
-    """Stores them, in the transaction that stores what the scan saw."""
+    """Stores the sealed parts, in the transaction that stores the scan's result."""
     for name, sealed in lists.items():
         values = {"sealed": sealed, "changed_at": now}
         KeptList.objects.update_or_create(cluster_id=cluster_id, part=name, defaults=values)

@@ -37,7 +37,7 @@ TARGET_CODES = ("unknown_target", "bad_target", "target_below_current")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reachable:
-    """Addresses that may be connected to (K05)."""
+    """Addresses that connections may go to (K05)."""
 
     allow_loopback: bool = False
     allow_private: bool = True
@@ -105,7 +105,7 @@ def scan_kubeconfig(
 ) -> Scanned:
     """Evaluates a live cluster.
 
-    Raises InvalidKubeconfig, InvalidInput for the target, ReadError when the cluster does not answer.
+    Raises InvalidKubeconfig, InvalidInput for the target, ReadError if the cluster does not answer.
     """
     name, api = open_kubeconfig(path, context=context, reachable=reachable)
     with closing(api):
@@ -149,7 +149,9 @@ def bundle_name(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BundleResult:
-    """`size` is in bytes; `unseen` gives the reason for each part that could not be read."""
+    """The objects and bytes (`size`) of a written bundle; `unseen` gives the reason for each part that could not be
+    read.
+    """
 
     objects: int
     size: int
@@ -165,7 +167,7 @@ def bundle_kubeconfig(
     made_by: str,
     on_part: Progress | None = None,
 ) -> BundleResult:
-    """Writes the bundle completely or not at all. Raises InvalidInput, ReadError when the cluster does not answer."""
+    """Writes the whole bundle or nothing. Raises InvalidInput, ReadError if the cluster does not answer."""
     if not out.parent.is_dir() or out.is_dir():
         raise InvalidInput("its folder does not exist" if not out.is_dir() else "is a folder", where=str(out))
     name, api = open_kubeconfig(path, context=context, reachable=reachable)

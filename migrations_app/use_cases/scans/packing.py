@@ -1,7 +1,6 @@
-"""Packs contents that are history: no findings as rows, and what most contents share is stored once (decision 0016).
-
-A content is history once no newest snapshot of a cluster has it. Each transaction is small (R26) and leaves a content
-that gives the same as before; one that a scan finds again is written again by `store`, under the same lock.
+"""Packs contents that are history: their findings have no rows, and texts that most contents share are stored once
+(decision 0016). A content is history when it is in no cluster's newest snapshot. Each transaction is small (R26). A
+packed content returns the same values as before; `store` unpacks it, under the same lock, if a scan finds it again.
 """
 
 import hashlib
@@ -26,19 +25,23 @@ from migrations_app.readiness.stored_report import answers_as_text, answers_of, 
 log = logging.getLogger(__name__)
 BATCH = 500
 """Maximum number of rows changed in one transaction."""
-A_SWEEP = 10_000
+MOST_PER_SWEEP = 10_000
 SETTLING = timedelta(hours=1)
-"""A page that is being made may still read what was the newest, and a part that was just unused."""
+"""The time before packing or deletion: a page may still read the former newest content, or a part that became
+unused.
+"""
 GOING_BACK = timedelta(days=7)
-"""Until so long after the schema step nothing is packed, since the release before could not read it (R27)."""
+"""Nothing is packed for this time after the schema step, because the previous release could not read it (R27)."""
 STEP = "0025_packed_contents"
-"""The first release records it in a new database, too: it replaces that step."""
+"""The schema step that must be applied. A new database has a record of it, too, because the first release
+replaces it.
+"""
 MARK = f"{STEP[:4]}_needs_{STEP}"
-"""Recorded among the schema steps before the first content is packed: a release without STEP is not ready then."""
+"""Recorded as a schema step before the first content is packed: a release without STEP is then not ready."""
 OURS = "migrations_app"
 PARTS = ("texts", "statuses", "sheet")
 _FILTERS: Final[list[dict[str, Any]]] = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 20}]
-"""A small dictionary: packing takes some 10 MiB of memory, not 90."""
+"""A small dictionary: packing takes some 10 MiB of memory instead of 90."""
 
 
 def pack_history(*, within: float, now: datetime | None = None) -> int:
@@ -47,7 +50,7 @@ def pack_history(*, within: float, now: datetime | None = None) -> int:
     if not _may_pack(moment):
         return 0
     packed = 0
-    for batches in (_parts, _marked, _packed):
+    for batches in (_sweep_parts, _mark_history, _pack_marked):
         for count in batches(moment):
             packed += count
             if time.monotonic() > end:
@@ -65,17 +68,17 @@ def _newest() -> Exists:
     return Exists(Cluster.objects.filter(latest__content=OuterRef("pk")))
 
 
-def _marked(now: datetime) -> Iterator[int]:
-    """Marks what is history by now."""
+def _mark_history(now: datetime) -> Iterator[int]:
+    """Marks the contents that are history now."""
     rows = Content.objects.filter(~_newest(), history_since=None, texts=None, retired_at=None)
     while digests := list(rows.values_list("pk", flat=True)[:BATCH]):
         rows.filter(pk__in=digests).update(history_since=now)
         yield 0
 
 
-def _packed(now: datetime) -> Iterator[int]:
+def _pack_marked(now: datetime) -> Iterator[int]:
     rows = Content.objects.filter(history_since__lte=now - SETTLING, texts=None, retired_at=None)
-    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:A_SWEEP])
+    digests = list(rows.order_by("history_since").values_list("pk", flat=True)[:MOST_PER_SWEEP])
     if digests:
         _note_the_first()
     for digest in digests:
@@ -90,8 +93,8 @@ def _note_the_first() -> None:
 
 
 def _pack_some(digest: str, *, now: datetime) -> int | None:
-    """Deletes a batch of the content's findings, or packs it when it has none. Returns how many were packed; None if
-    there is nothing to do.
+    """Deletes a batch of the content's findings, or packs the content if it has none. Returns how many contents were
+    packed; None if there is nothing to do.
     """
     with transaction.atomic():
         rows = Content.objects.select_for_update().filter(pk=digest, texts=None, retired_at=None)
@@ -114,46 +117,46 @@ def _pack(row: Content, *, now: datetime) -> int | None:
         halves, statuses = split_report(report), answers_as_text(answers_of(report))
     except (zlib.error, msgspec.DecodeError):
         log.warning("a stored content cannot be read", extra={"content": row.pk})
-        Content.objects.filter(pk=row.pk).update(history_since=now)  # others go first
+        Content.objects.filter(pk=row.pk).update(history_since=now)  # tried again after the others
         return None
     Content.objects.filter(pk=row.pk).update(
-        report=_squeezed(halves.rest),
-        texts=_part(halves.texts),
-        statuses=_part(statuses),
+        report=_compressed(halves.rest),
+        texts=_shared_part(halves.texts),
+        statuses=_shared_part(statuses),
         iam=b"",
-        sheet=_part(sheet) if sheet else None,
+        sheet=_shared_part(sheet) if sheet else None,
     )
     return 1
 
 
-def _part(plain: bytes) -> ContentPart:
+def _shared_part(plain: bytes) -> ContentPart:
     """The shared part with this text, locked until the content that uses it is stored."""
     digest = hashlib.sha256(plain).hexdigest()
     parts = ContentPart.objects.select_for_update()
-    row, _ = parts.get_or_create(digest=digest, defaults={"body": _squeezed(plain)})
+    row, _ = parts.get_or_create(digest=digest, defaults={"body": _compressed(plain)})
     if row.unused_since is not None:
         ContentPart.objects.filter(pk=row.pk).update(unused_since=None)
     return row
 
 
-def _squeezed(plain: bytes) -> bytes:
+def _compressed(plain: bytes) -> bytes:
     return lzma.compress(plain, check=lzma.CHECK_CRC32, filters=_FILTERS)
 
 
-def _used() -> Q:
+def _is_used() -> Q:
     return Q(*(Exists(Content.objects.filter(**{name: OuterRef("pk")})) for name in PARTS), _connector=Q.OR)
 
 
-def _parts(now: datetime) -> Iterator[int]:
-    """Marks parts that no content uses, and deletes those that were marked some time ago."""
-    ContentPart.objects.filter(~_used(), unused_since=None).update(unused_since=now)
+def _sweep_parts(now: datetime) -> Iterator[int]:
+    """Marks parts that no content uses, and deletes those marked some time ago."""
+    ContentPart.objects.filter(~_is_used(), unused_since=None).update(unused_since=now)
     over = ContentPart.objects.filter(unused_since__lte=now - SETTLING)
-    for key in list(over.values_list("pk", flat=True)[:A_SWEEP]):
+    for key in list(over.values_list("pk", flat=True)[:MOST_PER_SWEEP]):
         with transaction.atomic():
             row = ContentPart.objects.select_for_update().filter(pk=key).exclude(unused_since=None).first()
             if row is None:
                 continue
-            if ContentPart.objects.filter(_used(), pk=key).exists():
+            if ContentPart.objects.filter(_is_used(), pk=key).exists():
                 ContentPart.objects.filter(pk=key).update(unused_since=None)
             else:
                 row.delete()

@@ -11,7 +11,7 @@ from migrations_app.use_cases.scans.queue import ScanClaim
 
 
 def probe_limits() -> ClientLimits:
-    """KARPDASH_PROBE_SECONDS for each part and for the whole, and one retry."""
+    """KARPDASH_PROBE_SECONDS as limit of each phase and of the whole probe, with one retry."""
     seconds = float(settings.ENV.probe_seconds)
     return ClientLimits(
         connect_seconds=seconds, read_seconds=seconds, call_seconds=seconds, scan_seconds=seconds, tries=2
@@ -19,7 +19,7 @@ def probe_limits() -> ClientLimits:
 
 
 def probe_claimed(claim: ScanClaim) -> bool:
-    """True when the cluster answered and its scan was passed on; False when the scan was ended with the error."""
+    """True if the cluster answered and its scan was queued for a scan worker; False if the scan ended with an error."""
     cluster = Cluster.objects.get(pk=claim.cluster_id)
     try:
         with connect(cluster, within=probe_limits()) as api:

@@ -1,4 +1,4 @@
-"""The scan queue: which scans are due, claims with leases and fencing tokens, lost workers. All by compare-and-set."""
+"""The scan queue: due scans, claims with leases and fencing tokens, lost workers. Every change is a compare-and-set."""
 
 import uuid
 from dataclasses import dataclass
@@ -33,16 +33,16 @@ SCHEDULE = "schedule"
 MAX_SCANS_PER_TICK = 200
 """Maximum number of scans that one beat tick requests."""
 LONGEST_PAUSE = 1.2 * store.LONGEST_PAUSE
-"""After a failure no attempt is farther away (`store.next_attempt_at`)."""
+"""The longest time until the next attempt after a failure (`store.next_attempt_at`)."""
 MAX_WAKE_UPS = 100
-"""Maximum number of scans that one sweep wakes, so that a long queue does not get all its messages twice."""
+"""Maximum number of scans that one sweep enqueues, so that a long queue does not get all its messages twice."""
 # Leases use the database's clock, so that workers with different clocks agree on them.
 ABANDONED_STATES = Q(state=Scan.State.RUNNING, lease_until__lt=Now())
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """`created` is False if the cluster already had a queued or running scan: its id is returned then."""
+    """`created` is False if the cluster had an active scan already: then `scan_id` is the id of that one."""
 
     scan_id: uuid.UUID
     created: bool
@@ -50,7 +50,7 @@ class ScanRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScanClaim:
-    """`only_check` is the check that alone is asked first; empty where the whole cluster is read."""
+    """`only_check` is the single check to run first; empty for a scan of the whole cluster."""
 
     scan_id: uuid.UUID
     cluster_id: uuid.UUID
@@ -59,11 +59,10 @@ class ScanClaim:
 
 
 def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False, only_check: str = "") -> ScanRequest:
-    """Enqueues a scan; single-flight per cluster by a unique constraint.
+    """Enqueues a scan; a unique constraint allows one active scan per cluster.
 
-    With `only_check` that check alone is asked, and the scan ends there while it is open (`check_again.py`).
-
-    Raises NotFound, and Conflict `disk_full` while the disk is full unless the scan `waits` for space.
+    With `only_check`, only that check runs, and the scan ends there if the check is still open (`check_again.py`).
+    Raises NotFound, and Conflict `disk_full` while the disk is full, unless the scan `waits` for space.
     """
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
@@ -76,9 +75,9 @@ def request_scan(cluster_id: uuid.UUID, *, by: str = "", waits: bool = False, on
 def enqueue(
     cluster: Cluster, *, by: str, with_event: bool = False, due_at: datetime | None = None, only_check: str = ""
 ) -> ScanRequest:
-    """Enqueues a scan, or returns the active one, which then reads at least what is asked for here.
+    """Enqueues a scan, or returns the active one, extended to read at least the same.
 
-    `told` records an audit event, for a scan that a person requested.
+    `with_event` records an audit event, for a scan that a person requested.
     """
     alone = {"check": only_check} if only_check else {}
     while True:
@@ -87,26 +86,30 @@ def enqueue(
                 scan = Scan.objects.create(cluster=cluster, requested_by=by, due_at=due_at, only_check=only_check)
                 if with_event:
                     record_audit_event("scan.requested", by, cluster_id=cluster.pk, scan=str(scan.pk), **alone)
-                _first_is_under_way(cluster)
+                _set_first_due_time(cluster)
                 return ScanRequest(scan.pk, created=True)
         except IntegrityError:
-            active = _joined(cluster, only_check=only_check)
+            active = _join_active(cluster, only_check=only_check)
             if active:
                 return ScanRequest(active, created=False)
 
 
-def _joined(cluster: Cluster, *, only_check: str) -> uuid.UUID | None:
-    """The active scan. One that asks another check alone reads the whole cluster from now on. None if it has ended."""
+def _join_active(cluster: Cluster, *, only_check: str) -> uuid.UUID | None:
+    """The active scan; None if it has ended. If it runs another single check, it reads the whole cluster from
+    now on.
+    """
     active = Scan.objects.filter(cluster=cluster, state__in=ACTIVE)
     row = active.first()
     if row is None or row.only_check in ("", only_check):
         return row.pk if row else None
-    # Its end asks for the check again, so that it cannot end in between without the whole.
+    # The end of the scan compares only_check again, so that the scan cannot end in between without the full read.
     return row.pk if active.filter(pk=row.pk).update(only_check="") else None
 
 
-def _first_is_under_way(cluster: Cluster) -> None:
-    """Sets the due time of a new cluster whose first scan was requested by hand, so that it is not scanned twice."""
+def _set_first_due_time(cluster: Cluster) -> None:
+    """Sets the due time of a new cluster whose first scan was requested by a person, so that it is not scanned
+    twice.
+    """
     interval = interval_of(cluster)
     if interval:
         first = next_slot(cluster.pk, interval, now=timezone.now())
@@ -163,16 +166,16 @@ def pass_to_scan_queue(scan_claim: ScanClaim) -> bool:
 
 
 def needs_probe(scan_id: uuid.UUID) -> bool:
-    """Whether the reachability check is still to be done: once, for clusters reached over a network."""
-    here = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
-    return Scan.objects.filter(pk=scan_id, probed_at=None).exclude(cluster__source__in=here).exists()
+    """Whether the probe is still to be done: once per scan, for clusters that are reached over a network."""
+    local_sources = (Cluster.Source.SAMPLE, Cluster.Source.BUNDLE, Cluster.Source.TWIN)
+    return Scan.objects.filter(pk=scan_id, probed_at=None).exclude(cluster__source__in=local_sources).exists()
 
 
 def due_scans() -> tuple[uuid.UUID, ...]:
     """Requests a scan of each cluster that is due, oldest success first, and returns the scans' ids.
 
     Each due time is claimed only once, even with several beat processes. While the disk is full nothing is claimed; the
-    clusters stay due. A due time that lies too far ahead was made by a clock that went back since: it is due now.
+    clusters stay due. A due time too far in the future, from before the clock was set back, counts as due now.
     """
     now = timezone.now()
     if disk_space.why_full():
@@ -192,21 +195,23 @@ def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
 
 
 def stranded() -> tuple[uuid.UUID, ...]:
-    """Scans to wake: queued ones without a message, and those of dead workers. Fails those without attempts left."""
+    """The ids of scans to enqueue: queued ones without a message, and those of lost workers. Fails scans without
+    attempts left.
+    """
     now = timezone.now()
     for scan in Scan.objects.filter(ABANDONED_STATES, attempts__gte=ATTEMPTS):
-        _give_up(scan, now)
+        _fail_lost(scan, now)
     if disk_space.why_full():
         return ()
-    # A scan queued for a whole sweep interval lost its message or waits behind others; an extra message is harmless.
-    # So does one of the future: the clock went back since, and nobody wakes it until then.
+    # A scan that is queued longer than a sweep interval lost its message or waits behind others; an extra message is
+    # harmless. The same holds for a creation time in the future, from before the clock was set back.
     pause = timedelta(seconds=settings.ENV.sweep_interval)
     waiting = Q(state=Scan.State.QUEUED) & (Q(created_at__lt=now - pause) | Q(created_at__gt=now + pause))
     oldest_first = Scan.objects.filter(ABANDONED_STATES | waiting, attempts__lt=ATTEMPTS).order_by("created_at")
     return tuple(oldest_first.values_list("pk", flat=True)[:MAX_WAKE_UPS])
 
 
-def _give_up(scan: Scan, now: datetime) -> None:
+def _fail_lost(scan: Scan, now: datetime) -> None:
     detail = f"the worker was lost during the scan, {ATTEMPTS} times"
     with transaction.atomic():
         gone = Scan.objects.filter(ABANDONED_STATES, pk=scan.pk, fence=scan.fence)

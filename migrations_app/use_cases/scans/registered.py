@@ -1,4 +1,4 @@
-"""A registered cluster -> Scanned, now and without storing it: for the terminal."""
+"""Evaluates a registered cluster now, without storing the result: for the command line."""
 
 from collections.abc import Mapping
 
@@ -26,9 +26,9 @@ def look_again(
     policies: Mapping[str, bytes] | None = None,
     on_part: Progress | None = None,
 ) -> Scanned:
-    """Judges the cluster of that name, with the waivers that hold for it; `policies` take the place of what AWS shows.
+    """Evaluates the cluster of that name with its active waivers; `policies` replace those read from AWS.
 
-    Raises NotFound, InvalidInput for the target, ReadError when nothing answers.
+    Raises NotFound, InvalidInput for the target, ReadError if the cluster does not answer.
     """
     cluster = Cluster.objects.filter(name=name).first()
     if cluster is None:

@@ -28,21 +28,21 @@ from migrations_app.use_cases.runtime import idempotency
 
 BATCH = 500
 """Maximum number of rows deleted in one transaction."""
-A_SWEEP = 10_000
+MOST_PER_SWEEP = 10_000
 """Maximum number of snapshots that one sweep selects."""
 EVERY = timedelta(days=7)
 DAILY = timedelta(days=90)
 WEEKLY = timedelta(days=365)
-"""Maximum age of a snapshot: if it is any, the last one of its day, or the last one of its week."""
+"""Maximum age of a kept snapshot: of every one, of the last one of a day, of the last one of a week."""
 DONE_SCANS, FAILED_SCANS, FLEET_SCANS = timedelta(days=7), timedelta(days=30), timedelta(days=30)
 SCAN_EVENTS = timedelta(days=KEPT_DAYS)
 OUTBOX, SILENT, SIGN_INS = timedelta(days=7), timedelta(days=1), timedelta(days=90)
 DELIVERIES, ANNOUNCED = timedelta(days=30), timedelta(days=400)
-"""Marks of published events are kept longer than any waiver lasts."""
+"""Marks of published events are kept longer than the longest waiver."""
 AHEAD = timedelta(seconds=settings.SESSION_COOKIE_AGE, minutes=15)
-"""No session ends later than that, unless the clock was ahead when it began."""
+"""The longest remaining time of a session, unless the clock was ahead when it began."""
 SETTLING = timedelta(hours=1)
-"""A younger content may belong to a snapshot that is just being published."""
+"""A younger content may belong to a snapshot that is being published."""
 GONE = ""
 
 
@@ -59,7 +59,7 @@ def sweep_old(*, within: float, now: datetime | None = None) -> int:
 
 
 def surplus(moments: Iterable[tuple[uuid.UUID, datetime]], *, now: datetime) -> Iterator[uuid.UUID]:
-    """The ids to delete among one cluster's snapshots, which are given newest first."""
+    """The ids to delete among the snapshots of one cluster; `moments` are ordered newest first."""
     seen: set[str] = set()
     for key, at in moments:
         slot = _slot(at, now - at)
@@ -82,17 +82,19 @@ def _snapshots(now: datetime) -> Iterator[int]:
     for start in range(0, len(ids), BATCH):
         with transaction.atomic():
             snapshots = Snapshot.objects.filter(pk__in=ids[start : start + BATCH])
-            # Checked again in the transaction: a snapshot that is referenced by now stays.
-            count, _ = snapshots.filter(~_named(Rollout, "snapshot"), ~_named(Cluster, "latest")).delete()
+            # Checked again in the transaction: a snapshot that is referenced now stays.
+            count, _ = snapshots.filter(
+                ~_is_referenced(Rollout, "snapshot"), ~_is_referenced(Cluster, "latest")
+            ).delete()
         yield count
 
 
 def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
     unnamed = Snapshot.objects.filter(
-        ~_named(Rollout, "snapshot"), ~_named(Cluster, "latest"), scanned_at__lt=now - EVERY
+        ~_is_referenced(Rollout, "snapshot"), ~_is_referenced(Cluster, "latest"), scanned_at__lt=now - EVERY
     )
     rows = unnamed.order_by("cluster_id", "-scanned_at").values_list("cluster_id", "pk", "scanned_at")
-    left = A_SWEEP
+    left = MOST_PER_SWEEP
     for _, moments in groupby(rows.iterator(chunk_size=2000), key=itemgetter(0)):
         for key in surplus(((pk, at) for _, pk, at in moments), now=now):
             yield key
@@ -101,13 +103,15 @@ def _old_snapshots(now: datetime) -> Iterator[uuid.UUID]:
             return
 
 
-def _named(model: Any, field: str) -> Exists:  # noqa: ANN401 - a model class; its manager is all that is used
+def _is_referenced(model: Any, field: str) -> Exists:  # noqa: ANN401 - a model class; its manager is all that is used
     return Exists(model.objects.filter(**{field: OuterRef("pk")}))
 
 
 def _retired(now: datetime) -> Iterator[int]:
     """Marks contents without a snapshot as retired; a scan that needs a retired content writes it again."""
-    lonely = Content.objects.filter(~_named(Snapshot, "content"), retired_at=None, created_at__lt=now - SETTLING)
+    lonely = Content.objects.filter(
+        ~_is_referenced(Snapshot, "content"), retired_at=None, created_at__lt=now - SETTLING
+    )
     while keys := list(lonely.values_list("pk", flat=True)[:BATCH]):
         lonely.filter(pk__in=keys).update(retired_at=now)
         yield 0
@@ -115,13 +119,15 @@ def _retired(now: datetime) -> Iterator[int]:
 
 def _contents(now: datetime) -> Iterator[int]:
     keys = Content.objects.filter(retired_at__lte=now).values_list("pk", flat=True)
-    for digest in list(keys[:A_SWEEP]):
-        while (count := _less_of(digest)) is not None:
+    for digest in list(keys[:MOST_PER_SWEEP]):
+        while (count := _delete_some(digest)) is not None:
             yield count
 
 
-def _less_of(digest: str) -> int | None:
-    """Deletes a batch of the content's findings, then the content itself. Returns the row count; None when done."""
+def _delete_some(digest: str) -> int | None:
+    """Deletes a batch of the content's findings, or the content itself if none are left. Returns the row count; None
+    when done.
+    """
     with transaction.atomic():
         row = Content.objects.select_for_update().filter(pk=digest).exclude(retired_at=None).only("pk").first()
         if row is None:
@@ -156,7 +162,7 @@ def _outdated(now: datetime) -> tuple[QuerySet[Any], ...]:
         Announced.objects.filter(at__lt=now - ANNOUNCED),
         LegacyDay.objects.filter(day__lt=(now - WEEKLY).date()),
         Session.objects.filter(expire_date__lt=now),
-        # Of a clock that was ahead. Either clock may be wrong now, so that both have to agree.
+        # Sessions of a clock that was ahead. Either clock may be wrong now, so both have to agree.
         Session.objects.filter(expire_date__gt=now + AHEAD).filter(expire_date__gt=Now() + AHEAD),
         Pulse.objects.filter(seen_at__lt=now - SILENT),
         *(model.objects.filter(attempt_time__lt=now - SIGN_INS) for model in _SIGN_INS),

@@ -1,4 +1,4 @@
-"""Where the objects of a bundle are written: file and line, for reports that point at them."""
+"""Where the objects of a bundle are written: file and line, for reports that point to them."""
 
 import re
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
 def bundle_places(bundle: Path, rows: Iterable[Evidence]) -> Places:
-    """Finds the file and the line of the field for each of these rows; for all others the bundle itself.
+    """Returns a function that gives file and line of the field of such a row, and the bundle itself for other rows.
 
-    Files above the size that manifests may have are not searched: their objects are placed in them without a line, as
-    those of an archive are. Raises InvalidBundle as reading the bundle does.
+    Manifests above the size limit and those in an archive have no line: their rows get the bundle.
+    Raises InvalidBundle as reading the bundle does.
     """
     bundle_line = SourceLine(_shown(bundle))
     keys = {_key(row) for row in rows}
@@ -58,7 +58,7 @@ def _key_of(manifest: Manifest) -> Key:
 
 
 def _steps(path: str) -> tuple[str | int, ...]:
-    """`spec.template[0]` as steps; a step that is not in the text leads to its nearest ancestor."""
+    """Splits `spec.template[0]` into steps. For a step that is not in the text, its nearest ancestor is used."""
     return tuple(int(number) if number else name for number, name in _STEP.findall(path))
 
 
@@ -70,7 +70,7 @@ def _is_archive(bundle: Path) -> bool:
 
 
 def _shown(path: Path) -> str:
-    """Relative to the working folder if it is below it, otherwise the last two steps; with forward slashes."""
+    """The path relative to the working folder if it is below it, otherwise its last two steps; with forward slashes."""
     absolute = path.absolute()
     try:
         return absolute.relative_to(Path.cwd()).as_posix()

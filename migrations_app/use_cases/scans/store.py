@@ -1,7 +1,7 @@
 """Stores the result of a scan: one transaction publishes the snapshot and everything derived from it, or nothing (R01).
 
 Derived are the gauges for monitoring (small, since every scrape reads them for the whole fleet), the encrypted objects
-for conversions, and the daily counts of legacy objects.
+for conversions, and the daily counts of what is left to convert.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ KINDS: Mapping[str, str] = {
     "ec2nodeclasses": "EC2NodeClass",
     "nodeclaims": "NodeClaim",
 }
-"""Parts of the inventory and the kind of their objects."""
+"""Names of inventory parts and the kind of their objects."""
 
 
 def gauges(report: Report, objects: Mapping[tuple[str, str], int]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def kept_objects(cluster_id: uuid.UUID) -> tuple[dict[str, Any], ...] | None:
 
 
 def note_day(cluster_id: uuid.UUID, left: Remaining, *, day: date) -> None:
-    """Records what is left to do, by column; the last scan of a day wins."""
+    """Records the remaining work of the day, by column; the last scan of a day wins."""
     LegacyDay.objects.update_or_create(cluster_id=cluster_id, day=day, defaults=dict(left))
 
 
@@ -136,8 +136,8 @@ class _Packed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanExtras:
-    """What is known of a scan besides its report: requests by verb and status, objects by kind and version, which
-    cluster answered, and what is left to do by column of a day.
+    """What is known of a scan besides its report: requests by verb and status, objects by kind and version, the
+    identity of the cluster, and the remaining work by column of a day.
     """
 
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class ScanExtras:
     behind: AnsweringCluster | None = None
     remaining: Remaining = field(default_factory=dict)
     lists: Mapping[str, bytes] = field(default_factory=dict)
-    """What the next scan may take again, by part, sealed."""
+    """Sealed parts that the next scan may use again, by name."""
 
 
 NOTHING = ScanExtras()
@@ -154,7 +154,8 @@ NOTHING = ScanExtras()
 def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, extras: ScanExtras = NOTHING) -> Snapshot:
     """Stores the snapshot and ends the scan.
 
-    Raises Conflict if another worker has taken the scan over, OtherCluster if it read another cluster by now.
+    Raises Conflict if another worker has taken the scan over, OtherCluster if the scan read another cluster than the
+    registered one.
     """
     packed = _packed(scanned)
     now = timezone.now()
@@ -187,9 +188,9 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, extras: ScanExt
 
 
 def publish_past(cluster: Cluster, scanned: Scanned, *, moments: Sequence[datetime]) -> None:
-    """Stores a snapshot of each of these times with this content: the made-up past of a sample cluster.
+    """Stores a snapshot with this content at each of these times: the invented history of a sample cluster.
 
-    Nothing is announced, and what is newest stays so.
+    Nothing is announced, and the cluster's newest snapshot stays.
     """
     packed = _packed(scanned)
     with transaction.atomic():
@@ -212,7 +213,7 @@ def _packed(scanned: Scanned) -> _Packed:
 
 def _keep_content(packed: _Packed, findings: tuple[Finding, ...]) -> None:
     parts = {"report": packed.report, "nodes": packed.nodes, "iam": packed.iam}
-    # Locked against the sweeps, which delete contents without a snapshot and pack those of history.
+    # Locked against the sweeps, which delete contents without a snapshot and pack those that are history.
     row, created = Content.objects.select_for_update().get_or_create(digest=packed.digest, defaults=parts)
     lessened = row.retired_at is not None or row.history_since is not None
     if lessened:

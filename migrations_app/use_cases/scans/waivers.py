@@ -1,7 +1,7 @@
-"""Waivers accept a failing check; they are created, revoked and expired here, and the counts follow at once.
+"""Creates, revokes and expires waivers, which accept a failing check, and updates the counts.
 
 Stored findings are never rewritten: the counts of the latest snapshot are updated, and readers of a snapshot apply the
-waivers to it. A waiver of a group or of all clusters, and one that expires, reach the fleet's counts with the next beat
+waivers to it. The fleet's counts follow a waiver of a group or of all clusters, and an expired one, with the next beat
 tick.
 """
 
@@ -45,7 +45,9 @@ SOON = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaiverRequest:
-    """The waiver to create: for a cluster, a group, or with neither for all clusters; without a hop for every hop."""
+    """The waiver to create: for a cluster, for a group, or for all clusters if neither is set; without a hop, for every
+    hop.
+    """
 
     check: str
     cluster: uuid.UUID | None
@@ -63,11 +65,11 @@ def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID
     active.
     """
     blocks = _checked(request, now)
-    here = over_group(person, request.group) if request.group else over(person, request.cluster)
-    refuse_person(may_waive(here, blocker=blocks, everywhere=request.cluster is None))
+    scoped_person = over_group(person, request.group) if request.group else over(person, request.cluster)
+    refuse_person(may_waive(scoped_person, blocker=blocks, everywhere=request.cluster is None))
     with transaction.atomic():
-        cluster = _held_cluster(request.cluster) if request.cluster else None
-        group = _held_group(request.group) if request.group else None
+        cluster = _locked_cluster(request.cluster) if request.cluster else None
+        group = _locked_group(request.group) if request.group else None
         same = Q(scope__group=group) if group else Q(scope=None, cluster=cluster)
         if Waiver.objects.filter(holding(now), same, check_id=request.check, hop=request.hop).exists():
             raise Conflict("this check is waived here already; revoke that waiver first", code="already_waived")
@@ -77,14 +79,14 @@ def waive(request: WaiverRequest, person: Person, *, now: datetime) -> uuid.UUID
             cluster=cluster,
             reason=request.reason.strip(),
             owner_name=request.owner.strip(),
-            blockers="administer" in here.rights,
+            blockers="administer" in scoped_person.rights,
             made_by_name=person.name,
             made_at=now,
             ends_at=request.ends_at,
         )
         if group:
             GroupWaiver.objects.create(waiver=row, group=group, group_name=group.name)
-        _tell("waiver.made", row, reason=row.reason, owner=row.owner_name, until=row.ends_at.isoformat())
+        _record("waiver.made", row, reason=row.reason, owner=row.owner_name, until=row.ends_at.isoformat())
         if cluster:
             recount(cluster.pk, now=now)
     return row.pk
@@ -97,13 +99,13 @@ def revoke(waiver_id: uuid.UUID, person: Person, *, now: datetime) -> None:
         if row is None:
             raise NotFound("no such waiver")
         group_id = _group_of(row)
-        here = over_group(person, group_id) if group_id else over(person, row.cluster_id)
-        refuse_person(may_waive(here, blocker=False, everywhere=row.cluster_id is None))
+        scoped_person = over_group(person, group_id) if group_id else over(person, row.cluster_id)
+        refuse_person(may_waive(scoped_person, blocker=False, everywhere=row.cluster_id is None))
         if row.revoked_at or row.ends_at <= now:
             return
         row.revoked_at, row.revoked_by_name = now, person.name
         row.save(update_fields=["revoked_at", "revoked_by_name"])
-        _tell("waiver.revoked", row)
+        _record("waiver.revoked", row)
         if row.cluster_id:
             recount(row.cluster_id, now=now)
 
@@ -114,17 +116,17 @@ def expire_waivers(now: datetime) -> int:
         over = Waiver.objects.select_for_update().filter(revoked_at=None, ended_told_at=None, ends_at__lte=now)
         for row in list(over[:BATCH]):
             Waiver.objects.filter(pk=row.pk).update(ended_told_at=now)
-            _tell("waiver.ended", row, owner=row.owner_name)
+            _record("waiver.ended", row, owner=row.owner_name)
             _announce("waiver.ended", row)
-    _warn(now)
-    behind = list(_behind(now))
+    _announce_expiring(now)
+    behind = list(_outdated_clusters(now))
     for cluster_id in behind:
         with transaction.atomic():
             recount(cluster_id, now=now)
     return len(behind)
 
 
-def _warn(now: datetime) -> None:
+def _announce_expiring(now: datetime) -> None:
     """Announces each waiver once, a week before its end, or halfway through a shorter one."""
     soon = Waiver.objects.filter(holding(now), ends_at__lte=now + SOON).select_related("cluster")
     rows = {f"waiver.expiring:{row.pk}": row for row in soon.defer("cluster__sealed")[: BATCH * 10]}
@@ -148,7 +150,7 @@ def _announce(topic: str, row: Waiver) -> None:
 
 def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
     """Updates the counts of the cluster's latest snapshot and its gauges to its active waivers."""
-    cluster = _held_cluster(cluster_id)
+    cluster = _locked_cluster(cluster_id)
     if cluster.latest_id is None:
         return
     latest = Snapshot.objects.select_related("content").get(pk=cluster.latest_id)
@@ -163,7 +165,7 @@ def recount(cluster_id: uuid.UUID, *, now: datetime) -> None:
         Gauges.objects.filter(pk=cluster_id).update(body=body)
 
 
-def _behind(now: datetime) -> list[uuid.UUID]:
+def _outdated_clusters(now: datetime) -> list[uuid.UUID]:
     """Clusters whose latest snapshot was counted with other waivers than the active ones."""
     everywhere = held_everywhere(now)
     for_all = everywhere.get(None, ())
@@ -193,22 +195,22 @@ def _checked(request: WaiverRequest, now: datetime) -> bool:
 
 
 def _check_hop(check: Check, hop: str) -> None:
-    """Raises InvalidInput for a hop that nobody takes, and for none where a person answers a question about one."""
+    """Raises InvalidInput for an unknown hop, and for no hop if the check is one that a person answers for each hop."""
     if hop and hop not in every_hop():
         raise InvalidInput(f"there is no hop {hop[:20]!r}", where="hop", code="unknown_hop")
     if not hop and check.id in CONFIRMABLE:
         raise InvalidInput("name the hop that was looked at: each asks anew", where="hop", code="hop_needed")
 
 
-def _held_cluster(cluster_id: uuid.UUID) -> Cluster:
-    """The locked cluster row: concurrent publishing and waiving wait for it. Raises NotFound."""
+def _locked_cluster(cluster_id: uuid.UUID) -> Cluster:
+    """The cluster row, locked against concurrent publishing and waiving. Raises NotFound."""
     row = Cluster.objects.select_for_update().defer("sealed").filter(pk=cluster_id).first()
     if row is None:
         raise NotFound("no such cluster")
     return row
 
 
-def _held_group(group_id: uuid.UUID) -> ClusterGroup:
+def _locked_group(group_id: uuid.UUID) -> ClusterGroup:
     """The locked group row, so that it is not deleted meanwhile. Raises NotFound."""
     row = ClusterGroup.objects.select_for_update().filter(groups_in_sight(), pk=group_id).first()
     if row is None:
@@ -220,7 +222,7 @@ def _group_of(row: Waiver) -> uuid.UUID | None:
     return GroupWaiver.objects.filter(pk=row.pk).values_list("group_id", flat=True).first()
 
 
-def _tell(verb: str, row: Waiver, **detail: str) -> None:
+def _record(verb: str, row: Waiver, **detail: str) -> None:
     scope = GroupWaiver.objects.filter(pk=row.pk).values_list("group_name", flat=True).first()
     more = detail | ({"group": scope} if scope else {}) | ({"hop": row.hop} if row.hop else {})
     record_audit_event(verb, f"check {row.check_id}", cluster_id=row.cluster_id or "", waiver=str(row.pk), **more)

@@ -36,11 +36,11 @@ HEARTBEAT_SECONDS = 1.0
 
 
 def scan_claimed(claim: ScanClaim) -> None:
-    """Runs the scan. It ends with a published snapshot, or with the answer of the one check that is asked alone, or
-    fails with a code; the last two leave the previous snapshot.
+    """Runs the scan. The scan ends with a published snapshot, with the answer of a single check, or with an error code;
+    the last two leave the previous snapshot.
 
     1. Start the heartbeat, which renews the lease and stores progress every second.
-    2. Where one check alone is asked, read what it needs. While it is as open as before, its answer ends the scan.
+    2. If a single check was requested, read what it needs. If it is as open as before, its answer ends the scan.
     3. Connect, and collect the cluster's parts, then those of AWS. A failure ends the scan through `store.fail`.
     4. Evaluate the inventory against the cluster's target release.
     5. Publish with the fencing token. If another worker has taken the scan over, the result is dropped.
@@ -52,11 +52,11 @@ def scan_claimed(claim: ScanClaim) -> None:
             if end_if_open(claim, cluster, watch=ScanWatch(heartbeat.note, heartbeat.add_calls)):
                 return
             left = float(settings.ENV.scan_deadline) - (time.monotonic() - began)
-            collected, behind, lists = _collected(cluster, heartbeat, deadline=left)
+            collected, behind, lists = _collect(cluster, heartbeat, deadline=left)
         except (ReadError, InvalidInput, InvalidSetting) as reason:
             store.fail(claim.scan_id, fence=claim.fence, code=reason.code, detail=reason.message, calls=heartbeat.calls)
             return
-    scanned = _as_of_today(_judged(collected, cluster.target), cluster)
+    scanned = _with_scan_time(_evaluate(collected, cluster.target), cluster)
     try:
         seen = collected.inventory
         extras = ScanExtras(heartbeat.calls, objects_of(seen), behind, remaining(seen, scanned.report), lists)
@@ -67,16 +67,18 @@ def scan_claimed(claim: ScanClaim) -> None:
         log.warning("scan was taken over", extra={"scan": str(claim.scan_id)})
 
 
-class _Looked(NamedTuple):
-    """What was read, from which cluster, and what the next scan may take again, by part, sealed."""
+class _ReadResult(NamedTuple):
+    """What was read, the identity of the cluster, and the sealed parts that the next scan may use again, by name."""
 
     collected: Collected
     behind: AnsweringCluster | None
     lists: Mapping[str, bytes]
 
 
-def _collected(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float) -> _Looked:
-    """Reads the cluster in so many seconds. Raises OtherCluster if another one than the registered one answers."""
+def _collect(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float) -> _ReadResult:
+    """Reads the cluster in at most `deadline` seconds. Raises OtherCluster if another cluster than the registered one
+    answers.
+    """
     with connect(cluster) as api:
         try:
             api.get("/version")
@@ -89,14 +91,14 @@ def _collected(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: floa
             refuse_other(_as_answered(cluster, behind), answering(api))
             heartbeat.note("aws", len(PART_NAMES))
             with_aws = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
-            return _Looked(with_aws, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
+            return _ReadResult(with_aws, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
         finally:
             heartbeat.add_calls(api.clock().calls)
 
 
 def _refuse_lost(collected: Collected) -> None:
-    """Raises Unreachable if the line to the cluster's agent was lost on the way: the cluster is unreachable, and not
-    half read.
+    """Raises Unreachable if the connection to the cluster's agent was lost during the scan: the cluster counts as
+    unreachable, not as read in part.
     """
     for line in collected.parts:
         if line.why in NO_LINE:
@@ -104,21 +106,21 @@ def _refuse_lost(collected: Collected) -> None:
 
 
 def _as_answered(cluster: Cluster, behind: AnsweringCluster | None) -> Cluster:
-    """The row, with the uid that was read first if none was known."""
+    """The row of the cluster; if no uid was stored, with the uid that was read first."""
     if behind is not None and not cluster.kube_system_uid:
         cluster.kube_system_uid, cluster.ca_digest = behind.uid, behind.ca_digest
     return cluster
 
 
 def _with_identity(collected: Collected, behind: AnsweringCluster | None) -> Collected:
-    """A scan that could not tell which cluster it read is partial, and says so."""
+    """Adds an unseen part if the cluster's identity could not be read: the scan is partial then."""
     if behind is None or not behind.error:
         return collected
     line = PartLine(name=PART, seen=False, why=behind.error, detail=behind.detail[:500])
     return replace(collected, parts=(*collected.parts, line))
 
 
-def _judged(collected: Collected, target: str) -> Scanned:
+def _evaluate(collected: Collected, target: str) -> Scanned:
     """Evaluates the inventory. If the cluster has passed its target, the newest release counts instead."""
     try:
         return evaluate(collected, target=target or None)
@@ -126,8 +128,8 @@ def _judged(collected: Collected, target: str) -> Scanned:
         return evaluate(collected)
 
 
-def _as_of_today(scanned: Scanned, cluster: Cluster) -> Scanned:
-    """Sample clusters are evaluated at a fixed time; their snapshots get the time of the scan."""
+def _with_scan_time(scanned: Scanned, cluster: Cluster) -> Scanned:
+    """Gives the report of a sample cluster the time of the scan: sample clusters are evaluated at a fixed time."""
     if cluster.source != Cluster.Source.SAMPLE:
         return scanned
     now = timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -147,7 +149,7 @@ class _LeaseHeartbeat:
         self._progress = {"now": name, "parts_done": done, "parts_total": len(PART_NAMES)}
 
     def add_calls(self, calls: Mapping[tuple[str, str], int]) -> None:
-        """Counts these requests as well; a scan may connect twice."""
+        """Adds these requests to the count; a scan may connect twice."""
         self.calls = Counter(self.calls) + Counter(calls)
 
     def beat(self) -> None:

@@ -1,4 +1,4 @@
-"""Sample clusters that can be acted on: their state in the database, and the ports by which it is read and changed.
+"""Sample clusters that can be changed: their state in the database, and the clients that read and change it.
 
-Nothing here opens a connection, and nothing of a registered cluster's credentials is read.
+Nothing here opens a connection or reads credentials of a registered cluster.
 """

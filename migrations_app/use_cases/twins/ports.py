@@ -1,5 +1,5 @@
-"""A sample cluster through the ports of clients: scans, previews and rollouts run on it unchanged; and what a rehearsal
-has to know of it.
+"""Clients for a sample cluster, so that scans, previews and rollouts run on it unchanged, and its behaviour for
+rehearsals.
 """
 
 import uuid
@@ -21,12 +21,12 @@ ENDPOINT = "sample://"
 
 
 def open_reader(cluster_id: uuid.UUID) -> TwinReader:
-    """A reader of the cluster as it is now; it stands still while it is read. Raises SampleGone."""
+    """A reader of the current state of the cluster, which does not change while it is read. Raises SampleGone."""
     return TwinReader(StoredTwin(cluster_id).current())
 
 
 def account_of(cluster_id: uuid.UUID) -> AwsApi | None:
-    """The AWS account of the cluster as it is now; None for a sample that is not known any more."""
+    """The AWS account of the cluster in its current state; None for a sample that no longer exists in this release."""
     stored = StoredTwin(cluster_id)
     sample = clusters.find(stored.sample())
     if sample is None:
@@ -36,12 +36,14 @@ def account_of(cluster_id: uuid.UUID) -> AwsApi | None:
 
 
 def behaviour_of(cluster_id: uuid.UUID) -> Behaviour:
-    """How the simulator of that sample cluster behaves now. Raises SampleGone."""
+    """The current behaviour of that sample cluster's simulator. Raises SampleGone."""
     return behaviour(StoredTwin(cluster_id).control())
 
 
 class SampleWriter:
-    """A Writer: each call sees the cluster as it is then, and a request is stored with all that follows at once."""
+    """A Writer for a sample cluster: each call reads the current state, and a change is stored with all its effects at
+    once.
+    """
 
     def __init__(self, cluster_id: uuid.UUID) -> None:
         self._stored = StoredTwin(cluster_id)
@@ -68,11 +70,11 @@ class SampleWriter:
         )
 
     def calls(self) -> Mapping[tuple[str, str], int]:
-        """None: nothing goes over a network."""
+        """Empty: no request goes over a network."""
         return self._calls
 
     def close(self) -> None:
-        """There is no connection to close."""
+        """Does nothing: there is no connection to close."""
 
     def _now(self) -> TwinWriter:
         return TwinWriter(self._stored.current(), endpoint=ENDPOINT)

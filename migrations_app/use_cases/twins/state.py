@@ -1,7 +1,7 @@
 """The twin of a sample cluster as a row: loaded, advanced to now, changed, and saved by compare-and-set.
 
-Every process sees the same state: a change counts when its row is written, and whoever lost the race does its work
-again on what the winner wrote. The simulator works when somebody looks, for all the time that has passed since.
+Every process sees the same state: a change counts when its row is written, and a process that was too late repeats its
+work on the new state. The simulator only runs when the state is loaded, for all the time that has passed since.
 """
 
 import uuid
@@ -27,7 +27,7 @@ from migrations_app.twin.server import Twin
 
 MINOR = 28
 SPEED = 20
-"""How many times faster than in a usual cluster nodes and pods come and go."""
+"""How many times faster nodes and pods start and stop than in a usual cluster."""
 DELAYS = Delays(
     node_ready=(60 / SPEED,),
     pod_start=15 / SPEED,
@@ -40,15 +40,15 @@ ZONES = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
 UNTRACKED = (("", "pods"), ("", "nodes"), ("policy", "poddisruptionbudgets"))
 SMALLEST_CORES = 4
 RACES = 30
-"""How often a change is tried while others write; each loss means that somebody else's change was stored."""
+"""How often a change is tried while other processes write; each failure means that another change was stored."""
 LEVEL = 1
 _SIZES = {known_siz.name: known_siz for known_siz in known_sizes()}
 T = TypeVar("T")
 
 
 class TwinControl(msgspec.Struct, frozen=True, kw_only=True):
-    """How the sample's Karpenter behaves: the version of the API that it speaks, whether drift replaces nodes, and
-    how many at once. `release` runs, as this revision of its Helm release.
+    """The behaviour of the sample's Karpenter: its API version, whether drift replaces nodes, and how many at once.
+    `release` runs, as this revision of its Helm release.
     """
 
     version: str = "v1beta1"
@@ -59,7 +59,9 @@ class TwinControl(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TwinState(msgspec.Struct, frozen=True, kw_only=True):
-    """All of one sample cluster. `at` is the time up to which it was played; `server` answers GET /version."""
+    """The complete state of one sample cluster. `at` is the time up to which it was simulated; `server` is the answer
+    to GET /version.
+    """
 
     twin: SavedTwin
     memory: SimulatorMemory
@@ -75,7 +77,7 @@ class SampleGone(ServerFailed):
 
 
 class _Controllers(TwinControllers):
-    """The simulator's requests; one that is refused is tried again by its controller."""
+    """The requests of the simulator's controllers; a controller tries a refused request again."""
 
     def create(self, path: str, body: Document) -> Document | None:
         try:
@@ -97,7 +99,7 @@ class _Controllers(TwinControllers):
 
 
 class PlayedTwin:
-    """A twin with its simulator, at one moment of its state."""
+    """A twin with its simulator, at one time of its state."""
 
     def __init__(self, state: TwinState, *, seed: str) -> None:
         self.clock = SimulatedClock(state.at)
@@ -112,15 +114,15 @@ class PlayedTwin:
         self._simulator.recall(state.memory)
 
     def advance(self, to: datetime) -> None:
-        """Plays the time until then; a time in its past changes nothing."""
+        """Simulates the time until `to`; a time in the past changes nothing."""
         self._simulator.advance(self.clock, max(to, self.clock.now()))
 
     def settle(self) -> None:
-        """Lets the controllers do what is to be done at once."""
+        """Lets the controllers do everything that is due now."""
         self._simulator.settle()
 
     def steer(self, control: TwinControl) -> None:
-        """The controller behaves like this from now on."""
+        """Changes the controller's behaviour from now on."""
         self.control = control
         self._behaviour.version, self._behaviour.drifts = control.version, control.drifts
         self._behaviour.at_once = control.at_once
@@ -136,7 +138,7 @@ class PlayedTwin:
 
 
 def behaviour(control: TwinControl) -> Behaviour:
-    """Karpenter as the samples have it: usual sizes from four cores on, three zones."""
+    """The behaviour of Karpenter in the samples: usual sizes with at least four cores, three zones."""
     sample_behaviour = Behaviour(
         version=control.version, drifts=control.drifts, at_once=control.at_once, consolidates=False, delays=DELAYS
     )
@@ -146,7 +148,7 @@ def behaviour(control: TwinControl) -> Behaviour:
 
 
 def begun(documents: Iterable[Document], control: TwinControl, *, server: Document, now: datetime) -> TwinState:
-    """The state of a new sample cluster, at rest."""
+    """The state of a new sample cluster, after all controllers have finished."""
     twin = Twin(lambda: now, minor=MINOR, seed=f"sample/{uuid.uuid4()}", untracked=UNTRACKED)
     twin.load(_with_room(document) for document in documents)
     empty = TwinState(twin=twin.saved(), memory=SimulatorMemory(), control=control, server=server, at=now)
@@ -156,7 +158,7 @@ def begun(documents: Iterable[Document], control: TwinControl, *, server: Docume
 
 
 def _with_room(document: Document) -> Document:
-    """A node with the room that its instance type has."""
+    """The node with the allocatable resources of its instance type."""
     size = _SIZES.get((document["metadata"].get("labels") or {}).get(TYPE, "")) if document["kind"] == "Node" else None
     if size is None:
         return document
@@ -186,22 +188,22 @@ class StoredTwin:
         self._played: PlayedTwin | None = None
 
     def sample(self) -> str:
-        """The name of the sample that it began as. Raises SampleGone."""
+        """The name of the sample that it was created from. Raises SampleGone."""
         name = SampleTwin.objects.filter(pk=self._cluster).values_list("sample", flat=True).first()
         if name is None:
             raise SampleGone("the sample cluster was removed")
         return name
 
     def current(self) -> Twin:
-        """The twin as it is now. What the simulator did meanwhile is stored. Raises SampleGone."""
+        """The twin in its current state. What the simulator did meanwhile is stored. Raises SampleGone."""
         return self._play(lambda _: None)[0].twin
 
     def control(self) -> TwinControl:
-        """How its Karpenter behaves, as of the last look. Raises SampleGone."""
+        """The behaviour of its Karpenter in the stored state. Raises SampleGone."""
         return self._newest().control
 
     def change(self, work: Callable[[PlayedTwin], T]) -> T:
-        """Does the work on the newest state and stores what came of it; on a lost race all of it is done again.
+        """Does the work on the newest state and stores the result; if another process was faster, repeats all of it.
 
         Raises SampleGone, and ServerFailed `busy` if others write all the time.
         """
@@ -210,7 +212,7 @@ class StoredTwin:
     def _play(self, work: Callable[[PlayedTwin], T]) -> tuple[PlayedTwin, T]:
         for _ in range(RACES):
             played = self._newest()
-            self._played = None  # what fails in between leaves nothing
+            self._played = None  # after an error in between, the state is loaded again
             played.advance(timezone.now().astimezone(UTC))
             result = work(played)
             played.settle()
@@ -234,7 +236,7 @@ class StoredTwin:
         return self._played
 
     def _save(self, played: PlayedTwin) -> bool:
-        """False if the row was written since it was read."""
+        """Stores the state. False if the row was written since it was read."""
         if played.twin.revision == self._saved_at:
             return True
         changed = {"body": packed(played.state()), "changed_at": timezone.now(), "revision": self._revision + 1}

@@ -1,4 +1,4 @@
-"""Stands for a person's own `helm upgrade` of Karpenter in a sample cluster: no action of karpdash does that."""
+"""Simulates a person's own `helm upgrade` of Karpenter in a sample cluster, which no action of karpdash does."""
 
 import uuid
 from typing import Any
@@ -30,7 +30,7 @@ _ROOTS = {
 
 
 def control_of(version: str, *, revision: int = objects.FIRST_REVISION) -> TwinControl:
-    """How a sample's Karpenter of that release behaves; drift is on in every sample."""
+    """The behaviour of a sample's Karpenter of that release; drift is on in every sample."""
     order = minor_order(release(version).minor)
     return TwinControl(
         version="v1" if order >= (1, 0) else "v1beta1",
@@ -49,10 +49,10 @@ def upgrade_controller(cluster_id: uuid.UUID, version: str) -> None:
     sample = clusters.find(stored.sample())
     if sample is None:
         raise InvalidInput("this sample is not known any more", code="unknown_sample")
-    stored.change(lambda played: _upgraded(played, clusters.cluster_of(sample), version=version))
+    stored.change(lambda played: _upgrade(played, clusters.cluster_of(sample), version=version))
 
 
-def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: str) -> None:
+def _upgrade(played: PlayedTwin, cluster: objects.LivingCluster, *, version: str) -> None:
     before = played.control
     if before.release == version:
         raise Conflict(f"{version} runs already", code="runs_already")
@@ -72,11 +72,11 @@ def _upgraded(played: PlayedTwin, cluster: objects.LivingCluster, *, version: st
             _delete(played.twin, f"/api/v1/namespaces/{objects.NAMESPACE}/pods/{pod['metadata']['name']}")
     played.steer(control_of(version, revision=revision))
     if played.control.version == "v1":
-        _tell_ready(played.twin)
+        _add_ready_condition(played.twin)
 
 
-def _tell_ready(twin: Twin) -> None:
-    """From v1 on the controller tells of pools and classes whether they are ready."""
+def _add_ready_condition(twin: Twin) -> None:
+    """Adds the Ready condition to pools and classes, as the controller does from v1 on."""
     status = {"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}]}}
     for root in _WITH_READY:
         for item in _items(twin, root):
@@ -84,7 +84,7 @@ def _tell_ready(twin: Twin) -> None:
 
 
 def _put(twin: Twin, doc: Doc) -> None:
-    """Creates the object or replaces what it says, and keeps who it is."""
+    """Creates the object or replaces its content; an existing object keeps its uid."""
     desired = objects.with_own_uids(doc)
     root = _root(doc["kind"])
     answer = twin.request("GET", f"{root}/{doc['metadata']['name']}")

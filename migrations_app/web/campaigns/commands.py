@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
-from migrations_app.tasks import wake_campaign, wake_campaign_preview
+from migrations_app.tasks import enqueue_campaign, enqueue_campaign_previews
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
@@ -53,7 +53,7 @@ def create(request: HttpRequest) -> HttpResponse:
 
 def _create(request: HttpRequest) -> HttpResponse:
     campaign_id = draft_campaign(request_of(request.POST), person=person_of(request), by=actor())
-    transaction.on_commit(partial(wake_campaign_preview, campaign_id))
+    transaction.on_commit(partial(enqueue_campaign_previews, campaign_id))
     return redirect("campaign", campaign_id)
 
 
@@ -177,7 +177,7 @@ def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable
 def _apply_change(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
     """Makes the change at the version that the user saw, and enqueues work for a worker after the commit."""
     change(campaign_id, person_of(request), by=actor(), version=_number(request.POST.get("version", "")))
-    transaction.on_commit(partial(wake_campaign, campaign_id))
+    transaction.on_commit(partial(enqueue_campaign, campaign_id))
     return redirect("campaign", campaign_id)
 
 

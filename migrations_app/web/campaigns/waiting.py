@@ -14,7 +14,7 @@ from migrations_app.access import Person, may_resolve, may_start
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
 from migrations_app.queries.campaigns.campaigns import campaign_row
 from migrations_app.queries.campaigns.waiting import waiting_in
-from migrations_app.tasks import wake_campaign, wake_journey
+from migrations_app.tasks import enqueue_campaign, enqueue_journey
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.campaigns.deciding import DecisionOutcome, TogetherRequest, decide_together
@@ -54,12 +54,12 @@ def _decided(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         accepted={name[prefix:]: tuple(form.getlist(name)) for name in form if name.startswith(ACCEPTED)},
     )
     outcomes = decide_together(campaign_id, person_of(request), request=decision, by=actor())
-    transaction.on_commit(partial(wake_campaign, campaign_id))
+    transaction.on_commit(partial(enqueue_campaign, campaign_id))
     for outcome in outcomes:
         if outcome.code:
             messages.warning(request, _refusal(outcome))
         elif outcome.journey is not None:
-            transaction.on_commit(partial(wake_journey, outcome.journey))
+            transaction.on_commit(partial(enqueue_journey, outcome.journey))
     done = sum(not outcome.code for outcome in outcomes)
     messages.success(request, _("{done} of {count} decided.").format(done=done, count=len(outcomes)))
     return redirect("campaign-waiting", campaign_id)

@@ -14,9 +14,13 @@ from django.utils import timezone
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head, nodes_of, report_of
 from migrations_app.queries.fleet.groups import groups_of_cluster
-from migrations_app.queries.fleet.labels import labels_told
+from migrations_app.queries.fleet.labels import labels_from_columns
 from migrations_app.queries.pull_requests import newest_by_check
-from migrations_app.queries.rollouts.policies import UPGRADE_DELIVERY, controller_upgrades_allowed, looks_only
+from migrations_app.queries.rollouts.policies import (
+    UPGRADE_DELIVERY,
+    controller_upgrades_allowed,
+    has_no_action_workers,
+)
 from migrations_app.queries.scans.scans import checked_again
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.action_order import possible_now
@@ -137,7 +141,7 @@ def about(request: HttpRequest, cluster_id: uuid.UUID, *, tab: str) -> dict[str,
         "interval": head.interval_seconds or settings.ENV.scan_interval,
         "dated": head.unreachable or not head.is_latest or head.active is not None,
         "testable": head.source in LIVE,
-        "labels": labels_told(cluster_id, environment=head.environment, arn=head.eks_arn),
+        "labels": labels_from_columns(cluster_id, environment=head.environment, arn=head.eks_arn),
         "groups": groups_of_cluster(cluster_id),
     }
 
@@ -167,7 +171,10 @@ def offered(request: HttpRequest, head: ClusterHead, *, report: Report | None) -
     """Returns every action with its button, for this user and this snapshot."""
     may_prepare = any(request.user.has_perm(f"migrations_app.{right}") for right in OPERATE)
     refusal = reason_disabled(
-        may_prepare=may_prepare, source=head.source, looks_only=looks_only(), is_latest=head.is_latest
+        may_prepare=may_prepare,
+        source=head.source,
+        has_no_action_workers=has_no_action_workers(),
+        is_latest=head.is_latest,
     )
     by_helm = controller_upgrades_allowed(head.id)
     by_delivery = controller_upgrades_allowed(head.id, action=UPGRADE_DELIVERY)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError
 from migrations_app.readiness.rbac.roles import all_scan_permissions, scan_roles
-from migrations_app.tasks import wake
+from migrations_app.tasks import enqueue_scan
 from migrations_app.texts import text as _
 from migrations_app.use_cases.agents.tokens import AgentSecret, register_agent
 from migrations_app.use_cases.clusters import eks_registration
@@ -182,5 +182,5 @@ def start_scan(cluster_id: uuid.UUID, *, by: str, waits: bool = False, only_chec
     is full, unless the scan `waits` for space.
     """
     scan = request_scan(cluster_id, by=by, waits=waits, only_check=only_check)
-    transaction.on_commit(partial(wake, scan.scan_id))
+    transaction.on_commit(partial(enqueue_scan, scan.scan_id))
     return scan.created

@@ -62,7 +62,7 @@ def group_chosen(request: HttpRequest) -> HttpResponse:
     group_id = uuid_in(request.POST.get("group", ""))
     try:
         row = group_of(group_id or uuid.UUID(int=0))
-        number = (groups.take_out if removes else groups.put_in)(row.id, chosen_clusters(request))
+        number = (groups.remove_from_group if removes else groups.add_to_group)(row.id, chosen_clusters(request))
     except NotFound:
         messages.error(request, _("Choose a group. Nothing was changed."))
     else:

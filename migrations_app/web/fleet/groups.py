@@ -99,7 +99,7 @@ def move(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     chosen = uuids_in(request.POST.getlist("cluster"))
     removes = request.POST.get("act") == "out"
     try:
-        number = (arrange.take_out if removes else arrange.put_in)(group_id, chosen)
+        number = (arrange.remove_from_group if removes else arrange.add_to_group)(group_id, chosen)
         if removes:
             sentence = ngettext("{number} cluster removed.", "{number} clusters removed.", number)
         else:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from migrations_app.errors import Conflict
 from migrations_app.queries.scans.fleet_scans import fleet_scan
-from migrations_app.tasks import wake_fleet_scan
+from migrations_app.tasks import enqueue_fleet_scan
 from migrations_app.texts import text as _
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
 from migrations_app.web.access import require_right
@@ -28,7 +28,7 @@ def scan_all(request: HttpRequest) -> HttpResponse:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return redirect("fleet")
     if fleet_scan.created:
-        transaction.on_commit(partial(wake_fleet_scan, fleet_scan.id))
+        transaction.on_commit(partial(enqueue_fleet_scan, fleet_scan.id))
         messages.success(request, _("The scan of the fleet began; this page shows each result as it comes."))
     else:
         messages.info(request, _("A scan of the fleet was already under way."))

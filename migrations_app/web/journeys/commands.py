@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.tasks import wake_journey
+from migrations_app.tasks import enqueue_journey
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, holds, lifecycle, steps, taking_back
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
@@ -60,7 +60,7 @@ def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
         note=form.get("note", "").strip(),
     )
     journey_id = draft_journey(cluster_id, journey_request, person=person_of(request), by=actor())
-    transaction.on_commit(partial(wake_journey, journey_id))
+    transaction.on_commit(partial(enqueue_journey, journey_id))
     return redirect("journey", journey_id)
 
 
@@ -69,7 +69,7 @@ def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def ask(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview."""
-    return _apply_change(request, journey_id, change=approvals.ask_journey)
+    return _apply_change(request, journey_id, change=approvals.request_journey_approval)
 
 
 @require_right(*APPROVE)
@@ -188,7 +188,7 @@ def _of_step(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..
 def _apply_change(request: HttpRequest, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:
     """Makes the change at the version that the user saw, and enqueues work for a worker after the commit."""
     change(journey_id, person_of(request), by=actor(), version=_version(request))
-    transaction.on_commit(partial(wake_journey, journey_id))
+    transaction.on_commit(partial(enqueue_journey, journey_id))
     return redirect("journey", journey_id)
 
 

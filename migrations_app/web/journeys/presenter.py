@@ -11,7 +11,7 @@ from migrations_app.journeys.way_back import BACK_NEEDED
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.journeys.journeys import JourneyDetail, StepRow
 from migrations_app.queries.rollouts.policies import risk_of
-from migrations_app.use_cases.journeys.lifecycle import ASKS
+from migrations_app.use_cases.journeys.lifecycle import NEEDS_ACCEPTANCE
 from migrations_app.use_cases.journeys.steps import CONFIRMABLE
 from migrations_app.use_cases.rollouts.approvals import TYPED
 
@@ -53,7 +53,7 @@ def step_forms(detail: JourneyDetail, person: Person) -> Forms:
     step, row = detail.current, detail.row
     if step is None or row.state not in ("running", "paused"):
         return {"tick": None, "accept": None, "retry": None, "skip": None}
-    asks = row.state == "paused" and row.cause_code in ASKS
+    asks = row.state == "paused" and row.cause_code in NEEDS_ACCEPTANCE
     undone = step.state == "undoing"
     ticks = row.state == "running" and (
         row.wait_code == BACK_NEEDED if undone else row.wait_code in CONFIRMABLE and step.state == "running"
@@ -106,7 +106,7 @@ def _resumable(detail: JourneyDetail) -> bool:
     step = detail.current
     if _goes_on(detail) and _restoring(detail):
         return False  # it goes on by itself
-    return detail.row.cause_code not in ASKS and (step is None or step.state != "failed")
+    return detail.row.cause_code not in NEEDS_ACCEPTANCE and (step is None or step.state != "failed")
 
 
 def _approving(detail: JourneyDetail, person: Person) -> Refusal | None:

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, ReadError
-from migrations_app.tasks import wake, wake_look
+from migrations_app.tasks import enqueue_listing, enqueue_scan
 from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.organizations.clusters import register_listed
@@ -56,7 +56,7 @@ def make(request: HttpRequest) -> HttpResponse:
 def look(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
     """Enqueues a listing of the organization's accounts and clusters."""
     request_look(organization_id, by=request.user.get_username())
-    transaction.on_commit(partial(wake_look, organization_id))
+    transaction.on_commit(partial(enqueue_listing, organization_id))
     return redirect("organization", organization_id)
 
 
@@ -81,7 +81,7 @@ def register(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
             request, organization_id, refused=_("Nothing is registered: {why}.").format(why=refused), chosen=form
         )
     for scan_id in scans:
-        transaction.on_commit(partial(wake, scan_id))
+        transaction.on_commit(partial(enqueue_scan, scan_id))
     count = len(clusters)
     sentence = _("{count} clusters are registered; the first scans are on the way.").format(count=count)
     messages.success(request, sentence if count > 1 else _("1 cluster is registered; its first scan is on the way."))

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from migrations_app.access import Person
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.tasks import advance_rollout, prepare_rollout, wake_rehearsal, wake_rollout
+from migrations_app.tasks import advance_rollout, enqueue_rehearsal, enqueue_rollout, prepare_rollout
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS, request_rehearsal
@@ -90,7 +90,7 @@ def rehearse(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
         Failure(scenario, zone if scenario == "full_zone" else "") for scenario in SCENARIOS if scenario in chosen
     ]
     rehearsal_id = request_rehearsal(rollout_id, person_of(request), failures=failures, by=actor())
-    transaction.on_commit(partial(wake_rehearsal, rehearsal_id))
+    transaction.on_commit(partial(enqueue_rehearsal, rehearsal_id))
     return redirect("rollout", rollout_id)
 
 
@@ -111,7 +111,7 @@ def start(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     require_confirmed(request)
     digest = request.POST.get("digest", "")
     lifecycle.start(rollout_id, person_of(request), digest=digest, by=actor(), version=_version(request))
-    transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
+    transaction.on_commit(partial(enqueue_rollout, rollout_id, advance_rollout))
     return redirect("rollout", rollout_id)
 
 
@@ -137,7 +137,7 @@ def abort(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 def resume(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Resumes the rollout, with all checks of a start."""
     lifecycle.resume(rollout_id, person_of(request), by=actor(), version=_version(request))
-    transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
+    transaction.on_commit(partial(enqueue_rollout, rollout_id, advance_rollout))
     return redirect("rollout", rollout_id)
 
 
@@ -160,7 +160,7 @@ def skip_node(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Skips the node of a step that was not sent yet."""
     step, person = request.POST.get("step", ""), person_of(request)
     lifecycle.skip_node(rollout_id, person, step=step, reason=_reason(request), by=actor(), version=_version(request))
-    transaction.on_commit(partial(wake_rollout, rollout_id, advance_rollout))
+    transaction.on_commit(partial(enqueue_rollout, rollout_id, advance_rollout))
     return redirect("rollout", rollout_id)
 
 
@@ -170,7 +170,7 @@ def skip_node(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
 def roll_back(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Creates a rollback rollout, which has its own preview and approval."""
     rollback_id = drafts.roll_back(rollout_id, person_of(request), by=actor(), version=_version(request))
-    transaction.on_commit(partial(wake_rollout, rollback_id, prepare_rollout))
+    transaction.on_commit(partial(enqueue_rollout, rollback_id, prepare_rollout))
     return redirect("rollout", rollback_id)
 
 

@@ -25,7 +25,7 @@ from migrations_app.queries.rollouts.detail import rollout_detail
 from migrations_app.queries.rollouts.policies import policy_row
 from migrations_app.queries.rollouts.rollouts import holder_of
 from migrations_app.readiness.rbac.roles import PART_KINDS
-from migrations_app.tasks import prepare_rollout, wake_rollout
+from migrations_app.tasks import enqueue_rollout, prepare_rollout
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts.drafts import ROLL_BACK, RolloutRequest, draft
@@ -227,7 +227,7 @@ def _create_draft(request: HttpRequest, /, *, head: ClusterHead, action: Action)
     )
     _refuse_beyond(rollout_request.parameters, most=policy_row(head.id).batch)
     rollout_id = draft(head.id, rollout_request, by=actor(), person=person_of(request))
-    transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
+    transaction.on_commit(partial(enqueue_rollout, rollout_id, prepare_rollout))
     return redirect("rollout", rollout_id)
 
 

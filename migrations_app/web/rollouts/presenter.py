@@ -31,7 +31,7 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.rollouts import gates
 from migrations_app.use_cases.rollouts.approvals import TYPED
 from migrations_app.use_cases.rollouts.backups import diffs_of
-from migrations_app.use_cases.rollouts.drafts import TAKEN_BACK
+from migrations_app.use_cases.rollouts.drafts import MAY_BE_ROLLED_BACK
 from migrations_app.use_cases.rollouts.start_checks import why_not_approve, why_not_start
 
 STEPS_SHOWN = 50
@@ -213,7 +213,7 @@ def allowed_actions(detail: RolloutDetail, person: Person) -> AllowedActions:
         stop=_when(state in ("running", "paused"), may_stop(person)),
         skip=_when(state in UNDER_WAY, may_start(person)),
         settle=_when(state == "needs_attention", may_resolve(person)),
-        roll_back=_when(state in TAKEN_BACK and any(line.lines for line in detail.steps), may_prepare(person)),
+        roll_back=_when(state in MAY_BE_ROLLED_BACK and any(line.lines for line in detail.steps), may_prepare(person)),
         reject=_when(
             state in ("previewed", "awaiting_approval", "approved"),
             None if "approve" in person.rights else may_prepare(person),

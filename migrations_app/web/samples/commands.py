@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.tasks import prepare_rollout, wake_rollout, wake_sample_history
+from migrations_app.tasks import enqueue_rollout, enqueue_sample_history, prepare_rollout
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.samples.clusters import visible_samples
@@ -38,7 +38,7 @@ def _do_step(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     with transaction.atomic():
         rollout_id = do_next(cluster_id, step, person=person_of(request), by=actor())
     if rollout_id is not None:
-        transaction.on_commit(partial(wake_rollout, rollout_id, prepare_rollout))
+        transaction.on_commit(partial(enqueue_rollout, rollout_id, prepare_rollout))
         return redirect("rollout", rollout_id)
     start_scan(cluster_id, by=request.user.get_username(), waits=True)
     messages.success(request, _("Done, as your helm upgrade would do it. A scan of the cluster is under way."))
@@ -68,7 +68,7 @@ def add(request: HttpRequest) -> HttpResponse:
     except (Conflict, PermissionDenied) as refused:
         messages.error(request, f"{refused.message[0].upper()}{refused.message[1:]}.")
         return redirect("samples")
-    transaction.on_commit(wake_sample_history)
+    transaction.on_commit(enqueue_sample_history)
     for cluster_id, _name in visible_samples():
         start_scan(cluster_id, by=request.user.get_username(), waits=True)
     messages.success(request, _("{count} sample clusters are here. Scans are under way.").format(count=count))

@@ -23,7 +23,7 @@ from migrations_app.queries.notifications.channels import (
     group_names,
 )
 from migrations_app.readiness.notification_events import TITLES
-from migrations_app.tasks import wake_channel
+from migrations_app.tasks import enqueue_channel
 from migrations_app.texts import text as _
 from migrations_app.use_cases.notifications import channels
 from migrations_app.use_cases.notifications.channels import ChannelSettings, ChannelUpdate
@@ -146,7 +146,7 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Enqueues a test message."""
     try:
         channels.send_test(channel_id, by=request.user.get_username(), now=timezone.now())
-        transaction.on_commit(partial(wake_channel, channel_id))
+        transaction.on_commit(partial(enqueue_channel, channel_id))
         messages.success(request, _("A test message is on its way; what comes of it stands in the deliveries."))
     except InvalidInput as error:
         messages.error(request, error.message)
@@ -157,7 +157,7 @@ def test(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def resend(request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
     """Resends a delivery."""
-    transaction.on_commit(partial(wake_channel, channels.resend(delivery_id, now=timezone.now())))
+    transaction.on_commit(partial(enqueue_channel, channels.resend(delivery_id, now=timezone.now())))
     messages.success(request, _("Sent again."))
     return redirect("notifications")
 

@@ -140,7 +140,7 @@ def test_every_cause_that_is_accepted_is_shown(ada, causes, asked):
     assert here.plan.accepted == (("controller_permitted",) if asked else ())
     told = [on.told.about for found in covered_by_approval(row.pk).warnings.values() for on in found]
     assert told == ([tuple(f"Pod shop/cart-{number}: old" for number in range(50))] if asked else [])
-    settled = member_journeys._settled(here, here.members[0])
+    settled = member_journeys._decisions_for(here, here.members[0])
     assert [hop.accepted for hop in settled.weighed.values() if hop.accepted] == (
         [("controller_permitted",)] if asked else []
     )
@@ -207,7 +207,7 @@ def test_objects_are_covered_only_where_the_policy_lets_a_campaign_cover_them(ad
     told = {"objects": [msgspec.to_builtins(OLD)], "destroys": allowed}
     CampaignMember.objects.filter(pk=member.pk).update(shown={**member.shown, **told})
     here = load_campaign(row.pk)
-    settled = member_journeys._settled(here, here.member(member.pk))
+    settled = member_journeys._decisions_for(here, here.member(member.pk))
     assert settled.objects == ((OLD,) if allowed else ())
 
 

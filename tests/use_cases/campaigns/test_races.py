@@ -8,7 +8,7 @@ from migrations_app.errors import Conflict
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.models.journey import Journey
 from migrations_app.use_cases.campaigns import lifecycle
-from migrations_app.use_cases.campaigns.moves import WokenByCampaign, make_campaign_move
+from migrations_app.use_cases.campaigns.moves import CampaignWorkToEnqueue, make_campaign_move
 from migrations_app.use_cases.campaigns.preview import missing_previews, preview_member
 from migrations_app.use_cases.campaigns.transitions import load_campaign
 from tests.use_cases.campaigns import stage
@@ -30,9 +30,9 @@ def test_of_two_workers_with_the_same_move_one_makes_it(ada, cleo, three):
     stage.advanced(row, 1)  # opens the first wave
     first, second = load_campaign(row.pk), load_campaign(row.pk)
     move = CampaignMove("prepare", str(stage.member(row, "blue").pk))
-    woken = WokenByCampaign()
+    woken = CampaignWorkToEnqueue()
     make_campaign_move(first, move, woken=woken)
-    late = WokenByCampaign()
+    late = CampaignWorkToEnqueue()
     make_campaign_move(second, move, woken=late)
     assert (Journey.objects.count(), len(woken.journeys), late.journeys) == (1, 1, [])
     assert stage.verbs(row).count("campaign.member_begun") == 1
@@ -44,7 +44,9 @@ def test_what_is_paused_meanwhile_begins_nothing(ada, cleo, three):
     here = load_campaign(row.pk)
     lifecycle.pause_campaign(row.pk, person(ada), by=actor(ada))
     with pytest.raises(Conflict):
-        make_campaign_move(here, CampaignMove("prepare", str(stage.member(row, "blue").pk)), woken=WokenByCampaign())
+        make_campaign_move(
+            here, CampaignMove("prepare", str(stage.member(row, "blue").pk)), woken=CampaignWorkToEnqueue()
+        )
     assert not Journey.objects.exists()
 
 

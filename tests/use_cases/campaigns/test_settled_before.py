@@ -161,7 +161,7 @@ def test_only_a_plan_that_deletes_and_nothing_else_has_objects_to_compare():
 def test_a_name_in_braces_stands_for_the_cluster():
     told = {"convert_and_apply": {"node_role": "Role-{cluster}"}, "taint_and_drift": {"seconds": 9}}
     wanted = {"convert_and_apply": {"node_role": "Role-blue"}, "taint_and_drift": {"seconds": 9}}
-    assert member_journeys._named(told, "blue") == wanted
+    assert member_journeys._with_cluster_name(told, "blue") == wanted
 
 
 MANUAL = journeys.finding("controller_permitted", status="unknown", phase="iam", severity="warning")
@@ -289,11 +289,11 @@ def test_journeys_are_locked_before_the_head_of_the_audit_log(ada, cleo, monkeyp
     first = JourneyStepRow.objects.filter(journey=blue.journey).earliest("place")
     JourneyStepRow.objects.filter(pk=first.pk).update(state="failed")
     locked = []
-    for place, name in ((member_journeys, "hold_journeys"), (log, "_held_head")):
+    for place, name in ((member_journeys, "hold_journeys"), (log, "_locked_head")):
         lock = getattr(place, name)
         monkeypatch.setattr(place, name, lambda *given, lock=lock, name=name: locked.append(name) or lock(*given))
     settling.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada), resume=True)
-    assert (locked[0], "_held_head" in locked) == ("hold_journeys", True)
+    assert (locked[0], "_locked_head" in locked) == ("hold_journeys", True)
 
 
 @pytest.mark.django_db

@@ -19,7 +19,7 @@ from migrations_app.models.rollout import Approval, Outbox, Rollout
 from migrations_app.queries.campaigns.campaigns import campaign_row
 from migrations_app.queries.visibility import ALL, VisibilityScope, permissions_of, visibility_scope
 from migrations_app.use_cases.campaigns import approvals, lifecycle, worker
-from migrations_app.use_cases.campaigns.moves import WokenByCampaign, make_campaign_move
+from migrations_app.use_cases.campaigns.moves import CampaignWorkToEnqueue, make_campaign_move
 from migrations_app.use_cases.campaigns.transitions import load_campaign
 from migrations_app.use_cases.clusters.batches import remove_all
 from migrations_app.use_cases.clusters.registration import remove
@@ -272,12 +272,12 @@ class TestSweeps:
         first = stage.running(ada, cleo)
         second = stage.drafted(ada, name="second")
         Campaign.objects.filter(pk=second.pk).update(made_at=second.made_at - timedelta(hours=1))
-        monkeypatch.setattr(worker, "MOST_LOOKED_AT", 1)
-        assert {pk for _ in range(64) for pk in worker.campaigns_to_look_at()} == {first.pk, second.pk}
+        monkeypatch.setattr(worker, "MOST_ENQUEUED", 1)
+        assert {pk for _ in range(64) for pk in worker.campaigns_to_advance()} == {first.pk, second.pk}
 
     def test_nor_does_a_journey(self, working, ada, monkeypatch):
         pause_journey(stage.member(working, "red").journey_id, person(ada), by=actor(ada))
-        monkeypatch.setattr(journey_worker, "MOST_WOKEN", 1)
+        monkeypatch.setattr(journey_worker, "MOST_ENQUEUED", 1)
         seen = {pk for _ in range(64) for pk in journey_worker.stranded_journeys()}
         assert seen == {stage.member(working, name).journey_id for name in ("blue", "green")}
 
@@ -288,7 +288,7 @@ def test_the_campaign_is_held_before_its_journeys_and_the_log(ada, cleo, three):
     stage.advanced(row, 1)
     move = CampaignMove("prepare", str(stage.member(row, "blue").pk))
     with CaptureQueriesContext(connection) as asked:
-        make_campaign_move(load_campaign(row.pk), move, woken=WokenByCampaign())
+        make_campaign_move(load_campaign(row.pk), move, woken=CampaignWorkToEnqueue())
     written = [
         one["sql"].split('"')[1] for one in asked.captured_queries if one["sql"].startswith(("UPDATE", "INSERT"))
     ]

@@ -17,7 +17,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey, JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan
-from migrations_app.use_cases.journeys.approvals import approve_journey, ask_journey
+from migrations_app.use_cases.journeys.approvals import approve_journey, request_journey_approval
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.journeys.lifecycle import start_journey
 from migrations_app.use_cases.journeys.worker import advance_journey
@@ -95,7 +95,7 @@ def previewed(on: Cluster, author: User, *steps: Step, **changes: Any) -> Journe
 
 
 def approved(row: Journey, author: User, approvers: Iterable[User]) -> Journey:
-    ask_journey(row.pk, person(author), by=actor(author))
+    request_journey_approval(row.pk, person(author), by=actor(author))
     row.refresh_from_db()
     for approver in approvers:
         approve_journey(row.pk, person(approver), yes=approval_for(row), by=actor(approver))

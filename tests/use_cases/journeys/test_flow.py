@@ -14,7 +14,7 @@ from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.models.scan import Scan
 from migrations_app.readiness.report import Target
 from migrations_app.use_cases.journeys import steps as people
-from migrations_app.use_cases.journeys.approvals import approve_journey, ask_journey, reject_journey
+from migrations_app.use_cases.journeys.approvals import approve_journey, reject_journey, request_journey_approval
 from migrations_app.use_cases.journeys.lifecycle import (
     resume_journey,
 )
@@ -80,7 +80,7 @@ class TestApproval:
         stage.scanned(shop)
         row = stage.previewed(shop, ada)
         Policy.objects.create(approvals={"medium": 2})
-        ask_journey(row.pk, person(ada), by=actor(ada))
+        request_journey_approval(row.pk, person(ada), by=actor(ada))
         row.refresh_from_db()
         both = user("both", OPERATE, APPROVE)
         Journey.objects.filter(pk=row.pk).update(author=both)
@@ -105,7 +105,7 @@ class TestApproval:
     def test_it_is_bound_to_digest_and_nonce(self, shop, ada, cleo, changed, code):  # A40
         stage.scanned(shop)
         row = stage.previewed(shop, ada)
-        ask_journey(row.pk, person(ada), by=actor(ada))
+        request_journey_approval(row.pk, person(ada), by=actor(ada))
         row.refresh_from_db()
         assert (
             refusal(
@@ -117,7 +117,7 @@ class TestApproval:
     def test_a_token_does_not_approve(self, shop, ada, cleo):  # A42
         stage.scanned(shop)
         row = stage.previewed(shop, ada)
-        ask_journey(row.pk, person(ada), by=actor(ada))
+        request_journey_approval(row.pk, person(ada), by=actor(ada))
         row.refresh_from_db()
         token = person(cleo, method="token")
         assert (
@@ -128,7 +128,7 @@ class TestApproval:
     def test_nothing_is_asked_where_nothing_is_covered(self, shop, ada):
         stage.scanned(shop)
         row = stage.previewed(shop, ada, covers="low")
-        assert ask_journey(row.pk, person(ada), by=actor(ada)).state == "approved"
+        assert request_journey_approval(row.pk, person(ada), by=actor(ada)).state == "approved"
 
     def test_an_approver_who_lost_the_right_does_not_count_at_the_start(self, shop, ada, cleo):  # A41
         stage.scanned(shop)
@@ -139,7 +139,7 @@ class TestApproval:
     def test_it_is_rejected_with_a_reason(self, shop, ada, cleo):
         stage.scanned(shop)
         row = stage.previewed(shop, ada)
-        ask_journey(row.pk, person(ada), by=actor(ada))
+        request_journey_approval(row.pk, person(ada), by=actor(ada))
         found = reject_journey(row.pk, person(cleo), reason="not today", by=actor(cleo))
         assert (found.state, found.cause_code, found.cause) == ("rejected", "rejected", "not today")
 

@@ -15,8 +15,8 @@ from migrations_app.queries.journeys.disruption_hold import disruption_hold
 from migrations_app.use_cases.journeys.holds import change_hold
 from migrations_app.use_cases.journeys.lifecycle import (
     abort_journey,
+    pause_if_running,
     pause_journey,
-    pause_part,
     resume_journey,
     start_journey,
 )
@@ -239,8 +239,8 @@ class TestJourneys:
         row = done(paused(at_work, ada), shop)
         resume_journey(row.pk, person(ada), by=actor(ada))
         if by_campaign:
-            assert pause_part(row.pk, by=actor(ada))
-            assert not pause_part(row.pk, by=actor(ada))  # it is paused, and nothing of it goes on
+            assert pause_if_running(row.pk, by=actor(ada))
+            assert not pause_if_running(row.pk, by=actor(ada))  # it is paused, and nothing of it goes on
         else:
             pause_journey(row.pk, person(ada), by=actor(ada))
         done(row, shop, "release")

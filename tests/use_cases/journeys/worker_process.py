@@ -53,12 +53,12 @@ def plan(cluster: str, source: str) -> str:
 def approve(journey: str) -> None:
     """Requests approval as Ada, approves as Cleo, starts as Ada."""
     from migrations_app.models.journey import Journey
-    from migrations_app.use_cases.journeys.approvals import approve_journey, ask_journey
+    from migrations_app.use_cases.journeys.approvals import approve_journey, request_journey_approval
     from migrations_app.use_cases.journeys.lifecycle import start_journey
     from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 
     pk = uuid.UUID(journey)
-    ask_journey(pk, _person("ada"), by=_actor("ada"))
+    request_journey_approval(pk, _person("ada"), by=_actor("ada"))
     row = Journey.objects.get(pk=pk)
     yes = ApprovalRequest(digest=row.digest, nonce=row.nonce, typed=row.cluster_name)
     approve_journey(pk, _person("cleo"), yes=yes, by=_actor("cleo"))

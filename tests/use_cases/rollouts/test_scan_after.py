@@ -26,7 +26,7 @@ def scans(cluster):
 @pytest.mark.usefixtures("long_slice")
 def test_after_the_end_the_cluster_is_looked_at_anew(server, cluster, monkeypatch):  # R09
     woken = []
-    monkeypatch.setattr(tasks, "wake", woken.append)
+    monkeypatch.setattr(tasks, "enqueue_scan", woken.append)
     row = rollout(cluster, tainting(*node(server)), started_at=timezone.now())
     tasks.advance_rollout(str(row.pk))
     row.refresh_from_db()

@@ -74,7 +74,7 @@ def woken(monkeypatch):
     found = []
     for module in ("new", "commands"):
         monkeypatch.setattr(
-            f"migrations_app.web.rollouts.{module}.wake_rollout",
+            f"migrations_app.web.rollouts.{module}.enqueue_rollout",
             lambda row, task: found.append((row, task.name)) or True,
         )
     return found

@@ -193,7 +193,7 @@ def test_who_can_approve_is_told_to_the_author(ada, shop):
     people("gone", is_active=False, is_superuser=True)
     entitled(people("ben"), "operate_rollout")
     here, elsewhere = groups.make_group("here"), groups.make_group("elsewhere")
-    groups.put_in(here, [shop.pk])
+    groups.add_to_group(here, [shop.pk])
     for name, over, role in (
         ("dora", here, "approver"), ("eve", elsewhere, "approver"), ("fay", None, "admin"), ("gus", None, "operator"),
     ):  # fmt: skip

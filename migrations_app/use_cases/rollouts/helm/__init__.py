@@ -1,1 +1,1 @@
-"""Runs of helm in rollouts: planned by playing them, carried out through a relay, and seen afterwards."""
+"""Runs of helm in rollouts: planned by dry runs, carried out through a relay, and checked afterwards."""

@@ -1,4 +1,4 @@
-"""The sealed backup of a Helm release before it is changed, and the objects of its preview side by side."""
+"""The sealed backup of a Helm release before it is changed, and the diff of its objects for the preview."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,9 @@ from migrations_app.use_cases.rollouts.helm.planning import HelmPreview
 
 
 def export_release(row: Rollout, helm_preview: HelmPreview) -> None:
-    """Stores the release before the run twice: without secrets for the download, and whole, which is never shown."""
+    """Stores two backups of the release: one without secrets for the download, and a complete one that is never
+    shown.
+    """
     run, former = helm_preview.proposal.run, helm_preview.former
     public = _document(run, former) | {
         "values": hidden(former.values),

@@ -1,4 +1,4 @@
-"""Reads what runs of the controller after an upgrade: Deployment, pods, and the Lease of its leader."""
+"""Reads the state of the controller after an upgrade: Deployment, pods, and the Lease of its leader."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ LEASES = ("coordination.k8s.io", "v1", "leases", "Lease")
 
 
 def controller_seen(writer: Writer, gate: ControllerGate) -> ControllerSeen | None:
-    """The controller as it is now; None if its Deployment could not be read."""
+    """The current state of the controller; None if its Deployment could not be read."""
     row = kinds.DEPLOYMENT
     target = ObjectTarget(row.group, "v1", row.plural, row.kind, gate.deployment, namespace=gate.namespace)
     try:

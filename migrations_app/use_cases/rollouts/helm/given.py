@@ -1,4 +1,4 @@
-"""What a run of helm is given: the program, the packed chart, and the values out of the record that it replaces."""
+"""The input of a run of helm: the program, the packed chart, and the values from the record that the run replaces."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ OCI, FOLDER, OFFICIAL = "oci", "charts", "official"
 
 
 def helm_tool() -> HelmTool:
-    """The program, after its version was checked. Raises InvalidInput (code `controller_upgrades_off`, `helm_missing`
+    """The helm program, with its version checked. Raises InvalidInput (code `controller_upgrades_off`, `helm_missing`
     or `helm_version`).
     """
     env = settings.ENV
@@ -35,8 +35,8 @@ def helm_tool() -> HelmTool:
 
 
 def chart_for(source: str, *, chart: str, tag: str) -> PackedChart:
-    """The packed chart, from the registry of the settings or the data folder. Raises InvalidInput with the reason, also
-    (code `chart_not_pulled`) when the registry does not give it.
+    """The packed chart, from the registry of the settings or the data folder. Raises InvalidInput with the reason (code
+    `chart_not_pulled` if the registry does not deliver the chart).
     """
     if source != OCI:
         raw, origin = from_file(settings.ENV.data_dir / FOLDER, source), f"{FOLDER}/{source}"
@@ -60,13 +60,13 @@ def _registry() -> str:
 
 
 def values_after(former: dict[str, Any], changes: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    """The values of the revision before, with these changes."""
+    """The values of the previous revision, with these changes."""
     return laid(former, changes, prune=True)
 
 
-def given_for(run: HelmRun, writer: Writer) -> HelmInput:
-    """The same input as at the preview. Raises InvalidInput (`chart_changed`, `changed`) if it is not the same any
-    more, ReadError.
+def input_for_run(run: HelmRun, writer: Writer) -> HelmInput:
+    """The input of the run, as it was at the preview. Raises InvalidInput (`chart_changed`, `changed`) if chart or
+    values changed since, ReadError.
     """
     if run.do == "rollback":
         return HelmInput()

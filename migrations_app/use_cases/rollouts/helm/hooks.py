@@ -1,4 +1,4 @@
-"""The requests of a chart's hooks, which a dry run cannot play: each object is proven by a dry run of its own."""
+"""The requests of a chart's hooks. A dry run of helm does not run hooks, so each object gets a dry run of its own."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,9 @@ EVENTS: dict[HelmDoing, tuple[str, ...]] = {
 
 
 def hook_requests(transport: Transport, record: ReleaseRecord, *, doing: HelmDoing) -> tuple[HelmRequest, ...]:
-    """What the hooks of that run create and delete. Raises InvalidInput if the server refuses one, ReadError."""
+    """The requests with which the hooks of that run create and delete objects. Raises InvalidInput if the server
+    refuses one, ReadError.
+    """
     objects = record.hook_objects(EVENTS[doing])
     return tuple(
         request for tree in objects.values() for request in _requests(transport, tree, namespace=record.namespace)

@@ -1,4 +1,4 @@
-"""Plans a run of helm by playing it: what it would send, object by object, as dry runs of a real helm (A26, A27)."""
+"""Plans a run of helm by running a real helm with dry runs, and recording its requests object by object (A26, A27)."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ WORDS = {"PATCH": "changed", "POST": "created", "PUT": "replaced", "DELETE": "de
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelmPreview:
-    """The proposal, the objects before and after it by name, and what is kept of the release before it."""
+    """The proposal, the objects before and after it by name, and the stored record of the previous revision."""
 
     proposal: HelmProposal
     before: Tree
@@ -49,7 +49,7 @@ class HelmPreview:
 
 
 def relay_limits(tool: HelmTool) -> ClientLimits:
-    """The limits of the relay's transport: one run with its preview."""
+    """The limits of the relay's connection, enough for a run and its preview."""
     return ClientLimits(scan_seconds=4.0 * tool.seconds + 300, parallel=PARALLEL)
 
 
@@ -62,7 +62,9 @@ def propose(
     writer: Writer,
     parameters: Mapping[str, Any],
 ) -> HelmPreview:
-    """What helm would do. Raises Unavailable and InvalidInput with the reason, ReadError. Changes nothing."""
+    """The requests that helm would make. Changes nothing. Raises Unavailable and InvalidInput with the reason,
+    ReadError.
+    """
     tool = helm_tool()
     chart = str(parameters.get("chart") or "karpenter")
     release = one_release(inventory, chart)
@@ -81,11 +83,14 @@ def propose(
         hooks = hook_requests(transport, release_record, doing=run.do)
     former = records[run.before]
     planned = (*planned_requests(seen), *hooks)
-    before, after = _sides(seen)
+    before, after = _objects_before_and_after(seen)
     proposal = HelmProposal(
         run=msgspec.structs.replace(run, requests=tuple(planned)),
         from_version=former.chart.metadata.version,
-        objects=(*_told(seen), *((hook.path.rpartition("/")[2], "made by a hook") for hook in hooks if hook.digest)),
+        objects=(
+            *_object_changes(seen),
+            *((hook.path.rpartition("/")[2], "made by a hook") for hook in hooks if hook.digest),
+        ),
         record=_record_of(writer, run),
         helm=tool.version,
         gate=gate_of(release_record),
@@ -94,7 +99,7 @@ def propose(
 
 
 def _records(writer: Writer, *, namespace: str, release: str) -> dict[int, ReleaseRecord]:
-    """Every revision of the release that is kept. Raises ReadError."""
+    """The stored revisions of the release, by number. Raises ReadError, Unavailable if there are none."""
     selector = f"owner=helm,name={release}"
     resource = Resource("", "v1", kinds.SECRET.plural, namespace=namespace, label_selector=selector, page_size=20)
     every = [read_record(msgspec.json.decode(raw)) for page in writer.pages(resource) for raw in page.items]
@@ -142,7 +147,7 @@ def _upgrade(
 
 
 def _rollback(records: Mapping[int, ReleaseRecord], *, chart: str) -> HelmRun:
-    """To the last revision that worked, if the tables allow it."""
+    """Plans the rollback to the last revision that worked, if the tables allow it."""
     last = records[max(records)]
     worked = [record for record in records.values() if record.status in (DEPLOYED, "superseded") and record != last]
     if not worked:
@@ -161,7 +166,7 @@ def _rollback(records: Mapping[int, ReleaseRecord], *, chart: str) -> HelmRun:
 
 
 def _refuse_missing(seen: DryRules) -> None:
-    """Raises InvalidInput `missing_rights` with the rules that the server denied."""
+    """Raises InvalidInput `missing_rights` with the RBAC rules that the server denied."""
     rules = dict.fromkeys(_rule(request) for request in seen.denied)
     if rules:
         raise InvalidInput("missing rules: " + " ".join(f"- {rule}" for rule in sorted(rules)), code="missing_rights")
@@ -176,7 +181,7 @@ def _rule(request: RelayedRequest) -> str:
 
 
 def planned_requests(seen: DryRules) -> tuple[HelmRequest, ...]:
-    """The changes that were played, each with the object that it was worked out from."""
+    """The requests of the dry run that change something, each with a digest of the object that helm read for it."""
     return tuple(
         HelmRequest(
             method=change.asked.method,
@@ -189,7 +194,9 @@ def planned_requests(seen: DryRules) -> tuple[HelmRequest, ...]:
 
 
 def _live(read: Tree | None) -> str:
-    """A digest of the object without what only the server and its controllers write; empty if there is none."""
+    """A digest of the object without the fields that only the server and its controllers write; empty without an
+    object.
+    """
     if read is None:
         return ""
     document = restorable(read)
@@ -199,26 +206,26 @@ def _live(read: Tree | None) -> str:
     return hashlib.sha256(msgspec.json.encode(plain, order="sorted")).hexdigest()
 
 
-def _sides(seen: DryRules) -> tuple[Tree, Tree]:
+def _objects_before_and_after(seen: DryRules) -> tuple[Tree, Tree]:
     before: Tree = {}
     after: Tree = {}
     for change in seen.changes:
-        old, new = _tree(seen.reads.get(change.asked.path)), _tree(change.answer.body)
-        name = _said(old or new, change.asked.object_path)
-        if change.asked.method != "POST" and old is not None:
-            before[name] = restorable(old)
-        if change.asked.method != "DELETE" and new is not None:
-            after[name] = restorable(new)
+        before_object, after_object = _tree(seen.reads.get(change.asked.path)), _tree(change.answer.body)
+        name = _object_name(before_object or after_object, change.asked.object_path)
+        if change.asked.method != "POST" and before_object is not None:
+            before[name] = restorable(before_object)
+        if change.asked.method != "DELETE" and after_object is not None:
+            after[name] = restorable(after_object)
     return before, after
 
 
-def _told(seen: DryRules) -> Iterator[tuple[str, str]]:
+def _object_changes(seen: DryRules) -> Iterator[tuple[str, str]]:
     for change in seen.changes:
         tree = _tree(seen.reads.get(change.asked.path)) or _tree(change.answer.body)
-        yield _said(tree, change.asked.object_path), WORDS[change.asked.method]
+        yield _object_name(tree, change.asked.object_path), WORDS[change.asked.method]
 
 
-def _said(tree: Tree | None, path: str) -> str:
+def _object_name(tree: Tree | None, path: str) -> str:
     kind, name = value_at(tree, ("kind",)), value_at(tree, ("metadata", "name"))
     if not kind or not name or kind == "Status":
         return path
@@ -240,7 +247,7 @@ def _record_of(writer: Writer, run: HelmRun) -> SourceRecord:
 
 
 def gate_of(record: ReleaseRecord) -> ControllerGate | None:
-    """What has to run of that release: its first Deployment; None if it has none."""
+    """The gate for the first Deployment of the release; None if it has none."""
     for tree in record.objects().values():
         if tree.get("kind") != "Deployment":
             continue

@@ -1,8 +1,8 @@
-"""Carries out a run of helm as one request of a rollout: played once more, sent once, stopped when it has to be (A17
-to A22, A36, A37).
+"""Carries out a run of helm as one request of a rollout: repeats the dry run, runs once, stops if required (A17 to A22,
+A36, A37).
 
-While helm runs, this thread asks twice a second whether the rollout may go on: the lease has to outlast every change,
-and an abort or the kill switch ends the run. Changes wait for such an answer that is fresh.
+While helm runs, this thread checks twice a second whether the rollout may continue: the lease has to outlast every
+change, and an abort or the kill switch ends the run. A change is only sent after a recent positive check.
 """
 
 import logging
@@ -25,7 +25,7 @@ from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import journal, lease
-from migrations_app.use_cases.rollouts.helm.given import given_for, helm_tool
+from migrations_app.use_cases.rollouts.helm.given import helm_tool, input_for_run
 from migrations_app.use_cases.rollouts.helm.planning import planned_requests, relay_limits
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
 from migrations_app.use_cases.runtime.connections import connect_transport
@@ -36,22 +36,22 @@ NAMES = ("helm_before_record", "helm_after_record", "helm_before_object", "helm_
 ASK_SECONDS = 0.5
 FRESH_SECONDS = 3.0
 DEADLINE_SECONDS = 40.0
-"""How long the lease has to last for a change: the deadline of its request, and the age of the answer."""
+"""How long the lease has to last for a change: the deadline of its request, plus the age of the last check."""
 PATIENCE_SECONDS = 10.0
 ENDING = frozenset({Rollout.Wish.ABORT.value, "kill_switch", "moved"})
-"""What ends a run at once; a pause waits for its end."""
+"""Stop codes that end a run at once; a pause takes effect after the run."""
 
 
 @dataclass(slots=True)
 class RunWatch:
-    """Whether the run may send its next change."""
+    """Decides whether the run may send its next change."""
 
     work: ExecutionContext
     why: str = ""
-    """Why it has to end; empty while it may go on."""
+    """The reason why the run has to end; empty while it may continue."""
     _asked: float = field(default=0.0)
     _until: float = field(default=0.0)
-    _told: threading.Condition = field(default_factory=threading.Condition)
+    _condition: threading.Condition = field(default_factory=threading.Condition)
 
     def stop(self) -> bool:
         """Whether the run has to end now. Called by the worker's thread while it waits for helm."""
@@ -62,18 +62,20 @@ class RunWatch:
         return bool(self.why)
 
     def permit(self) -> None:
-        """Waits for a fresh yes. Raises Conflict if there is none. Called by the relay's threads, without database."""
-        with self._told:
-            self._told.wait_for(lambda: self.why or time.monotonic() < self._until, timeout=PATIENCE_SECONDS)
+        """Waits for a recent positive check. Raises Conflict if there is none. Called by the relay's threads, without
+        database.
+        """
+        with self._condition:
+            self._condition.wait_for(lambda: self.why or time.monotonic() < self._until, timeout=PATIENCE_SECONDS)
             if self.why or time.monotonic() >= self._until:
                 raise Conflict(self.why or "the worker was not sure of its lease", code="lease_lost")
 
     def _ask(self, now: float) -> None:
         why = self._ends()
-        with self._told:
+        with self._condition:
             self.why = why
             self._until = 0.0 if why else now + FRESH_SECONDS
-            self._told.notify_all()
+            self._condition.notify_all()
 
     def _ends(self) -> str:
         try:
@@ -126,7 +128,7 @@ class HelmWriter:
 
     def _run(self, run: HelmRun, *, own: dict[str, str], purpose: str) -> WriteResult:
         tool = helm_tool()
-        helm_input = given_for(run, self.below)
+        helm_input = input_for_run(run, self.below)
         row = self.work.row
         watch = RunWatch(self.work)
         guards = RunGuards(permit=watch.permit, stop=watch.stop, reached=self.work.reached, marks=own)
@@ -139,7 +141,7 @@ class HelmWriter:
 
 
 def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, helm_input: HelmInput) -> None:
-    """Plays it once more. Raises InvalidInput `changed` unless the same requests would be sent as at the preview."""
+    """Repeats the dry run. Raises InvalidInput `changed` unless helm would send the same requests as at the preview."""
     end, seen = dry_run_helm(tool, run, transport=transport, given=helm_input)
     if not end.done:
         raise InvalidInput(f"helm would fail: {end.words}", code="helm_refused")
@@ -151,12 +153,14 @@ def _refuse_changed(tool: HelmTool, run: HelmRun, *, transport: Transport, helm_
 
 
 def _is_of_hook(run: HelmRun, path: str) -> bool:
-    """Whether the path is that of a hook's object: only those may be deleted again and again."""
+    """Whether the path is that of a hook's object: only those may be deleted repeatedly."""
     return any(request.path == path and request.again for request in run.requests)
 
 
 def _result(done: RealRun, *, why: str) -> WriteResult:
-    """200 if helm succeeded; 422 if nothing was sent; 500 if some of it was: only a read shows what happened."""
+    """200 if helm succeeded; 422 if nothing was sent; 500 if some requests were sent: then only a read shows the
+    outcome.
+    """
     records = [change for change in done.sent if change.asked.is_record and change.asked.method == "POST"]
     audit = next((record.answer.audit_id for record in records), "")
     words = why or done.refused or done.end.words or "helm was stopped"

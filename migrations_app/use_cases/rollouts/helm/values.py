@@ -1,4 +1,4 @@
-"""The changes of values that a hop needs: what its checks ask for, and what the tables know of the charts."""
+"""The changes of Helm values that a hop needs, by its checks and by the tables of the charts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ ValueEdits = tuple[tuple[str, str], ...]
 def typed_changes(
     inventory: Inventory, values: dict[str, Any], *, chart: str, start: Release | None, lands: Release
 ) -> ValueEdits:
-    """Dotted keys with their new value as JSON, empty where the key is removed; none where nothing has to change."""
+    """Dotted keys with their new value as JSON, or empty text if the key is removed; empty if nothing has to change."""
     if start is None:
         return ()
     report = evaluate(Collected(inventory, ()), target=str(lands)).report if start != lands else None
@@ -36,7 +36,9 @@ def typed_changes(
 def hop_changes(
     report: Report | None, values: dict[str, Any], *, chart: str, start: Release, lands: Release
 ) -> ValueEdits:
-    """The same by the findings of a report that has the hop; without one, what the tables know alone."""
+    """The changes as in `typed_changes`, by the findings of a report that has the hop; by the tables alone without a
+    report.
+    """
     edits = _check_edits(report, chart=chart, start=start, lands=lands) if report else ()
     tables = convert_values(laid(values, edits, prune=True), chart=chart, start=start, lands=lands).changes
     by_key = dict(edits) | {table.key: table.text for table in tables}
@@ -45,7 +47,7 @@ def hop_changes(
 
 
 def _check_edits(report: Report, *, chart: str, start: Release, lands: Release) -> ValueEdits:
-    """What the checks of the hop change in that chart with its landing."""
+    """The changes of that chart's values that the checks of the hop require together with the upgrade."""
     hop = next((step.hop for step in report.target.path if step.release == str(lands)), "")
     findings = [check for check in report.checks if check.hop == hop]
     upgrade = HelmWalk(report.cluster.installed).take(findings, start=str(start), lands=str(lands))
@@ -55,13 +57,13 @@ def _check_edits(report: Report, *, chart: str, start: Release, lands: Release) 
 
 
 def words_of(changes: ValueEdits) -> Iterator[str]:
-    """Each change as a line."""
+    """One line of text for each change."""
     yield from (f"{key} = {text}" if text else f"{key} is removed" for key, text in changes)
 
 
 def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> ValueEdits:
-    """What the hop changes in the values that the object gives. Raises InvalidInput `controller_upgrades_off`, and
-    Unavailable where the object may not be changed, or its values are not all its own.
+    """The changes that the hop needs in the values of the delivery object. Raises InvalidInput
+    `controller_upgrades_off`, and Unavailable if the object may not be changed, or takes values from other objects.
     """
     if not settings.ENV.controller_upgrades:
         raise InvalidInput(CONTROLLER_UPGRADES_OFF, code="controller_upgrades_off")
