@@ -1,7 +1,5 @@
-"""The catalogue of checks as a page of Markdown: generated from the checks themselves, so that it cannot go stale.
-
-The coverage as a page of Markdown: each change and each known pain with its checks, or why there is none.
-"""
+"""Writes the catalogue of checks and the coverage as Markdown pages, generated from the checks and tables
+themselves."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -32,7 +30,7 @@ ABOUT: dict[Phase, str] = {
 
 
 def page(checks: Iterable[Check], *, retired: tuple[Retired, ...] = RETIRED) -> str:
-    """The whole page: a table of all checks, then each in full, by phase, then those that are not asked any more."""
+    """The page of all checks: a table, then each check in full by phase, then retired checks."""
     all_checks = tuple(checks)
     parts = [CATALOGUE_HEAD, *_check_table(all_checks)]
     for phase in PHASES:
@@ -107,7 +105,8 @@ reach, and says why.
 
 
 def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str:
-    """The whole page: breaking changes by release, then known problems by area."""
+    """The coverage page: breaking changes by release, then known problems by area, each with its checks or the reason
+    for having none."""
     all_changes, known = tuple(changes), tuple(pains)
     parts = [COVERAGE_HEAD, *_counts(changes=all_changes, pains=known), "\n## Changes"]
     for release, rows in groupby(all_changes, key=lambda entry: entry.release):
@@ -119,7 +118,7 @@ def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str
 
 
 def _counts(**tables: tuple[Coverage, ...]) -> Iterator[str]:
-    """How many entries of each table are covered to which extent, and how many of them are proven."""
+    """For each table, the number of entries by extent of coverage, and how many of them are proven."""
     yield f"| | {' | '.join(EXTENTS.values())} | all |\n| --- |{' --- |' * (len(EXTENTS) + 1)}"
     for name, entries in tables.items():
         cells = [

@@ -1,7 +1,4 @@
-"""Remedies for instances that exist: tags that are missing.
-
-Remedies for what nodes need in AWS: roles, instance profiles, access entries.
-"""
+"""Remedies for nodes in AWS: missing instance tags, roles, instance profiles and access entries."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,7 +23,7 @@ from migrations_app.karpenter import labels
 
 
 def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
-    """Commands for instances whose tag with the cluster's name is missing or whose mark of a claim is left over."""
+    """Commands that add the missing cluster tag to instances, or remove a left-over managed-by tag."""
     for row in evidence:
         ids = row.name.removesuffix(" ...").split()
         at = ("--region", place.region, "--resources", *ids, "--tags")
@@ -44,7 +41,7 @@ def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
 
 
 def cluster_tag_allowed(place: AwsPlace, ids: Iterable[str]) -> Remedy:
-    """What lets 1.0 tag instances with their cluster, and the call that tags those ids; empty ids are left out."""
+    """Lets 1.0 tag instances with their cluster, and tags the instances with these ids; empty ids are ignored."""
     all_ids = [fromkey for fromkey in dict.fromkeys(ids) if fromkey]
     allow = PersonTask(
         what=f"see that the controller may call ec2:CreateTags with {labels.CLUSTER_NAME_TAG} among aws:TagKeys",
@@ -66,7 +63,7 @@ def cluster_tag_allowed(place: AwsPlace, ids: Iterable[str]) -> Remedy:
 
 
 def tags_dropped(settings: ConfigMap, key: str, *, keys: Collection[str]) -> ObjectPatch:
-    """Removes these keys from the entry, which is a JSON object of tags. Raises ValueError if it is not one."""
+    """Removes these keys from a ConfigMap entry that is a JSON object of tags. Raises ValueError if it is not one."""
     tags_json = (settings.data or {})[key]
     left = json.dumps({name: value for name, value in json.loads(tags_json).items() if name not in keys})
     target = ChangeTarget("ConfigMap", settings.name, settings.namespace)
@@ -75,7 +72,7 @@ def tags_dropped(settings: ConfigMap, key: str, *, keys: Collection[str]) -> Obj
 
 
 def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
-    """How to make the profile, or to put a role into one that has none."""
+    """Creates the instance profile, or adds a role to a profile without one."""
     known = [node_role.name for node_role in seen.node_roles.items if node_role.role.items]
     named = ("--instance-profile-name", profile.name)
     deletion = called("iam", "delete-instance-profile", *named)
@@ -93,7 +90,7 @@ def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
 
 
 def profile_looked_up(name: str) -> Remedy:
-    """The command that shows the role in an instance profile."""
+    """The command that shows the role of an instance profile."""
     roles = ("--query", "InstanceProfile.Roles[].RoleName", "--output", "text")
     return in_aws(shown("aws", "iam", "get-instance-profile", "--instance-profile-name", no_option(name), *roles))
 
@@ -109,7 +106,7 @@ def _role_chosen(profile: str, known: Sequence[str]) -> PersonTask:
 
 
 def role_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
-    """How to make a role for nodes, with the policies that they need."""
+    """Creates a node role with the policies that nodes need."""
     trust = _trust(place)
     policy_names = [need.policies[0] for need in NODE_NEEDS]
     deletion = called("iam", "delete-role", "--role-name", name)
@@ -122,7 +119,7 @@ def role_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
 
 
 def let_in(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
-    """How to mend what keeps nodes of a role out."""
+    """Fixes what keeps nodes with a role from joining the cluster."""
     place = seen.place
     if fault.about == "role":
         yield from role_made(fault.role, place)
@@ -146,8 +143,8 @@ def _entry(arn: str, place: AwsPlace) -> Iterator[Remedy]:
 
 
 def entry_looked_up(role: str, place: AwsPlace) -> Iterator[Remedy]:
-    """How to see whether the cluster has an access entry for the role; all entries where its ARN is not known, and
-    none where the cluster's name or region is not."""
+    """The command that shows the access entry for the role; it lists all entries if the role's ARN is unknown. Nothing
+    if the cluster's name or region is unknown."""
     where = ("--region", place.region, "--cluster-name", place.cluster)
     if not (place.region and place.cluster):
         return

@@ -1,7 +1,4 @@
-"""How callers reach the controller again: its ports opened, and no sidecar of a mesh in between.
-
-How another autoscaler stops that works against it.
-"""
+"""Remedies that let callers reach the controller: open ports and no service mesh; and stopping a second autoscaler."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,11 +14,12 @@ from migrations_app.inventory.inventory import Inventory
 INGRESS: Final = "/spec/ingress"
 NO_SIDECAR: Final = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
 BY_LABEL: Final = "sidecar.istio.io/inject"
-"""Istio reads its label first, and the annotation only where there is none."""
+"""Istio reads this label first, and the annotation only if the label is missing."""
 
 
 def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
-    """Opens the ports of the evidence in the policy that it names first, in addition to what that policy allows."""
+    """Opens the ports of the evidence in the first NetworkPolicy that it names, in addition to what the policy
+    allows."""
     first = evidence[0]
     value: Body = {"ports": [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]}
     policies = {
@@ -46,7 +44,7 @@ def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
 
 
 def without_sidecars(installation: Installation) -> Remedy:
-    """Recreates the controller's pods outside of every service mesh."""
+    """Recreates the controller's pods without sidecars of a service mesh."""
     target = ChangeTarget("Deployment", installation.name, installation.namespace)
     template = installation.workload.template.metadata
     annotations, labels = template.annotations or {}, template.labels or {}
@@ -72,7 +70,8 @@ def _marked(annotations: Body, labels: Body) -> Body:
 
 
 def autoscaler_stopped(inventory: Inventory, row: Evidence) -> Change:
-    """The other autoscaler without pods, undone with those it has; for a person where it has no number of pods."""
+    """Scales the other autoscaler to 0 pods; the undo restores its replicas. A manual task if its kind has no
+    replicas."""
     autoscaler = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     if row.kind not in ("Deployment", "StatefulSet"):
         return PersonTask(

@@ -1,4 +1,4 @@
-"""How to point the conversion of CRDs at the Service of the controller."""
+"""Remedies that make the conversion webhook of CRDs call the controller's Service."""
 
 from collections.abc import Sequence
 
@@ -19,12 +19,13 @@ UNANSWERED, CALLED_ALREADY = "conversion_unanswered", "called_already"
 
 
 def can_be_mended(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
-    """Whether one of the CRDs is known to be wrong, and what is right is known too."""
+    """Whether an action can fix this: at least one CRD is known to be wrong, and the right values are known."""
     return any(mend.strategy for mend in mends(case.inventory, case.running.release).values())
 
 
 def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
-    """The chart karpenter-crd told of the Service, or brought to the release that runs where it was told nothing."""
+    """Sets the Service in the values of karpenter-crd; without such a release, upgrades the chart to the running
+    version."""
     if crd_values(case.inventory) is not None:
         # The same chart again would change nothing: it keeps the values that it was given.
         return helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
@@ -32,7 +33,7 @@ def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
 
 
 def by_patch(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
-    """The Service written into each CRD; empty where more than the Service is amiss, or the right one is not known."""
+    """Patches the Service in each CRD; empty if more than the Service is wrong, or the right Service is unknown."""
     if real is None or any(not row.path.startswith(SERVICE) for row in evidence):
         return ()
     named = {row.name for row in evidence}
@@ -58,9 +59,8 @@ def _service(body: Body) -> tuple[Body, ...]:
 
 
 def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
-    """The next thing where no CRD is what has to be changed: why nothing is ready behind the controller's Service, or
-    that the controller writes its certificate anew. Empty where a change of the CRDs helps.
-    """
+    """What to do if the CRDs are right: find out why no pod is ready behind the controller's Service, or restart the
+    controller so that it writes its certificate again. Empty if a change of the CRDs helps."""
     conversion_mends = mends(case.inventory, case.running.release)
     codes = {conversion_mends[row.name].code for row in evidence if row.name in conversion_mends}
     if real is None or codes not in ({UNANSWERED}, {CALLED_ALREADY}):
@@ -75,7 +75,7 @@ def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Servic
 
 
 def _restarted(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:
-    """Commands that start the controller anew: no patch says that, for the time of it is part of the object."""
+    """Commands that restart the controller; no patch can say that, because the patch would contain the time."""
     reason = "the right Service is called and refuses; at its start the controller writes its certificate into the CRDs"
     task = PersonTask(what="restart the controller", why=reason)
     names = [workload.name for workload in case.inventory.controller.items]

@@ -1,4 +1,4 @@
-"""Marks of CRDs: who owns them, and who leaves them where they are."""
+"""Annotations of CRDs that keep Argo CD from deleting them, and settings that keep deliveries from changing CRDs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -14,7 +14,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD
 
 PRUNE = "argocd.argoproj.io/sync-options"
-"""Argo CD reads it from the object in the cluster as well, and leaves one with Prune=false where it is."""
+"""Argo CD also reads this annotation from the live object, and does not delete an object with Prune=false."""
 ALL_CRDS = "$(kubectl get crd -o name | grep -E '[.]karpenter[.](sh|k8s[.]aws)$')"
 _BEFORE = "Before a chart leaves them out: with automated prune every NodePool and node goes with its CRD"
 
@@ -24,18 +24,19 @@ def crd_target(name: str) -> ChangeTarget:
 
 
 def crds_annotated(crds: Iterable[CRD], given: Mapping[str, str], *, notes: Sequence[str] = ()) -> Change:
-    """The annotations on each of these CRDs, with the way back."""
+    """Sets the annotations on each of these CRDs, with their undo."""
     steps = (annotated(crd_target(crd.name), crd.metadata.annotations, given=given) for crd in crds)
     return group(*steps, notes=tuple(notes))
 
 
 def crds_kept(crds: Sequence[CRD]) -> Remedy:
-    """Marks these CRDs so that Argo CD does not delete them where they leave a chart."""
+    """Annotates these CRDs so that Argo CD does not delete them when a chart no longer contains them."""
     return in_cluster(crds_annotated(crds, {PRUNE: "Prune=false"}, notes=(_BEFORE,)))
 
 
 def crds_left_alone(inventory: Inventory, row: Evidence) -> ObjectPatch:
-    """The delivery of the main chart says that it leaves the CRDs alone, in the cluster or rather in its source."""
+    """Makes the delivery of the main chart skip CRDs. The change belongs in the source of the delivery; the patch
+    changes the object in the cluster."""
     by_name = {(delivery.kind, delivery.namespace, delivery.name): delivery for delivery in inventory.deliveries.items}
     body = nested(row.path, True if row.kind == "Application" else "Skip")
     target = ChangeTarget(row.kind, row.name, row.namespace)
@@ -47,5 +48,5 @@ def crds_left_alone(inventory: Inventory, row: Evidence) -> ObjectPatch:
 
 
 def every_crd_kept() -> Remedy:
-    """The same for all CRDs of Karpenter, if it is not known which ones exist."""
+    """Annotates all CRDs of Karpenter, for the case that it is unknown which ones exist."""
     return kubectl(note(_BEFORE), f"kubectl annotate {ALL_CRDS} {PRUNE}=Prune=false --overwrite")

@@ -21,7 +21,7 @@ ONE_MORE = "The policy that is there, with one statement more; where a statement
 
 
 def queue_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
-    """How to make the queue with its policy and the rules that feed it."""
+    """Creates the queue with its policy and the rules that send to it."""
     arn = f"arn:{place.partition}:sqs:{place.region}:{place.account}:{name}"
     policy = with_sender('{"Version":"2012-10-17"}', services=SENDERS, queue_arn=arn)
     attributes = {"MessageRetentionPeriod": RETENTION, "SqsManagedSseEnabled": "true", "Policy": json.dumps(policy)}
@@ -43,7 +43,7 @@ def queue_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
 
 
 def policy_mended(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> Iterator[Remedy]:
-    """The queue's policy with one statement more; nothing where the policy that is there cannot be read."""
+    """Adds one statement to the queue's policy; nothing if the current policy cannot be read."""
     try:
         policy = with_sender(queue.policy, services=tuple(senders), queue_arn=queue.arn)
     except InvalidPolicy:
@@ -56,7 +56,7 @@ def policy_mended(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> I
 
 
 def encryption_mended(queue: Queue, place: AwsPlace) -> Remedy:
-    """SQS's own encryption in place of a key that no other service may use."""
+    """Replaces a key that no other service may use by the encryption of SQS itself."""
     undo = _set(queue.name, {"KmsMasterKeyId": queue.kms_key}, place=place) if queue.kms_key else None
     return in_aws(_set(queue.name, {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"}, place=place, undo=undo))
 
@@ -72,7 +72,7 @@ def _host(place: AwsPlace) -> str:
 
 
 def mended(faults: Sequence[QueueFault], queue: Queue, *, place: AwsPlace) -> Iterator[Remedy]:
-    """What mends these faults of that queue."""
+    """Remedies for these faults of the queue."""
     abouts = {fault.about for fault in faults}
     if "queue" in abouts:
         yield from queue_made(queue.name, place)

@@ -1,4 +1,4 @@
-"""How to remove Karpenter's nodes without a claim, and instances that no object names."""
+"""Remedies for Karpenter's nodes without a claim, and for instances that no object names."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ _NOTE = "Once a NodePool that fits these pods is ready and the old Provisioner i
 
 
 def nodes_ended(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
-    """Each Node deleted where the controller that runs ends its instance then; the others are for a person."""
+    """Deletes each Node whose instance the running controller then ends; the other nodes are manual tasks."""
     names = _ended_by_controller(case)
     ends = [row for row in evidence if row.name in names]
     steps = [claims_deleted(ends, needs=FIRST)] if ends else []
@@ -50,7 +50,8 @@ def _by_hand(name: str) -> PersonTask:
 
 
 def instances_compared(case: CheckContext, ids: str) -> Remedy:
-    """The instances of Karpenter's in this cluster, to be compared with its claims; `ids` are those without one."""
+    """Lists Karpenter's instances in this cluster, to be compared with its claims; `ids` are the instances without a
+    claim."""
     place = case.inventory.aws.place
     at = ("--region", place.region) if place.region else ()
     owned = (f"Name=tag:kubernetes.io/cluster/{place.cluster},Values=owned",) if place.cluster else ()

@@ -14,7 +14,7 @@ Marks = Mapping[str, str]
 def labelled(
     target: ChangeTarget, current: Marks | None, *, given: Marks | None = None, removed: Sequence[str] = ()
 ) -> ObjectLabels:
-    """The change of the labels of an object that has those in `current`."""
+    """Changes labels of an object; `current` are its labels now."""
     change = ObjectLabels(target=target, given=dict(given or {}), removed=tuple(removed), done=_done(given, removed))
     return _reversible(change, current or {})
 
@@ -22,7 +22,7 @@ def labelled(
 def annotated(
     target: ChangeTarget, current: Marks | None, *, given: Marks | None = None, removed: Sequence[str] = ()
 ) -> ObjectAnnotations:
-    """The change of the annotations of an object that has those in `current`."""
+    """Changes annotations of an object; `current` are its annotations now."""
     change = ObjectAnnotations(
         target=target, given=dict(given or {}), removed=tuple(removed), done=_done(given, removed)
     )

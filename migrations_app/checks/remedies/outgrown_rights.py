@@ -1,4 +1,4 @@
-"""How a ClusterRole loses rights that no release asks for any more."""
+"""Remedies that remove permissions from a ClusterRole that no release needs any more."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,8 @@ from migrations_app.karpenter.tables.rbac_rows import RbacRight
 
 
 def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterator[Change]:
-    """A patch that removes the verbs of rules with only these rights, and a manual task for the rest. The patch is
-    refused if the rules changed since.
-    """
+    """A patch that removes the outgrown verbs from rules that grant only those permissions, and a manual task for every
+    other rule. The patch is refused if the rules have changed since the scan."""
     target = ChangeTarget("ClusterRole", role.name)
     steps: list[Body] = []
     back: list[Body] = []
@@ -36,7 +35,7 @@ def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterato
 
 
 def _alone(rule: PolicyRule, rule_rights: set[RbacRight], *, gone: set[str]) -> bool:
-    """Whether each resource of the rule has outgrown each of these verbs."""
+    """Whether these verbs are outgrown for every resource of the rule."""
     groups, resources = rule.api_groups or (), rule.resources or ()
     covered = {(right.group, right.resource, right.verb) for right in rule_rights}
     return all((api, name, verb) in covered for api in groups for name in resources for verb in gone)

@@ -1,4 +1,4 @@
-"""Changes of what places pods: requirements of pools, selectors and tolerations of the templates of workloads."""
+"""Remedies for what places pods: requirements of NodePools, and selectors and tolerations of workload templates."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,28 +19,28 @@ from migrations_app.karpenter import labels
 
 SELECTOR = "template.spec.nodeSelector"
 Mend = Callable[[Body], Body | None]
-"""What becomes of one requirement; None takes it out."""
+"""Returns the changed requirement; None removes it."""
 
 
 def keeper(inventory: Inventory, row: Evidence) -> Managed:
-    """Who keeps the workload that the evidence names, or the pool where it has no namespace."""
+    """The tool that manages the object of the evidence: a workload, or a NodePool if there is no namespace."""
     return kept_by(inventory, row) if row.namespace else kept(inventory, row)
 
 
 def workload_target(row: Evidence) -> ChangeTarget:
-    """The workload that the evidence names, also where a dump left out its namespace; or an object of Karpenter's."""
+    """The workload or Karpenter object that the evidence names; also a workload whose dump omits the namespace."""
     if row.namespace or row.kind not in RESOURCES:
         return ChangeTarget(row.kind, row.name, row.namespace, resource=row.kind.lower())
     return target_of(row)
 
 
 def is_selector(row: Evidence) -> bool:
-    """Whether it stands in the nodeSelector of a template, which a merge patch changes key by key."""
+    """Whether the evidence is in the nodeSelector of a template, which a merge patch can change key by key."""
     return bool(row.namespace) and row.path.endswith(SELECTOR)
 
 
 def selector_patched(row: Evidence, given: Mapping[str, str | None], *, had: Mapping[str, str]) -> ObjectPatch:
-    """Sets the keys of the nodeSelector, or removes those with None; `had` are the current ones."""
+    """Sets the given keys of the nodeSelector and removes those with None; `had` are the current values."""
     target = workload_target(row)
     back = {key: had.get(key) for key in given}
     changes = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
@@ -58,8 +58,8 @@ def nested(path: str, leaf: object) -> Body:
 
 
 def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> ObjectPatch:
-    """All requirements of the pool mended that have to be; refused where the list has changed meanwhile. Raises
-    LookupError where the pool is not there or nothing of it has to be mended."""
+    """Applies `mend` to the requirements of the pool; the patch is refused if the list has changed since the scan.
+    Raises LookupError if the pool is not there or no requirement changes."""
     pool = found_object(inventory, row)
     listed = pool.get(row.path, []) if isinstance(pool, WholeObject) else []
     steps: list[Body] = []
@@ -79,14 +79,13 @@ def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> 
 
 
 def by_editor(row: Evidence, what: str, *, why: str) -> PersonTask:
-    """The same for a person: the object in an editor, with the field and the wanted value."""
+    """A task to edit the object, with the field and the wanted value."""
     return PersonTask(target=workload_target(row), what=f"{row.path}: {what}", why=why)
 
 
 def toleration_added(inventory: Inventory, row: Evidence, *, old: str, new: str) -> Change:
-    """Tolerates the taint `new` in addition to the taint `old`, with any value; a manual task if the workload's
-    template was not read.
-    """
+    """Adds a toleration of the taint `new`, with any value, next to that of the taint `old`; a manual task if the
+    workload's template was not read."""
     owner = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     listed = (owner and owner.template.spec.tolerations) or ()
     toleration = next((entry for entry in listed if entry.key == old), None)
@@ -105,8 +104,8 @@ def toleration_added(inventory: Inventory, row: Evidence, *, old: str, new: str)
 
 
 def pool_selected(inventory: Inventory, row: Evidence) -> Change:
-    """The NodePool named in the place of the Provisioner; for a person where it is not told which that is, or where
-    the rule is an affinity."""
+    """Selects the NodePool instead of the Provisioner. A manual task if it is unknown which NodePool replaces the
+    Provisioner, or the rule is an affinity."""
     if not is_selector(row):
         return by_editor(row, row.wanted, why="the whole term is written anew")
     old, pools = row.value("provisioner"), [pool.name for pool in own_pools(inventory)]

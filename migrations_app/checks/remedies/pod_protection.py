@@ -1,4 +1,4 @@
-"""What keeps pods where they are, loosened for the time of a rollout or said in the words of today."""
+"""Remedies for the protection of pods: loosen budgets, remove annotations, and rename them to the current name."""
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
@@ -25,7 +25,7 @@ def budget_loosened(row: Evidence, spec: BudgetSpec) -> ObjectPatch:
 
 
 def protection_taken_off(row: Evidence) -> Change:
-    """The annotation that the evidence names, off a pod or a node; for a person off the pods of a workload."""
+    """Removes the annotation that the evidence names from a pod or node; a manual task for the pods of a workload."""
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
     if row.kind in ("Pod", "Node"):
         return annotated(ChangeTarget(row.kind, row.name, row.namespace), {key: "true"}, removed=(key,))
@@ -39,9 +39,8 @@ def protection_taken_off(row: Evidence) -> Change:
 
 
 def protection_renewed(row: Evidence) -> Change:
-    """Adds today's annotation and keeps the old one. In a template this restarts the pods; a running pod is annotated
-    in place.
-    """
+    """Adds the current annotation next to the old one. In a template this restarts the pods; a running pod is annotated
+    in place."""
     root, inside, _ = row.path.partition(".template.metadata.annotations")
     if inside:
         target, path = workload_target(row), f"{root}{inside}"

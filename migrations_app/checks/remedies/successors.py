@@ -1,4 +1,4 @@
-"""How to create NodePools and EC2NodeClasses from alpha objects before any of those is deleted."""
+"""Remedies that create NodePools and EC2NodeClasses from alpha objects before any alpha object is deleted."""
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ _COLUMNS = quoted(
 
 
 def successors_written() -> Remedy:
-    """The commands: convert, write what is missing, see that it is ready."""
+    """The commands: convert, fill in what is missing, and check that the objects are ready."""
     lines = kubectl(
         "# On 0.32, which runs both. Nothing is changed or removed: the new objects stand beside the old ones",
         f"kubectl get {_ALPHA} -o yaml > alpha.yaml",
@@ -40,5 +40,5 @@ def successors_written() -> Remedy:
 
 
 def successors_made() -> tuple[Remedy, ...]:
-    """The commands, and the action of karpdash."""
+    """The commands, and the karpdash action."""
     return (successors_written(), *remedies_of(SUCCESSORS, BY_HAND))

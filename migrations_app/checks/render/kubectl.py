@@ -1,4 +1,4 @@
-"""kubectl: complete lines of shell for changes of objects, in the order in which they are made."""
+"""Text for kubectl: complete shell lines for changes of objects, in the order of the changes."""
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -28,15 +28,15 @@ from migrations_app.checks.shell import json_word, note, word, words
 from migrations_app.manifests.writer import text_of
 
 SHOWN: Final = 20
-"""Commands and names of one kind that a text shows; a comment says how many there are beside them."""
+"""The most commands and names of one kind in a text; a comment gives the number of the others."""
 NEUTRAL: Final = (Observation, PersonTask)
-"""What may stand among the lines of any program."""
+"""Steps that may stand between the commands of any program."""
 _METRIC: Final = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
-"""The name of a metric of Prometheus."""
+"""The name of a Prometheus metric."""
 
 
 def text(change: Change) -> str:
-    """The lines; empty where a part of the change is not for kubectl."""
+    """The lines; empty if a part of the change is not for kubectl."""
     steps = [leave for leave in leaves(change) if isinstance(leave, (*OF_OBJECTS, *NEUTRAL))]
     if len(steps) < sum(1 for _ in leaves(change)) or any(_of_aws(step) for step in steps if isinstance(step, NEUTRAL)):
         return ""
@@ -65,7 +65,8 @@ def _lines(change: Change) -> Iterator[str]:
 
 
 def _together(steps: Sequence[Change]) -> Iterator[str]:
-    """Alike changes of several objects: their comments once, one command where kubectl takes several names."""
+    """The lines for equal changes of several objects: comments once, and one command if kubectl accepts several
+    names."""
     yield from comments(steps[0].notes)
     distinct_steps = list(dict.fromkeys(steps))
     alone = isinstance(steps[0], ObjectDelete) and steps[0].alone
@@ -78,7 +79,7 @@ def _together(steps: Sequence[Change]) -> Iterator[str]:
 
 
 def _alike(step: Change) -> Hashable | None:
-    """What changes share that are told together; None for those that stand for themselves."""
+    """A key that is equal for changes that can share a command; None for changes that cannot."""
     match step:
         case ObjectDelete():
             return "delete", _where(step.target), step.propagation, step.alone, step.notes
@@ -100,7 +101,7 @@ def _where(target: ChangeTarget) -> ChangeTarget:
 
 
 def _command(steps: Sequence[Change]) -> Iterator[str]:
-    """The command of a change; of several where they differ in nothing but the name."""
+    """The command of one change, or of several that differ only in the object's name."""
     first = steps[0]
     match first:
         case ObjectPatch():
@@ -139,7 +140,8 @@ def _without_change(first: Change) -> Iterator[str]:
 
 
 def _renamed(change: QueryRename) -> Iterator[str]:
-    """The object written back with the new names; nothing where none of them is the name of a metric."""
+    """Commands that read the object, rename the metrics and write it back; nothing if no pair consists of two valid
+    metric names."""
     pairs = [pair for pair in change.names.items() if all(map(_METRIC.fullmatch, pair))]
     script = "; ".join(f"s/\\b{old}\\b/{new}/g" for old, new in pairs)
     if script:
@@ -151,7 +153,7 @@ def _names(steps: Sequence[Change]) -> str:
 
 
 def _on(verb: str, target: ChangeTarget, *, names: str = "") -> str:
-    """The command up to the names of its objects."""
+    """The command up to and including the names of the objects."""
     home = f" -n {word(target.namespace)}" if target.namespace else ""
     return f"kubectl{home} {verb} {word(target.resource or target.kind.lower())} {names or word(target.name)}"
 
