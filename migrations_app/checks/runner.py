@@ -1,4 +1,8 @@
-"""Puts every check to a case. A crash of a check is a finding; a check is never asked about what was not seen."""
+"""Runs checks on an inventory at one hop and turns their results into findings.
+
+An exception in a check becomes a finding with status unknown. A check does not run if a part that it reads was not
+read.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -30,7 +34,8 @@ from migrations_app.inventory.parts import AHEAD, Seen, UnparsableObject, Unseen
 EVIDENCE_KEPT = 200
 """Rows of evidence stored with a finding; `evidence_total` still counts all."""
 EVIDENCE_BYTES = 150_000
-"""Of all findings of a hop, as JSON: the longest path has six hops, and together they stay below 1 MB."""
+"""Limit for the evidence of all findings of a hop, as JSON: the longest path has six hops, and together they stay below
+1 MB."""
 
 
 _SETTLED: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], Status], ...] = (
@@ -39,38 +44,38 @@ _SETTLED: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], 
     (NotApplicable, "not_applicable"),
     (ManualCheck, "manual"),
 )
-"""What becomes of a word where nothing fails; the first one found decides."""
+"""The status for each type of result if nothing fails; the first type in this order decides."""
 
 
 _READ_AS = {"CustomResourceDefinition": "CRD", "Deployment": "Workload"}
-"""What an unreadable object of the kind is said to be."""
+"""The kind that unparsable objects have in the inventory, if it differs from the kind in evidence."""
 
 
 Cause: TypeAlias = tuple[str, ...]
-"""What a word is about, without what was seen: the same cause is not asked for at two hops."""
+"""Identifies a cause without its current value, so that two hops do not report the same cause."""
 
 
 class AskedCause(NamedTuple):
-    """The hop of a plan that asks for a cause, and how severely."""
+    """The hop of a path that reports a cause, and with which severity."""
 
     hop: str
     severity: Severity
 
 
 Asked: TypeAlias = Mapping[tuple[str, Cause], AskedCause]
-"""Id of a check and a cause to the hop that has asked for it already."""
+"""Id of a check and a cause, mapped to the earlier hop that already reports the cause."""
 NOTHING_ASKED: Final[Asked] = {}
 
 
 class CheckAnswer(NamedTuple):
-    """A finding, and the causes of all of its evidence, which the finding may hold only in part."""
+    """A finding and the causes of all its evidence; the finding itself may hold only a part of the evidence."""
 
     finding: Finding
     causes: tuple[Cause, ...] = ()
 
 
 class _Settled(NamedTuple):
-    """What became of the words of a check."""
+    """Status, summary and reason of a finding."""
 
     status: Status
     summary: str
@@ -83,7 +88,7 @@ def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
 
 
 def bounded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """With so many rows each that all of them together are not too large to store."""
+    """The findings, each with so few rows of evidence that all together stay below EVIDENCE_BYTES."""
     most = EVIDENCE_KEPT
     while most > 1 and sum(len(msgspec.json.encode(finding.evidence[:most])) for finding in findings) > EVIDENCE_BYTES:
         most //= 2
@@ -93,8 +98,8 @@ def bounded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) -> CheckAnswer:
-    """What the check says. What an earlier hop asks for already is not said again: it is unknown until a scan shows
-    whether it has been done."""
+    """The finding of the check. Causes in `asked` are left out, because an earlier hop reports them; if no others
+    remain, the result is unknown until the next scan."""
     if made_ahead := _made_ahead(check, case):
         finding = _finding(check, case, settled=_Settled("unknown", made_at(made_ahead).detail))
         return CheckAnswer(msgspec.structs.replace(finding, asked_at=made_ahead))
@@ -123,25 +128,25 @@ def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) ->
 
 
 def cause_of(word: JudgeResult) -> Cause:
-    """Empty for a result that requires no action."""
+    """The cause of Evidence or a ManualCheck; empty for other results, which require no action."""
     if isinstance(word, Evidence):
         return word.kind, word.namespace, word.name, word.path, word.wanted
     return (word.detail,) if isinstance(word, ManualCheck) else ()
 
 
 def _asks(words: Iterable[JudgeResult]) -> tuple[str, ...]:
-    """Each question to a person by its digest."""
+    """A digest for each question to a person."""
     questions = (word.detail for word in words if isinstance(word, ManualCheck))
     return tuple(dict.fromkeys(hashlib.sha256(question.encode()).hexdigest()[:16] for question in questions))
 
 
 def asked_at(hop: str) -> Unknown:
-    """That an earlier hop asks for all of it."""
+    """The Unknown for a finding whose causes an earlier hop reports."""
     return Unknown(f"Hop {hop} asks for it: unknown until the cluster is scanned again")
 
 
 def made_at(hop: str) -> Unknown:
-    """That an earlier hop recreates what the check would read."""
+    """The Unknown for a check that reads objects which an earlier hop recreates."""
     return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
 
 
@@ -156,7 +161,7 @@ def _to_look_with(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
 
 
 def _made_ahead(check: Check, case: CheckContext) -> str:
-    """The earlier hop that makes the objects of a part anew; empty where every part is as it was scanned."""
+    """The earlier hop that recreates the objects of a part; empty if every part is as scanned."""
     parts = (case.inventory.part(name) for name in check.reads)
     return next((part.detail for part in parts if isinstance(part, Unseen) and part.why == AHEAD), "")
 
@@ -170,7 +175,8 @@ def _unseen(check: Check, case: CheckContext) -> Unknown | None:
 
 
 def _without_unread(words: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
-    """Without what is said of an object that could not be read: it can only be that it is absent, and it is not."""
+    """The results without evidence about objects that could not be parsed: it would say that they are absent, but they
+    exist."""
     parts = (case.inventory.part(name) for name in check.reads)
     unread = [unparsable for part in parts if isinstance(part, Seen) for unparsable in part.quarantined]
     return tuple(word for word in words if not (isinstance(word, Evidence) and _is_of(word, unread)))
@@ -194,10 +200,8 @@ def _quarantined(check: Check, case: CheckContext) -> str:
 
 
 def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Settled:
-    """A failure is certain even if other things are unknown; a pass requires that everything was read.
-
-    So does "not applicable": the object that could not be parsed may be the one in question.
-    """
+    """The status and summary. A failure is certain even if other results are unknown; pass and "not applicable" require
+    that every object was parsed, because the one that was not may be affected."""
     rows = tuple(word for word in words if isinstance(word, Evidence))
     if sum(row.count for row in rows):
         return _Settled("fail", check.headline(rows, exact=exact))
@@ -211,7 +215,8 @@ def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, e
 
 
 def _weighed(finding: Finding, words: tuple[JudgeResult, ...]) -> Finding:
-    """Applies the severity caps. Only for parts that were read whole: an unread object could be more severe."""
+    """Applies the severity caps. The caller does so only if every object was parsed: an unparsed one could be more
+    severe."""
     caps = (word.severity for word in words if isinstance(word, SeverityCap))
     return msgspec.structs.replace(finding, severity=min((finding.severity, *caps), key=WEIGHTS.index))
 
@@ -250,8 +255,8 @@ def _finding(
 
 
 def _remedies(check: Check, case: CheckContext, *, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
-    """The check's own, and what karpdash itself can do about a failure, named; whether that is offered now is told
-    where its button stands."""
+    """The check's own remedies, then the karpdash actions that can fix the failure; whether an action is available now
+    is decided where its button is shown."""
     names = check.actions(case, evidence) if sum(row.count for row in evidence) else ()
     actions = (Remedy(how="action", text=f"Action {name} of karpdash", action=name) for name in names)
     return (*check.remedies(case, evidence), *actions)

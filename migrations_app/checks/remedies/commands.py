@@ -160,7 +160,7 @@ def helm_remedies(
         chart=chart, release=release, namespace=namespace, when="before" if to else when, why=about,
         version=str(version or ""), values=values,
     )  # fmt: skip
-    # The delivery that was found is that of the chart karpenter.
+    # The delivery object found belongs to the chart karpenter, not to karpenter-crd.
     own = by if chart == CHART else Managed(by.by)
     return remedies_of(change, own, landing=str(case.step.release))
 

@@ -27,7 +27,7 @@ def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
     """Sets the Service in the values of karpenter-crd; without such a release, upgrades the chart to the running
     version."""
     if crd_values(case.inventory) is not None:
-        # The same chart again would change nothing: it keeps the values that it was given.
+        # Upgrading to the same chart would change nothing, because it keeps its values.
         return helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
     return crd_chart(case, here(case))
 

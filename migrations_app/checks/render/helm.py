@@ -42,7 +42,7 @@ def upgrade_lines(upgrade: Upgrade) -> str:
     read = f"helm get values {release} --namespace {namespace} -o yaml > {values_file}"
     lines, files = [read], [f"-f {values_file}"]
     if upgrade.installs:
-        # Whoever may not read the values cannot upgrade either, so that none are dropped.
+        # A user without permission to read the values cannot upgrade either, so no values are lost here.
         lines = [note(f"Where there is no release {upgrade.release} yet, there are no values to keep")]
         lines += [f"{read} || printf '{{}}\\n' > {values_file}"]
     if upgrade.changes:

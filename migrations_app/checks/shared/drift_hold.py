@@ -25,7 +25,7 @@ _KEEPS_REASONS: Final = (1, 0)
 
 
 def is_held(pool: NodePool) -> bool:
-    """Whether it has a budget of nothing without a schedule, for every reason or for drift."""
+    """Whether the pool has a budget of 0 nodes without a schedule that covers drift or every reason."""
     return any(
         isinstance(budget, dict)
         and str(budget.get("nodes")) in ("0", "0%")
@@ -36,13 +36,13 @@ def is_held(pool: NodePool) -> bool:
 
 
 def budgets_with_hold(pool: NodePool, running: Release | None) -> list[Any]:
-    """The budgets of the pool, or the one that it has by default, and one that lets no node drift."""
+    """The budgets of the pool, or its default budget, and one more that lets no node drift."""
     hold: dict[str, Any] = {"nodes": "0"}
     return [*_own(pool), hold | {"reasons": [DRIFTED]} if _keeps_reasons(running) else hold]
 
 
 def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | None:
-    """The hold for each pool that lacks it, with the way back; None where none does."""
+    """Adds the hold to each pool that lacks it, with its undo; None if every pool has it."""
     steps = [_held_patch(pool, running) for pool in pools if not is_held(pool)]
     if not steps:
         return None

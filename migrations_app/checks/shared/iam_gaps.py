@@ -1,4 +1,4 @@
-"""What the checks of permissions have in common: gaps of the controller's roles as words of a check."""
+"""Turns gaps in the IAM permissions of the controller's roles into results of the IAM checks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from migrations_app.inventory.parts import NOT_ASKED, Unseen
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 PROFILE_HOPS = hops_from("0.32")
-"""From here on the controller makes instance profiles itself."""
+"""From this hop on, the controller creates instance profiles itself."""
 _OF_PROFILES = frozenset({"instance-profile", "pass-role"})
 _PASSING = "iam:PassRole"
 _CAUSES_SHOWN = 3
@@ -35,15 +35,16 @@ _WORDS = {
 }
 ControllerPolicies = Callable[[Gap], bool]
 BOTH = "0.32"
-"""The one release in which both generations run; nodes of the older one have to end on it."""
+"""The only release that runs both generations; nodes of the older generation have to be terminated while it runs."""
 BOTH_HOPS = (BOTH, ALPHA_LEFT)
 GapPart = Literal["provisioners", "needs", "profiles"]
-"""What a check tells of the gaps: the rights over capacity of Provisioners, those of instance profiles, all others."""
+"""The gaps that one check reports: permissions for capacity of Provisioners, permissions for instance profiles, or all
+others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleGaps:
-    """What one role lacks of the needs of a release, as far as one check speaks of it."""
+    """What one role lacks for a release, limited to the gaps that one check reports."""
 
     seen: Permissions
     role: RolePolicies
@@ -55,16 +56,15 @@ class RoleGaps:
 
 
 def of_profiles(gap: Gap) -> bool:
-    """Whether the gap concerns instance profiles and the roles in them, which have a check of their own."""
+    """Whether the gap is only about instance profiles and their roles, which a separate check reports."""
     return _OF_PROFILES.issuperset(gap.needed_for)
 
 
 def new_actions(case: CheckContext) -> tuple[str, ...]:
-    """The actions that every installation with these settings has to grant anew before the hop, each once.
+    """The actions that every installation with these settings has to grant in addition before the hop, each once.
 
-    With the type of the resource where the release before asks for the action on others.
-
-    Raises InvalidInput for a release whose needs are not known.
+    If the release before needs the action on other resource types only, the resource type is added. Raises InvalidInput
+    for a release whose needs are unknown.
     """
     seen = features_seen(case.inventory)
 
@@ -79,9 +79,9 @@ def new_actions(case: CheckContext) -> tuple[str, ...]:
 
 
 def lacking(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown:
-    """What each role lacks that the check of this part tells. From 0.32 on profiles and their roles have a check of
-    their own. While capacity of Provisioners is there, 0.32 needs the rights over it: asked at the hop after it too,
-    for until then it is 0.32 that ends these nodes."""
+    """For each role, the gaps that the check of this part reports. From 0.32 on, a separate check reports instance
+    profiles and their roles. While capacity of Provisioners exists, 0.32 needs permissions for it; the hop after 0.32
+    checks them too, because until then 0.32 terminates those nodes."""
     apart = case.hop in PROFILE_HOPS
     match part:
         case "needs":
@@ -93,7 +93,7 @@ def lacking(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown
 
 
 def legacy_asked(case: CheckContext) -> bool:
-    """Whether a Provisioner, or a Machine or node of one, is left at a hop where both generations run."""
+    """Whether a Provisioner, or a Machine or node of one, exists at a hop with both generations."""
     seen = case.inventory
     left = seen.provisioners.items or seen.machines.items or case.ownership.by_owner.get("karpenter_alpha")
     return case.hop in BOTH_HOPS and bool(left)
@@ -102,9 +102,10 @@ def legacy_asked(case: CheckContext) -> bool:
 def lacks(
     case: CheckContext, *, mine: ControllerPolicies, release: str = "", legacy: bool = False
 ) -> tuple[RoleGaps, ...] | Unknown:
-    """What each role lacks of what is always needed, for the release of the hop unless another is named.
+    """For each role, the gaps that are always needed and that `mine` accepts, for `release` or the target version of
+    the hop.
 
-    With `legacy` it is what capacity of Provisioners needs, and nothing else.
+    With `legacy`, only the gaps for capacity of Provisioners.
     """
     seen = permissions(case.inventory)
     if isinstance(seen, Unseen):
@@ -130,7 +131,7 @@ def _narrowed(report: GapReport, in_scope: ControllerPolicies, *, legacy: bool) 
 
 
 def words(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
-    """A word for each gap: evidence of a clear refusal, else why it cannot be told."""
+    """One result for each gap: Evidence for a certain refusal, otherwise Unknown with the reason."""
     if isinstance(gaps_of_roles, Unknown):
         yield gaps_of_roles
         return
@@ -139,7 +140,8 @@ def words(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult
 
 
 def weighed(gaps_of_roles: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
-    """The results for all gaps and these doubts; a warning at most if the controller works without what is refused."""
+    """The results of `words` and the given `doubts`; capped to a warning if the controller works without everything
+    that is refused."""
     more = tuple(doubts)
     yield from words(gaps_of_roles)
     yield from more
@@ -162,7 +164,7 @@ def _word(lack: RoleGaps, gap: Gap) -> JudgeResult:
 
 
 def _action(gap: Gap) -> str:
-    """The action and the kinds of resources that this cluster asks for; a gap lists those of rare settings as well."""
+    """The action and the resource types that this cluster needs; a gap also lists those of rare settings."""
     return f"{gap.action} on {', '.join(sorted({refusal.probe.kind for refusal in gap.refusals if refusal.applies}))}"
 
 
@@ -173,14 +175,15 @@ def _reasons(gap: Gap) -> Iterator[str]:
 
 
 def name_of(policies: RolePolicies) -> str:
-    """The name of the role, or the names of the documents if they were uploaded without a role."""
+    """The name of the role; for documents uploaded without a role, their names."""
     if policies.role.arn:
         return policies.role.arn.rpartition("/")[2]
     return ", ".join(policy.name for policy in policies.policies)[:200] or "none"
 
 
 def _doubt(seen: Permissions, gap: Gap) -> str:
-    """Why a gap is none for certain; empty where it is. A refusal that hangs on names needs that they were told."""
+    """Why the gap is uncertain; empty if it is certain. A refusal that depends on names is certain only if those names
+    are known."""
     if gap.verdict is RequestVerdict.UNKNOWN:
         return gap.causes[0]
     if gap.verdict is RequestVerdict.MISSING:
@@ -196,7 +199,7 @@ def _concerns(name: str, action: str) -> bool:
 
 
 def unknown_node_roles(case: CheckContext, gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
-    """A doubt if the roles of nodes are not known: that iam:PassRole covers them then proves nothing."""
+    """An Unknown if the node roles are unknown: then it is unknown whether iam:PassRole covers them."""
     unasked = case.inventory.aws.node_roles == NOT_ASKED
     hint = f". {NOT_LOOKED_AT}" if unasked else ""
     role_gaps = gaps_of_roles if isinstance(gaps_of_roles, tuple) else ()
@@ -208,7 +211,7 @@ def unknown_node_roles(case: CheckContext, gaps_of_roles: tuple[RoleGaps, ...] |
 
 
 def contradicted(case: CheckContext) -> Iterator[JudgeResult]:
-    """A doubt for each request of the hop's release that AWS itself refuses though the documents allow it."""
+    """An Unknown for each request of the target version that the policy documents allow but AWS itself refuses."""
     try:
         probe_ids = {probe.id for probe in probes_for(minor_of(str(case.step.release)))}
     except InvalidInput:

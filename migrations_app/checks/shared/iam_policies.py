@@ -1,4 +1,4 @@
-"""Policies that close the gaps of the controller's role, with its real names: beside the ones it has, and after."""
+"""Remedies that close IAM gaps of the controller's role: policies to add, and what may be removed after the upgrade."""
 
 import json
 import re
@@ -39,7 +39,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
 
 BY_TERRAFORM = Managed("terraform")
 MODULES = (NEWEST_MODULE, "20.37.2")
-"""Versions of the Terraform EKS module to write for: the blocks of statements are spelled otherwise from 21 on."""
+"""Versions of the Terraform EKS module to write for; from 21 on, the blocks of statements have other names."""
 _KEEP = {
     "0.32": "Keep what the role has until no node of a Provisioner is left: 0.32 needs both.",
     ALPHA_LEFT: "Keep what the role has: the document of 0.33 alone refuses spot launches of 0.32.",
@@ -48,16 +48,17 @@ _KEEP = {
 }
 _KEEP_OTHERWISE = "Keep what the role has until the new release has proven itself."
 _BY_PREFIX = re.compile(r"-\d{18}[0-9a-f]{8}", re.ASCII)
-"""How Terraform ends a name that it was given a prefix for: a time stamp and a counter."""
+"""The suffix of a name that Terraform made from a prefix: a time stamp and a counter."""
 _REMOVALS_SHOWN = 15
 QUOTA = "L-0DA4ABF3"
-"""Managed policies attached to an IAM role; 10 unless AWS raised it, at most 20."""
+"""Code of the quota for managed policies attached to an IAM role; 10 unless AWS raised it, at most 20."""
 _QUOTA_MOST = 20
 
 
 def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
-    """For each role with gaps of this part: what to do, the smallest policy, and the same as code, the tool in use
-    first. `part` is in the names of new policies, so that two checks never propose the same one."""
+    """Remedies for each role with gaps of this part: the steps, the smallest policy, and the same as code; those for
+    the tool in use come first. `part` is in the names of new policies, so that no two checks propose the same
+    policy."""
     gaps_of_roles, placed = lacking(case, part), placed_policies(case)
     for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
         if lack.gaps:
@@ -72,7 +73,8 @@ def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
 
 
 def _tool(case: CheckContext, role: RolePolicies) -> How:
-    """The tool that keeps the role, told by the names that Terraform makes up and by what keeps the controller."""
+    """The tool that manages the role, guessed from names that Terraform generates and from the tool that manages the
+    controller."""
     names = (name_of(role), *(policy.name for policy in role.policies))
     controller = installation(case.inventory)
     by_terraform = (controller and controller.managed.by == "terraform") or any(map(_BY_PREFIX.search, names))
@@ -80,7 +82,8 @@ def _tool(case: CheckContext, role: RolePolicies) -> How:
 
 
 def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolicy], tidies: bool) -> Iterator[Remedy]:
-    """`tidies`: it also says what may go afterwards, which one part of a hop does."""
+    """The remedies for one role. With `tidies` they also say what may be removed afterwards; only one part of a hop
+    does that."""
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
     try:
         closed.documents()
@@ -102,7 +105,7 @@ def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolic
 
 
 def _as_code(lack: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Remedy]:
-    """As a stack and as Terraform; with the role as a parameter where its name is not known."""
+    """The policies as CloudFormation and Terraform; the role is a parameter if its name is unknown."""
     named = bool(lack.role.role.arn)
     template = cloudformation.text(change) if named else closed.text("cloudformation")
     if template:
@@ -117,7 +120,7 @@ def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
 
 
 def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
-    """What to do, as commands and comments: add beside what is there, and keep that during the hop."""
+    """The steps as commands and comments: add the policies, and keep the existing ones during the upgrade."""
     yield _comments([*_missing_names(lack, closed), *_stubborn(closed)])
     if not isinstance(change, UnsetType):
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
@@ -126,7 +129,7 @@ def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Chang
 
 
 def _missing_names(lack: RoleGaps, closed: Closing) -> list[str]:
-    """A comment for each placeholder in the documents whose real name is not known."""
+    """A comment for each placeholder in the documents whose real name is unknown."""
     written = json.dumps(closed.documents())
     return [
         f"nothing tells the {name}: put it right in the documents before they are used"
@@ -144,7 +147,7 @@ def _stubborn(closed: Closing) -> list[str]:
 
 
 def _added(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
-    """The policies on the role; for a person where it takes no more of them."""
+    """Attaches the policies to the role; a manual task for those that exceed its quotas."""
     homeless = [policy for policy in placed if policy.place == "none"]
     fits = [_attached(role.role.arn, policy) for policy in placed if policy.place != "none"]
     return group(*fits, *([_no_room(role, seen, policies=homeless)] if homeless else []))
@@ -176,7 +179,7 @@ def _no_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[Placed
 
 
 def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
-    """What of the role no release needs that is still to run, and the release before the hop still did."""
+    """Comments about statements of the role that the start version needs and the target version does not."""
     added = IamPolicy(name="added", statements=closed.added.statements)
     start, release = str(case.step.start), str(case.step.release)
     policies, site = [*lack.role.policies, added], lack.seen.site
@@ -193,15 +196,15 @@ def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Itera
 
 
 def _comments(lines: Iterable[str]) -> str:
-    """The lines as comments. Names in documents are untrusted: none of them may start a new line."""
+    """The lines as comments. Names in documents are untrusted, so each comment stays on one line."""
     return "\n".join(map(note, lines))
 
 
 def within_reach(
     case: CheckContext, refused: Sequence[InstanceRequestAnswer], *, seen: Permissions
 ) -> Iterator[Remedy]:
-    """For each role the smallest policies that allow these requests, those of other checks of the hop among them, and
-    what no added statement would lift."""
+    """For each role the smallest policies that allow these requests, including policies of other checks of the hop, and
+    what no added statement can fix."""
     placed = placed_policies(case)
     for role in seen.roles:
         arn = role.role.arn
@@ -225,7 +228,7 @@ def within_reach(
 def _helping(
     refused: Sequence[InstanceRequestAnswer], placed: PlacedPolicies, *, arn: str, seen: Permissions
 ) -> Iterator[PolicyPart]:
-    """The parts of which each allows some of the requests."""
+    """The parts whose policies allow at least one of the requests."""
     for (role, part), policies in placed.items():
         documents = [refusal.document for refusal in policies]
         if role == arn and any(allowed_with(refusal, documents, seen=seen) for refusal in refused):
@@ -242,8 +245,8 @@ def _denied(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
 
 
 def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
-    """What to do where no policy of the role has room: documents of their own, which other checks of the hop attach, or
-    all of it divided anew."""
+    """What to do if the missing permissions fit in no existing policy: separate documents, which other checks of the
+    hop attach, or all policies divided anew."""
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
     own = tuple(
         policy
@@ -273,7 +276,7 @@ _SIZES = (
 
 
 def _inline(divided: tuple[Document, ...]) -> Iterator[Remedy]:
-    """The switch of the Terraform EKS module's Karpenter submodule, where all of it fits a role inline."""
+    """The setting of the Terraform EKS module's Karpenter submodule, if all policies fit inline."""
     if sum(map(size_of, divided)) <= INLINE_LIMIT:
         about = "# terraform-aws-modules/eks/aws//modules/karpenter, from 21.8: one inline policy in place of a managed"
         yield Remedy(how="terraform", text=f"{about}\nenable_inline_policy = true\n")

@@ -1,6 +1,5 @@
-"""The policies that the checks of one hop add to the controller's roles: each statement once, under free names, and
-each where the quotas of IAM leave room for it.
-"""
+"""The policies that the checks of one hop add to the controller's roles, without repeated statements and with unused
+names. Each policy is managed or inline, depending on the quotas that the role has left."""
 
 import json
 import re
@@ -20,7 +19,7 @@ from migrations_app.inventory.objects.aws import ControllerRole
 from migrations_app.karpenter.versions import minor_order
 
 PolicyPart: TypeAlias = GapPart | Literal["instances"]
-"""Which check asks for a policy; part of its name."""
+"""The check that adds a policy; part of the policy's name."""
 PolicyPlace = Literal["managed", "inline", "none"]
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 _LONGEST_NAME = 128
@@ -28,7 +27,7 @@ _LONGEST_NAME = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPolicy:
-    """A policy to add. `place` is "none" where the role takes neither a managed nor an inline one of its size."""
+    """A policy to add. `place` is "none" if the role accepts neither a managed nor an inline policy of its size."""
 
     name: str
     document: Document
@@ -40,12 +39,12 @@ class PlacedPolicy:
 
 
 PlacedPolicies: TypeAlias = Mapping[tuple[str, PolicyPart], tuple[PlacedPolicy, ...]]
-"""By the ARN of a role and the part."""
+"""The policies by ARN of the role and part."""
 
 
 def placed_policies(case: CheckContext) -> PlacedPolicies:
-    """Everything that the hop adds, in a fixed order, so that each check tells the same names and places. A part of
-    which one statement alone is larger than a policy has none."""
+    """Everything that the hop adds, in a fixed order, so that each check names the same policies and places. A part
+    with a statement that is larger than a policy has no entry."""
     seen = permissions(case.inventory)
     if not isinstance(seen, Permissions):
         return {}
@@ -62,13 +61,14 @@ def placed_policies(case: CheckContext) -> PlacedPolicies:
 
 
 def of_release(placed: PlacedPolicies, role: RolePolicies) -> list[tuple[PlacedPolicy, ...]]:
-    """What the release of the hop adds to the role, each part by itself; none for capacity of Provisioners."""
+    """What the target version adds to the role, one tuple for each part; without policies for capacity of
+    Provisioners."""
     parts: tuple[PolicyPart, ...] = ("needs", "profiles")
     return [placed[role.role.arn, part] for part in parts if (role.role.arn, part) in placed]
 
 
 def filled_to(role: RolePolicies) -> str:
-    """How much of its quotas a role has used, in words."""
+    """How much of its quotas a role uses, as text."""
     attached = sum(policy.kind != "inline" for policy in role.role.policies.items)
     return (
         f"{attached} managed policies are attached, of {MOST_ATTACHED} that a role takes, and {role.role.inline_size:,}"
@@ -109,7 +109,7 @@ def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments
 
 
 def instance_requests(case: CheckContext, seen: Permissions) -> tuple[InstanceRequestAnswer, ...]:
-    """The controller's requests on the instances that exist, as far as the hop brings them."""
+    """The evaluated requests of the controller on existing instances that matter at the hop."""
     running, groups = case.running.release, case.inventory.aws.instances.items
     now = minor_order(running.minor) if running else None
     start, end = minor_order(case.step.start.minor), minor_order(case.step.release.minor)
@@ -121,7 +121,7 @@ def is_refused(answer: InstanceRequestAnswer) -> bool:
 
 
 def allowed_with(answer: InstanceRequestAnswer, added: Iterable[Document], *, seen: Permissions) -> bool:
-    """Whether the request is allowed once the role has these documents as well."""
+    """Whether the request is allowed once the role also has these documents."""
     more = [parse_policy(json.dumps(document), name="added") for document in added]
     policies = [filled(policy, seen.site) for policy in (*answer.role.policies, *more)]
     return evaluate(answer.request, policies, boundary=_boundary(answer.role, seen)).verdict is RequestVerdict.ALLOWED
@@ -132,7 +132,8 @@ def _boundary(role: RolePolicies, seen: Permissions) -> Sequence[IamPolicy] | No
 
 
 class _FreeNames:
-    """Names that no policy of these roles has. A name is given once: policies of an account do not share one."""
+    """Generates unused policy names. Each name is returned once, because all policies of an account share their
+    names."""
 
     def __init__(self, names: set[str]) -> None:
         self._taken = names
@@ -146,7 +147,7 @@ class _FreeNames:
 
 
 class _RoleRoom:
-    """What a role still takes: managed policies by their number, and characters in the role."""
+    """The quotas that a role has left: number of managed policies, and characters of inline policies."""
 
     def __init__(self, role: ControllerRole) -> None:
         self._managed = MOST_ATTACHED - sum(policy.kind != "inline" for policy in role.policies.items)

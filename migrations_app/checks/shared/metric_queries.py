@@ -1,4 +1,4 @@
-"""Queries in the cluster that name metrics which a release no longer has, and how to change them."""
+"""Finds queries in the cluster with metrics that a release no longer has, and renames those metrics."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _METRIC = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
 
 
 def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
-    """One row for each query and name that the hop's release no longer has."""
+    """One row for each query and each name that the target version no longer has."""
     for owner in getattr(case.inventory, part).items:
         for query in owner.queries:
             for name in outdated(query.text, case.step.release):
@@ -40,7 +40,7 @@ def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
 
 
 def renamed_queries(case: CheckContext, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
-    """The change of every object for each tool: new names are written, and what has none is for a person."""
+    """Renames the metrics in every object, for each tool; a manual task for metrics without a successor."""
     owners = {(owner.kind, owner.namespace, owner.name): owner for owner in getattr(case.inventory, part).items}
     places = list(dict.fromkeys((row.kind, row.namespace, row.name) for row in evidence))
     first = owners.get(places[0])

@@ -1,4 +1,4 @@
-"""Which nodes a hop replaces, and which pods sit on them: what drains and protections are asked about."""
+"""The nodes that a hop replaces, and the groups of pods on them."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,13 +15,13 @@ from migrations_app.karpenter.release_facts import replacements
 
 NOTHING_ROLLED = "the upgrade replaces no node that exists now"
 LEGACY_TAINT = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
-"""The taint by which the guide keeps new pods away from what a Provisioner launches."""
+"""The taint with which the guide keeps new pods off nodes that a Provisioner launches."""
 BOUND = LowerBound("of large groups of pods only some nodes are kept")
 
 
 @dataclass(frozen=True, slots=True)
 class RollSituation:
-    """A group with pods on the nodes in question. `pods` counts those; a lower bound where it is not `exact`."""
+    """A group with pods on the given nodes. `pods` is the number of these pods; a lower bound unless `exact`."""
 
     group: PodGroup
     nodes: tuple[str, ...]
@@ -29,7 +29,7 @@ class RollSituation:
     exact: bool
 
     def evidence(self, *, path: str, seen: str, wanted: str) -> Evidence:
-        """The group as one cause, by its workload or, without one, by its first pod."""
+        """Evidence for the group, named after its workload or, without one, its first pod."""
         kind = self.group.owner_kind or "Pod"
         name = self.group.owner_name or next(iter(self.group.samples), "")
         where = self.nodes[0] if len(self.nodes) == 1 else f"{len(self.nodes)} nodes, first {self.nodes[0]}"
@@ -53,11 +53,10 @@ def rolled_nodes(case: CheckContext) -> frozenset[str]:
 def there(
     case: CheckContext, nodes: Collection[str], *, wanted: Callable[[PodGroup], object]
 ) -> Iterator[RollSituation]:
-    """The wanted groups with at least one pod on those nodes. DaemonSets are left out, because they end with their
-    node.
-    """
+    """The wanted groups with at least one pod on those nodes. DaemonSets are left out, because their pods end with the
+    node."""
     for group in case.inventory.pods.items:
-        # Where a group runs is told last: thousands of groups have dozens of nodes each.
+        # The nodes are compared last, because thousands of groups have dozens of nodes each.
         if group.owner_kind not in ("DaemonSet", "Node") and wanted(group):
             replaced = tuple([name for name in group.nodes if name in nodes])
             if replaced:
@@ -71,7 +70,7 @@ def _counted(group: PodGroup, replaced: tuple[str, ...]) -> RollSituation:
 
 
 def kept_off(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
-    """How to keep new pods off what these Provisioners launch, in each tool."""
+    """Keeps new pods off nodes that these Provisioners launch, for each tool."""
     note = "Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
     task = f"add to spec.taints: {json.dumps(LEGACY_TAINT)}"
     change = ChangeGroup(steps=tuple(map(fenced, provisioners)), what=task, notes=(note,))
@@ -79,7 +78,7 @@ def kept_off(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
 
 
 def fenced(provisioner: Provisioner) -> ObjectPatch:
-    """The change that keeps new pods off its nodes, with the way back."""
+    """Adds the taint to the Provisioner, with its undo."""
     path, before = "/spec/taints", provisioner.get("spec.taints")
     back: tuple[Body, ...] = ({"op": "remove", "path": path},)
     if before:

@@ -57,8 +57,8 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 
 def _left_by_chart(crd: CRD, case: CheckContext) -> bool:
-    """Whether a chart brought it and holds it no more: from 0.33 on neither chart does, and it stays where it is
-    marked to be kept."""
+    """Whether a chart installed the CRD and no longer contains it: from 0.33 on, neither chart does, and a CRD that is
+    marked to be kept stays."""
     by, charts = managed(crd.metadata), (CHART, CRD_CHART)
     named = {delivery.name for chart in charts if (delivery := chart_delivery(case.inventory.deliveries.items, chart))}
     of_chart = by.by == "helm" or (by.by in AT_ONCE and by.name in {*named, *charts})

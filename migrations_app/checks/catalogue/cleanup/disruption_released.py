@@ -46,7 +46,8 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 
 
 def _restored(row: Evidence) -> ObjectPatch | PersonTask:
-    """As the action does it: budgets that somebody changed since the hold stay, and nothing is guessed."""
+    """The same as the action does: budgets that were changed since the hold stay, and unknown budgets are not
+    guessed."""
     target = ChangeTarget(row.kind, row.name, resource=RESOURCES["NodePool"][1])
     body: dict[str, Any] = {"metadata": {"annotations": {HELD: None}}}
     if row.value("changed"):
@@ -63,7 +64,7 @@ def _restored(row: Evidence) -> ObjectPatch | PersonTask:
 
 
 def _budgets(text: str) -> tuple[bool, Any]:
-    """Whether the annotation tells the former budgets, and those."""
+    """Whether the annotation contains the former budgets, and these budgets."""
     try:
         budgets = parse_json(text)
     except ValueError:

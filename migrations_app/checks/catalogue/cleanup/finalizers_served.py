@@ -59,7 +59,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
-    """Where no controller runs: what else it alone takes finalizers off."""
+    """Evidence for objects other than Karpenter's whose finalizer only a controller removes, if none runs."""
     for kind in WAITING:
         part = cast(Part[NamedObject], inventory.part(kind.plural))
         if isinstance(part, Unseen):
@@ -75,6 +75,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
     pools, every = {(row.kind, row.name) for row in evidence}, case.inventory
     blocked = [(target_of(row), one) for row in evidence if (one := found_object(every, row)) and first_finalizer(one)]
-    # Nodes of other pools have a controller.
+    # A controller removes the finalizers of nodes of other pools.
     nodes = [one for one in carrying_nodes(every) if pool_of(one) in pools]
     yield finalizers_removed(nodes, selected_by=key, beside=blocked)

@@ -51,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def asks_cluster(case: CheckContext, found: Installation) -> bool:
-    """Whether the controller asks the cluster's DNS once the hop is done."""
+    """Whether the controller uses the cluster's DNS after the upgrade."""
     spec = found.workload.template.spec
     if spec.host_network:
         return False
@@ -61,7 +61,7 @@ def asks_cluster(case: CheckContext, found: Installation) -> bool:
         return bool(given == CLUSTER)
     running, has = case.running.release, spec.dns_policy or CLUSTER
     own_choice = running is not None and minor_order(running.minor) >= (0, 34) and has == NODE_S
-    # Of itself the chart set Default up to 0.33 and ClusterFirst since.
+    # Default of the chart: Default up to 0.33, ClusterFirst from 0.34 on.
     return minor_order(case.step.release.minor) >= (0, 34) and not own_choice
 
 

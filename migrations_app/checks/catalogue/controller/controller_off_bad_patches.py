@@ -18,7 +18,7 @@ check = Check(
     how="Looks the running version up in the table of patches with known bugs.",
     reads=("controller",),
     says=("Known bug in Karpenter {seen}", "The running version has {count} known bugs"),
-    # 1.1 needs what only 1.0.6 and later do: rewriting every stored object.
+    # 1.1 requires that every stored object was rewritten, which only 1.0.6 and later do.
     severity_at={BETA_LEFT: "blocker"},
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",

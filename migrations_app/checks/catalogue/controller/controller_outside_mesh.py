@@ -65,7 +65,7 @@ def _asked_by_namespace(case: CheckContext, controller: Installation) -> Iterato
 
 
 def _asked_for(controller: Installation) -> Iterator[JudgeResult]:
-    """A sidecar that the next pods will get."""
+    """Evidence for a sidecar that the pod template requests; the next pods will have it."""
     for mesh, what in network.meshes_asked_for(controller.workload.template.metadata):
         key, value = mesh.asking
         path = f"spec.template.metadata.{what}[{key}]"

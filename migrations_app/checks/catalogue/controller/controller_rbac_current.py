@@ -55,7 +55,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] = ()) -> tuple[RbacRight, ...]:
-    """What that release needs and no role grants."""
+    """The permissions that the release needs and no role grants."""
     controller = installation(case.inventory)
     webhooks = controller is not None and not webhooks_off(controller, case.running.release)
     missing_rights = lacking(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
@@ -72,7 +72,7 @@ def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResu
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     roles, running = case.inventory.controller_rbac.items, case.running.release
-    if any(map(kept_by_chart, roles)):  # its next upgrade brings back what is missing, and none of ours stays behind
+    if any(map(kept_by_chart, roles)):  # its next upgrade restores the rules; no extra ClusterRole is needed
         yield from chart_values(case, {}, about="The chart writes its ClusterRoles again")
         return
     rights = (*(missing(case, running) if running else ()), *missing(case, case.step.release))

@@ -13,7 +13,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 from migrations_app.karpenter.release_facts import size_for
 
 RESTARTS = 5
-"""Restarts of one container from which on something is wrong whatever the reason."""
+"""From this number of restarts on, a container has a problem, whatever the reason."""
 check = Check(
     __name__,
     title="The controller has enough CPU and memory",

@@ -66,7 +66,7 @@ def _too_few(
 
 
 def _zones_demanded(case: CheckContext, installation: controller.Installation) -> bool:
-    """By the values where they name a spread, else by the chart of the hop, else as the Deployment has it."""
+    """Whether replicas need different zones: as the Deployment says if values set the spread, else also from 1.0 on."""
     rows = installation.workload.template.spec.topology_spread_constraints or ()
     own = any(row.topology_key == controller.ZONE and row.when_unsatisfiable == REQUIRED for row in rows)
     values = controller.given_values(case.inventory)

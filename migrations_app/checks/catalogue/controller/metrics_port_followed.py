@@ -15,7 +15,7 @@ KEY = "controller.metrics.port"
 WEBHOOK_KEY = "webhook.metrics.port"
 SCRAPERS = "scrape jobs outside of ServiceMonitors and PodMonitors"
 SECOND = 8001
-"""Where 0.32 to 1.0 serve the metrics of the webhook, on the host itself with hostNetwork."""
+"""The port on which 0.32 to 1.0 serve the metrics of the webhook; with hostNetwork, on the host itself."""
 check = Check(
     __name__,
     title="The metrics port stays the same",
@@ -62,7 +62,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             row = at(monitor, "spec", seen=f"scrapes port {before}", wanted=f"{after}, or the name http-metrics")
             yield row.with_data(key=KEY, port=str(before))
     if not mine and after is not None and before != after:
-        # Without the Service's port a scrape job may name the number, and none of those is read.
+        # A scrape job may contain the port number of a pod; karpdash does not read scrape jobs.
         yield base.ManualCheck(
             f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}"
         )
@@ -75,6 +75,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    # Of several rows of one key the first counts.
+    # The first of several rows with the same key counts.
     given = {row.value("key"): row.value("port") for row in reversed(evidence)}
     yield from chart_values(case, given, about="keeps the port where scrapers cannot follow")

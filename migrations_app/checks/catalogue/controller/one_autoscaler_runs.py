@@ -53,7 +53,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _others(case: CheckContext) -> Iterator[Evidence]:
-    """By the running pods, and by what a Deployment says of itself where its pods were not found."""
+    """Other autoscalers, found by their running pods, or by the status of a Deployment if its pods were not found."""
     found: dict[tuple[str, str, str], tuple[str, str]] = {}
     for workload in filter(is_other_autoscaler, case.inventory.deployments.items):
         if ready := workload.status and workload.status.ready_replicas:

@@ -59,7 +59,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _deletes(inventory: Inventory, crd: CRD) -> str:
-    """Who would take it away with the next release; empty where nobody does."""
+    """What would delete the CRD with the next release; empty if nothing would."""
     metadata, by = crd.metadata, managed(crd.metadata)
     key, value = PRUNE.get(by.by, ("", ""))
     if key and value in (metadata.annotation(key) or ""):

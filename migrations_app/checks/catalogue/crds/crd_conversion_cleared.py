@@ -38,7 +38,7 @@ check = Check(
 )
 STANZA = "spec.conversion"
 WRITERS = ("karpenter", "controller", "webhook")
-"""How the controller calls itself as a field manager: its binary, or the SDK's default."""
+"""Names of the controller as a field manager: its binary, or the default of the SDK."""
 
 
 @check.judge

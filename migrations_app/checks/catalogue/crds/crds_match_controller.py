@@ -40,7 +40,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     seen = {crd.name: crd for crd in case.inventory.crds.items}
     coming = crd_set(case.step.release)
     for row in shipped.crds:
-        # Later kinds without a generation (NodeOverlay...) serve features that are off until somebody asks for them.
+        # Kinds without a generation (NodeOverlay...) belong to optional features, which are off by default.
         if (
             row.kind.generation
             and not _fits(row, seen.get(row.name))
@@ -66,7 +66,7 @@ def _fits(row: Crd, crd: CRD | None) -> bool:
 
 
 def _ahead(row: Crd, crd: CRD | None, *, coming: CrdSet | None) -> bool:
-    """CRDs go before the controller, so for a while they are those of the hop."""
+    """Whether the CRD is already that of the target version: CRDs are upgraded before the controller."""
     later = coming.crd(row.name) if coming else None
     return later is not None and _fits(later, crd)
 

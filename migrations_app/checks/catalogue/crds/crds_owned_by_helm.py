@@ -57,7 +57,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _left_over(crd: CRD, coming: Release) -> bool:
-    """Whether it is of an alpha kind and the hop's release ships none: it is deleted, not adopted (alpha_crds_gone)."""
+    """Whether the CRD is of an alpha kind and the target version ships none: it is deleted, not adopted
+    (alpha_crds_gone)."""
     shipped = crd_set(coming)
     return crd.name in ALPHA and shipped is not None and shipped.crd(crd.name) is None
 

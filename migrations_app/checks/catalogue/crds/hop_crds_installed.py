@@ -12,7 +12,7 @@ from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
 
 SHOWN = 3
-"""Fields named of a CRD; its later releases bring many."""
+"""The most fields of a CRD that evidence names; later releases add many."""
 
 check = Check(
     __name__,

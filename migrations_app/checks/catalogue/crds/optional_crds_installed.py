@@ -13,7 +13,7 @@ from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.releases import crd_set
 
 STRANGER = "metadata"
-"""The path of evidence about a CRD that another Helm release keeps."""
+"""The path of evidence about a CRD that belongs to another Helm release."""
 check = Check(
     __name__,
     title="The CRDs of optional features are installed",

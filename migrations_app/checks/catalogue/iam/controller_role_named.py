@@ -58,7 +58,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _looked_up(case: CheckContext) -> Iterator[Remedy]:
-    """The command that lists the associations of the controller, where the name of the cluster is known."""
+    """The command that lists the Pod Identity associations of the controller, if the cluster's name is known."""
     cluster, controller = cluster_named(case.inventory), installation(case.inventory)
     if cluster and controller:
         account = controller.workload.template.spec.service_account_name or "default"

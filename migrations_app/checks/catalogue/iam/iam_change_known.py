@@ -63,7 +63,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def advise_looking(case: CheckContext) -> Iterator[Remedy]:
-    """How to have it judged instead of vouched for."""
+    """How to have karpdash check the policies instead of confirming them by hand."""
     policy = "aws iam get-policy-version --policy-arn POLICY_ARN --version-id VERSION --query PolicyVersion.Document"
     task = PersonTask(
         what=f"save the policies of the controller's role: {policy} > policy.json",

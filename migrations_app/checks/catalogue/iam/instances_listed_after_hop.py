@@ -57,7 +57,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _taken_for_leaks(case: CheckContext) -> Iterator[JudgeResult]:
-    """Left by a way back from a release with Machines: the next one with them ends what has the tag and no Machine."""
+    """Instances with the managed-by tag and without a Machine, left by a rollback from a release with Machines. The
+    next release with Machines terminates them."""
     claimed = tags.claimed_ids(case.inventory)
     for group in case.inventory.aws.instances.items:
         count = tags.without_claim(group, claimed)

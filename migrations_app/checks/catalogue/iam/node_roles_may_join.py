@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if PLACEHOLDER.search(role):
             yield Evidence(kind="EC2NodeClass", name=one.name, path="spec.role", seen=role[:200], wanted=NO_ROLE)
         elif shown is not None:
-            # A node that has joined is proof of everything but that the role is still there.
+            # A node that has joined proves everything except that the role still exists.
             gone = [found for found in shown if isinstance(found, JoinFault) and found.about == "role"]
             yield from (_word(one.name, found) for found in (gone if one.name in proven else shown))
         elif role not in known and one.name not in proven:
@@ -56,7 +56,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
-    """What AWS shows to keep its nodes out; None where its role or the cluster was not read there."""
+    """The faults that AWS shows for the role of the class; None if its role or the cluster was not read in AWS."""
     aws, me = case.inventory.aws, ("EC2NodeClass", name)
     node_roles = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
     whole = bool(node_roles and aws.cluster.items) and all(isinstance(one.role, Seen) for one in node_roles)

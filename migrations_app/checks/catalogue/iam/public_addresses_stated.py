@@ -57,7 +57,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _naming(inventory: Inventory) -> set[str]:
-    """Names of the controller's policies and boundaries with a condition on the key."""
+    """Names of the controller's policies and boundaries that have a condition on this key."""
     roles = inventory.aws.controller_roles.items
     documents = (document for role in roles for part in (role.policies, role.boundary) for document in part.items)
     return {document.name for document in documents if CONDITION.lower() in document.text.lower()}

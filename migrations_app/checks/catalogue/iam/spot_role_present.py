@@ -57,7 +57,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _spot_runs(case: CheckContext) -> bool:
-    """AWS does not delete the role while a spot instance runs."""
+    """Whether a spot instance runs. If one does, the role exists, because AWS does not delete it then."""
     return any(node.metadata.label(labels.CAPACITY_TYPE) == labels.SPOT for node in case.inventory.nodes.items)
 
 

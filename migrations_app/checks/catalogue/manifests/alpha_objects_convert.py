@@ -29,7 +29,7 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-# The name of the node role is never in the old object; instance_profiles_have_roles asks for it.
+# The name of the node role is never in the old object; instance_profiles_have_roles reports it.
 CODES = STOPPING - {"node-role-placeholder"}
 
 

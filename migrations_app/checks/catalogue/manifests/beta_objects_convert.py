@@ -31,7 +31,7 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-# Checks of their own ask for these: ubuntu_images_named and node_classes_have_one_identity.
+# Other checks report these: ubuntu_images_named and node_classes_have_one_identity.
 CODES = STOPPING - {"ubuntu-needs-ami-terms", "role-is-arn", "node-role-placeholder"}
 
 

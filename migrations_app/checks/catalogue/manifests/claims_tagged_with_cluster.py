@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif running.minor != CONVERTED:
         yield NotApplicable(f"the tag is written by {CONVERTED}, and {running} runs")
     elif (named := all_named(case.inventory.aws)) is not True:
-        # The annotation is the controller's note of having written the tag; where EC2 shows the tag it proves more.
+        # The annotation says that the controller wrote the tag; the tag in EC2 is the stronger proof.
         untagged = list(_untagged(case))
         yield from untagged
         if named is False and not untagged:

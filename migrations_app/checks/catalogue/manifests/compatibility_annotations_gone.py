@@ -51,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for key, (kind, wanted) in CARRIERS.items():
         for one in pools if kind == "NodePool" else classes:
             value = one.metadata.annotation(key)
-            # The conversion writes an empty kubelet block as well; that one carries nothing.
+            # The conversion also writes an empty kubelet block, which holds no setting.
             if value not in (None, "", "{}"):
                 path = f"metadata.annotations[{key}]"
                 yield Evidence(kind=kind, name=one.name, path=path, seen=str(value)[:200], wanted=wanted)
@@ -69,7 +69,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 
 def _carried(case: CheckContext, row: Evidence) -> Change:
-    """What the annotation holds, written where it belongs; for a person where that is a choice."""
+    """Moves the content of the annotation to its field; a manual task if the new value is a choice."""
     if row.kind == "NodePool":
         return kubelet_carried(case.inventory, row, mark=labels.KUBELET_COMPATIBILITY)
     return PersonTask(target=target_of(row), what=row.wanted, why="which image runs is a choice")

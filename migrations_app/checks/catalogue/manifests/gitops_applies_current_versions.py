@@ -61,7 +61,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _fields(one: WholeObject, *, at_once: bool) -> Iterator[JudgeResult]:
-    """The field managers that hold v1beta1; with `at_once` only the tools that apply again without anybody's doing."""
+    """Evidence for field managers that hold v1beta1; with `at_once`, only for tools that apply again automatically."""
     for field in one.metadata.managed_fields or ():
         if keeps_version(field, OLD) and (not at_once or applies_at_once(field)):
             seen = f"{field.manager} ({field.operation}) as {field.api_version}"

@@ -51,7 +51,7 @@ def _read_as_v1(case: CheckContext) -> bool:
 
 
 def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[JudgeResult]:
-    """A group is never an API version: 1.1 refuses one with a slash."""
+    """Evidence if the field is empty or contains a slash: a group is never an API version, and 1.1 refuses a slash."""
     wanted = kinds.AWS_GROUP if path.endswith("group") else kinds.EC2_NODE_CLASS.kind
     if not isinstance(value, str | None):
         yield Unknown(f"{kind} {name}: {path} is no text")

@@ -53,14 +53,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _of_aws(pool: NodePool) -> bool:
-    """Whether the reference leads to an EC2NodeClass: v1 names its group, v1beta1 an API version, and may leave both
-    out. Classes of EKS Auto Mode and of other providers are not read."""
+    """Whether the reference leads to an EC2NodeClass: v1 names its group, v1beta1 an API version; both may be missing.
+    Classes of EKS Auto Mode and of other providers are not read."""
     group = text(pool, f"{REFERENCE}.group") or text(pool, f"{REFERENCE}.apiVersion")
     return group.partition("/")[0] in ("", kinds.AWS_GROUP)
 
 
 def _there(inventory: Inventory) -> frozenset[str]:
-    """The names of the classes, also of those that were set aside: what cannot be read is there all the same."""
+    """The names of all classes, including those that could not be parsed, because they exist."""
     part = inventory.ec2nodeclasses
     aside = part.quarantined if isinstance(part, Seen) else ()
     return frozenset(ec2_node_class.name for ec2_node_class in part.items) | {unparsable.name for unparsable in aside}

@@ -60,7 +60,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _images(ec2_node_class: EC2NodeClass) -> Iterator[tuple[str, str]]:
-    """Pinned aliases, else what the class resolved to; the newest image is new enough."""
+    """Paths and names of the images: pinned aliases, or without any alias the images that the class resolved to.
+    @latest is left out, because the newest image is new enough."""
     pinned = [(place, alias) for place, alias in aliases(ec2_node_class) if not alias.endswith("@latest")]
     yield from ((f"{AMI_TERMS}[{place}].alias", alias) for place, alias in pinned)
     if not any(aliases(ec2_node_class)):

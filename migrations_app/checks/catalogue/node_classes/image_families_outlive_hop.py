@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
     for ec2_node_class in classes:
         end = family_end(family(ec2_node_class))
-        # Terms without an alias name images, whatever the family says about their user data.
+        # Terms without an alias select images directly; the family then only decides about user data.
         named = bool(rows(ec2_node_class, AMI_TERMS)) and not any(aliases(ec2_node_class))
         if end is None or named:
             continue
@@ -60,7 +60,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _where(ec2_node_class: EC2NodeClass) -> str:
-    """Where the family is told: an alias names it as well."""
+    """The path of the field that names the family: an alias names it as well."""
     if ec2_node_class.get("spec.amiFamily"):
         return "spec.amiFamily"
     return next((f"{AMI_TERMS}[{place}].alias" for place, _ in aliases(ec2_node_class)), "spec.amiFamily")

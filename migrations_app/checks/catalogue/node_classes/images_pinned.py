@@ -69,7 +69,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 
 def _pinned(row: Evidence) -> Change:
-    """The alias written where it stands; for a person where no release is told, or where no term is there yet."""
+    """Replaces the alias; a manual task if the version is unknown or there is no alias to replace."""
     place, alias = row.path.removeprefix(f"{AMI_TERMS}[").partition("]")[0], row.value("alias")
     if VERSION in alias or "@" not in alias or not place.isdecimal():
         return edited(row)

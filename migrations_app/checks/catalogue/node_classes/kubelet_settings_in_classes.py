@@ -50,7 +50,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if kubelet is None:
             yield Unknown(f"NodePool {pool.name}: {path} cannot be read")
         elif kubelet and (path == PATH or shared):
-            # An annotation alone is what compatibility_annotations_gone speaks of.
+            # compatibility_annotations_gone reports settings that are only in the annotation.
             wanted = (
                 f"spec.kubelet of a copy of {class_name(pool)}" if shared else f"spec.kubelet of {class_name(pool)}"
             )
@@ -59,7 +59,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _split(inventory: Inventory) -> set[str]:
-    """The classes whose pools want different settings; a pool without any follows its class."""
+    """Classes whose NodePools need different settings; a pool without settings uses those of its class."""
     own = {
         ec2nodeclass.name: same_meaning(ec2nodeclass.get("spec.kubelet"))
         for ec2nodeclass in inventory.ec2nodeclasses.items

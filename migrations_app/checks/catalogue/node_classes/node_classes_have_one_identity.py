@@ -31,7 +31,7 @@ check = Check(
 )
 ROLE, PROFILE = "spec.role", "spec.instanceProfile"
 _PLACEHOLDER: Final = re.compile(r"[$<>{}]")
-"""What no name of IAM can hold and every template language uses: somebody forgot to fill it in."""
+"""Characters that no IAM name contains and every template language uses: a placeholder was not filled in."""
 
 
 @check.judge
@@ -61,12 +61,12 @@ def _identity(one: EC2NodeClass) -> Iterator[Evidence]:
 
 
 def _unfilled(one: EC2NodeClass) -> str:
-    """The field that holds a placeholder; empty where none does."""
+    """The field that holds a placeholder; empty if none does."""
     return next((path for path in (ROLE, PROFILE) if _PLACEHOLDER.search(text(one, path))), "")
 
 
 def _used(case: CheckContext, one: EC2NodeClass) -> bool:
-    """Whether a pool launches nodes of it; so it is taken to be where pools could not be read."""
+    """Whether a NodePool uses the class; True if NodePools could not be read."""
     pools = case.inventory.nodepools
     return not is_whole(pools) or any(class_name(pool) == one.name for pool in pools.items)
 

@@ -37,7 +37,7 @@ WANTED = "a term for each value"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    # On 0.33+ a template is no more than what legacy_node_templates_gone says of it.
+    # From 0.33 on, legacy_node_templates_gone reports templates.
     classes, templates = case.inventory.ec2nodeclasses.items, case.inventory.awsnodetemplates.items
     if not classes and not templates:
         yield NotApplicable("there is no EC2NodeClass and no AWSNodeTemplate")

@@ -59,7 +59,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _loses(ec2_node_class: EC2NodeClass, case: CheckContext) -> bool:
-    """Terms carry the class over 1.0; 1.1 ignores the mark under which it was carried."""
+    """Whether the class loses its images at the hop. At 1.0 a class with amiSelectorTerms keeps them; 1.1 ignores the
+    annotation that kept them."""
     if case.hop == BETA_LEFT:
         return True
     if rows(ec2_node_class, AMI_TERMS):

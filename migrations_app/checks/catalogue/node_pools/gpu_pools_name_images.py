@@ -67,7 +67,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _asks(pool: NodePool) -> bool:
-    """Whether it asks by requirement or limit; odd values ask for nothing."""
+    """Whether the pool requests accelerators by requirement or limit; malformed values count as no request."""
     values = [row.get("values") for _, row in rows(pool, REQUIREMENTS)]
     lists = all(value is None or isinstance(value, list) for value in values)
     return lists and wants_accelerators({"spec": pool.spec})

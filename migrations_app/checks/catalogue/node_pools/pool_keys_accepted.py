@@ -60,7 +60,7 @@ def _requirements(pool: NodePool, case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _instead(key: str, case: CheckContext) -> str:
-    """What took the key's place, where a pool may name that."""
+    """The key that replaced this one, if a NodePool may use it."""
     successor = labels.replacement(key, kind="label")
     return successor if successor and accepted(successor, case.step.release) else "absent"
 

@@ -50,9 +50,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _word(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
-    """v1beta1 had the condition on node classes only, from 0.37 on: there its absence means nothing.
+    """Evidence if the condition Ready is not True. If it is absent, the result is Unknown, or nothing without
+    `has_condition`.
 
-    The same holds for a controller before 1.0 whose CRDs show its objects as v1.
+    v1beta1 has the condition only on node classes, from 0.37 on. The same holds for a controller before 1.0 whose CRDs
+    serve its objects as v1.
     """
     conditions: dict[str, dict[str, Any]] = {}
     for place, row in rows(owner, CONDITIONS):

@@ -61,7 +61,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _requirements(pool: NodePool) -> Iterator[Evidence]:
     requirements = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
     for missing in defaults(requirements, strings(pool, LABELS), notes=FindingCollector("NodePool", pool.name)):
-        # pools_state_capacity_type asks for that one, at every hop.
+        # pools_state_capacity_type reports that key, at every hop.
         if missing["key"] != labels.CAPACITY_TYPE:
             yield cause(pool, REQUIREMENTS, seen=f"nothing about {missing['key']}", wanted=requirement_text(missing))
 

@@ -42,7 +42,7 @@ WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if case.hop == ALPHA_LEFT and alpha_is_past(case):  # later hops only remind
+    if case.hop == ALPHA_LEFT and alpha_is_past(case):  # at later hops the check is only a reminder
         yield PAST
         return
     own: list[WholeObject] = [*own_pools(case.inventory)]

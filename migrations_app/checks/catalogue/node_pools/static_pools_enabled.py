@@ -54,7 +54,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _comes(case: CheckContext) -> bool:
-    """Whether the values open the gate for the chart of the hop, where the running release does not know it yet."""
+    """Whether the Helm values turn the gate on for the target version's chart, while the running version does not know
+    the gate."""
     values, row = given_values(case.inventory), find(case.running.release) if case.running.release else None
     known = row is None or row.gate_default(GATE) is not None
     return not known and values is not None and value_at(values.tree, VALUE) in (True, "true")

@@ -71,7 +71,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 
 def _reasons(claim: KarpenterClaim) -> Iterator[Body]:
-    """Refused where the list has changed meanwhile."""
+    """Operations that add the missing reasons; the patch is refused if the list has changed since the scan."""
     for at, row in enumerate((claim.status and claim.status.conditions) or ()):
         if not row.reason:
             path = f"/status/conditions/{at}"

@@ -45,7 +45,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif running is None or controller is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != ROLLS_ON:
-        # Where hashes are written, a Machine without one stays without: told before 0.32 is entered.
+        # Releases that write hashes add none to an existing Machine, so this is reported before 0.32.
         yield from _unhashed(case.inventory) if running.minor in HASHES_ALPHA_ONLY else ()
         yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
     else:

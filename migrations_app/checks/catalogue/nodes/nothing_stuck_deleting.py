@@ -58,7 +58,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _finalizers(named_object: NamedObject) -> list[str]:
-    """The finalizers that hold it; of a Node Karpenter's own, for others are nobody's here."""
+    """The finalizers that delay the deletion; of a Node, only those of Karpenter."""
     names = named_object.metadata.finalizers or []
     return [entry for entry in names if is_karpenter(entry)] if isinstance(named_object, Node) else names
 

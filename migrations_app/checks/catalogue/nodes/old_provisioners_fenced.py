@@ -59,7 +59,7 @@ def _weight(whole_object: WholeObject) -> int:
 
 
 def _closed(provisioner: Provisioner) -> bool:
-    """Whether its limits let nothing more start."""
+    """Whether a limit of 0 keeps the Provisioner from launching nodes."""
     limits = provisioner.get("spec.limits.resources", {})
     return isinstance(limits, dict) and any(str(value) == "0" for value in limits.values())
 

@@ -51,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _alone(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
-    """How many workloads run on the nodes of one Provisioner and nowhere else, by Provisioner."""
+    """By Provisioner, the number of workloads that run only on its nodes."""
     workloads: set[tuple[str, str, str, str]] = set()
     for situation in there(case, pools, wanted=lambda group: group.nodes):
         if not situation.exact or situation.pods != situation.group.count:

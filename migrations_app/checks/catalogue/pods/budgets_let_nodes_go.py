@@ -19,7 +19,7 @@ check = Check(
     reads=("nodepools",),
     says=("{count} NodePool allows no disruption", "{count} NodePools allow no disruption"),
     hops=hops_from(ALPHA_LEFT),
-    # Where drift was switched off, such a budget is what holds it back over 1.0.
+    # If drift was off, such a budget is meant to hold it back during the upgrade to 1.0.
     severity_at={CONVERTED: "info"},
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/concepts/disruption.md",),
     remedy_tools=OBJECT_TOOLS,

@@ -36,7 +36,7 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 PATH = "spec.template.spec.terminationGracePeriod"
-FOREVER = 10**9  # seconds: a pod that is to be left alone is ended after any time, and stays only without a limit
+FOREVER = 10**9  # seconds: any limit ends a protected pod; the pod stays only without a limit
 ABOUT = "Where its owners do not agree; new nodes take it over, those that are there keep what they have"
 
 

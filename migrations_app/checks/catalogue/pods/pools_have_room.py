@@ -73,7 +73,7 @@ def _roomier(row: Evidence) -> Change:
 
 
 def _raised(row: Evidence) -> str:
-    """Twice as much: every node may stand twice for a while."""
+    """The limit doubled, because for a while every node may exist twice."""
     given = row.value("limit")
     most = quantities.read(given)
     return str(-(-2 * most[0] // 10**9)) if most else given

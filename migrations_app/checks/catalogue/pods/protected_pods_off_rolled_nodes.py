@@ -43,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not nodes:
         yield NotApplicable(NOTHING_ROLLED)
         return
-    # 1.0 does not heed the old names any more; that pods lose their protection by it is asked elsewhere.
+    # 1.0 ignores the old annotations; another check reports that pods lose their protection.
     on_pods, on_nodes = OLD_KEYS if case.hop == ALPHA_LEFT else ("", "")
     for situation in there(case, nodes, wanted=lambda group: _protects(group.markers, on_pods)):
         path = PATH.format(key=_protects(situation.group.markers, on_pods))

@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     cut_off = {name: zone for name, zone in zones.items() if zone and zone not in reached}
     bound = zones_claimed_in(case.inventory)
     for situation in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
-        # Where no volume of the namespace was seen, each of its claims may be bound to the zone of its node.
+        # Without a known volume in the namespace, each of its claims may be bound to the zone of its node.
         node_zones = {cut_off[name] for name in situation.nodes}
         held = node_zones & bound.get(situation.group.namespace, node_zones)
         if held:

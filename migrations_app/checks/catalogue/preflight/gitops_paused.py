@@ -50,7 +50,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _acts(delivery: GitOpsDelivery) -> tuple[str, str]:
-    """Where it says that it acts by itself, and how; two empty texts where it does not."""
+    """The path of the field that turns on automatic changes, and what they do; empty texts if there are none."""
     if not acts(delivery):
         return "", ""
     if delivery.kind == "Application":
@@ -73,7 +73,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 
 def _resumed(target: ChangeTarget, delivery: GitOpsDelivery | None) -> DeliveryResume:
-    """On again, as it was before."""
+    """Resumes the delivery with its settings from before the pause."""
     automated = delivery.get("spec.syncPolicy.automated") if delivery else None
     settings = automated if isinstance(automated, dict) else {}
     prune, heals = settings.get("prune") is True, settings.get("selfHeal") is True

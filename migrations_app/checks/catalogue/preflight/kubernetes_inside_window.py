@@ -66,7 +66,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 
 def _raised(case: CheckContext, *, seen: str, wanted: str) -> Change:
-    """The upgrades of the control plane in their order: EKS takes one minor at a time."""
+    """The upgrades of the control plane in order: EKS upgrades one minor at a time."""
     running = case.running.release
     known = kubernetes_window(running) if running else None
     steps: list[tuple[str, str]] = []

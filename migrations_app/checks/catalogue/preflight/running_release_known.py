@@ -40,7 +40,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     for sentence in case.running.disagreements:
         if sentence in case.running.misrecorded:
-            continue  # image_matches_records asks about those
+            continue  # image_matches_records reports those
         yield Evidence(
             kind="Deployment",
             namespace=controller.namespace,

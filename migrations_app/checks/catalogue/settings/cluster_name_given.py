@@ -54,7 +54,8 @@ def _by_flag(controller: Installation) -> bool:
 
 
 def _without(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:
-    """Neither variable nor flag: until 0.32 the ConfigMap may say it; another check carries it over."""
+    """Results for a controller with neither variable nor flag: until 0.32 the ConfigMap may contain the name, and
+    another check carries it over."""
     running = case.running.release
     if running is None:
         yield Unknown(f"{VARIABLE} is absent, and which release runs is not known")

@@ -51,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _charts(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:
-    """What names a chart of Karpenter, with the path of its version."""
+    """Delivery objects that name a chart of Karpenter, each with the path of the chart version."""
     for delivery in case.inventory.deliveries.items:
         source = source_of(case.inventory, delivery)
         if delivery.kind in PATHS and delivery.get(PATHS[delivery.kind][0]) in CHARTS:

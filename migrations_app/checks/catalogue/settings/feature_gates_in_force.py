@@ -59,7 +59,7 @@ def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
 
 
 def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
-    """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
+    """Gates that the values do not set and whose default changes. The chart writes every gate, so only values count."""
     values, gates_set = controller.given_values(case.inventory), controller.told_gates(found)
     for gate, before, after in felt_flips(row, coming) if (coming := find(case.step.release)) else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")

@@ -48,7 +48,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _strange_gates(case: CheckContext, gates: str) -> list[str]:
-    """A gate that the running release knows was written by its chart, and goes with it."""
+    """The gates that neither the running nor the target version knows. The chart wrote the gates that the running
+    version knows, and removes them itself."""
     running = case.running.release
     strange_gates = unread_gates(gates, running) if running else []
     return [gate for gate in unread_gates(gates, case.step.release) if gate in strange_gates]

@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     part = case.inventory.ec2nodeclasses
     strange, classes = apart(part.items, {OPTIONS: MAP, LIMIT: WHOLE})
     yield from strange
-    # Stored v1beta1 classes keep what they have: the API server wrote the old default into them.
+    # Stored v1beta1 classes keep their hop limit: the API server wrote the old default into them.
     near = [node_class for node_class in classes if is_v1(part, node_class) and node_class.get(LIMIT, 1) == 1]
     if not any(is_v1(part, node_class) for node_class in part.items):
         yield NotApplicable("no EC2NodeClass is read as v1 yet; stored classes keep their hop limit")

@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 namespace=mention.namespace,
                 count=mention.count,
             )
-    # What a claim carries its node carries too: claims that could not be read leave nothing open.
+    # A node has the annotations of its claim, so claims that could not be read leave nothing unknown.
     for kind, name, marks in protected(case.inventory):
         yield from _alone(marks, kind=kind, name=name, path="metadata.annotations")
     for pool in case.inventory.nodepools.items:

@@ -52,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     }
     for mention in mentions:
         avoids = mention.value.startswith(AVOIDS) and "Affinity" in mention.path
-        # What the chart alone wrote goes with the next release; avoiding both labels is right meanwhile.
+        # The next chart replaces the rule that the chart wrote; until then, avoiding both labels is right.
         harmless = avoids and (_place(mention) in both or (mention.namespace, mention.name) in charts)
         if mention.key == labels.PROVISIONER_NAME and not harmless:
             yield Evidence(
