@@ -1,6 +1,5 @@
-"""From texts to conversion results, as the terminal, the API and the page show them; also as Terraform resources and a
-kustomization.
-"""
+"""Reads texts and converts them to results for the terminal, the API and the page; also to Terraform resources and a
+kustomization."""
 
 import json
 import re
@@ -35,7 +34,8 @@ def _resource(body: Body, taken: dict[str, int]) -> str:
 
 
 def _terraform_name(body: Body, taken: dict[str, int]) -> str:
-    """A name that is free; `taken` holds the last number tried for each, so that equal names cost no more."""
+    """An unused resource name; `taken` holds the last number tried for each name, so that many equal names stay
+    cheap."""
     base = _NOT_IN_NAMES.sub("_", f"{body['kind']}_{name_of(body)}".lower()).strip("_")
     name, number = base, taken.get(base, 1)
     while name in taken:

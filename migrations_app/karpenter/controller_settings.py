@@ -22,22 +22,22 @@ CHART_SWITCHES = frozenset({"DISABLE_WEBHOOK", "WEBHOOK_METRICS_PORT", "ASSUME_R
 
 
 def ends_with_webhooks(key: str, coming: Release) -> bool:
-    """Whether the Helm value only configures webhooks, which 1.1 removes, so that nothing is lost with it."""
+    """Whether the Helm value only configures webhooks, which 1.1 removes: then nothing is lost with it."""
     return key.partition(".")[0] == "webhook" and minor_order(coming.minor) >= (1, 1)
 
 
 GLOBAL_SETTINGS = "karpenter-global-settings"
 """The ConfigMap with the settings up to 0.32."""
 DRIFT_KEY = "featureGates.driftEnabled"
-"""Its key for the drift gate."""
+"""The key of the ConfigMap that turns on drift."""
 
 _DEEPEST = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadKey:
-    """A setting that was given but that the release does not read. `replacement` is empty if nothing replaces it;
-    `becomes` is what the release does of itself, None where that is not told."""
+    """A setting that is given but not read by the release. `replacement` is empty if nothing replaces it; `becomes` is
+    the behaviour of the release without the setting, None if unknown."""
 
     key: str
     replacement: str = ""

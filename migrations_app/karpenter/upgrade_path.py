@@ -182,9 +182,9 @@ def _outgrown(back: tuple[Release, ...], kubernetes: str | None, *, table: Table
 
 
 def stay(running: Release, *, kubernetes: str | None = None, table: Table = RELEASES) -> PathHop | None:
-    """The running release as a step that lands where it starts, to be judged where no hop is left.
+    """The running release as a step to itself, used to judge a cluster with no hop left.
 
-    None for a minor the table does not know.
+    None for a minor that is not in the table.
     """
     return None if find(running, table=table) is None else _step(running, running, kubernetes=kubernetes, table=table)
 
@@ -266,7 +266,7 @@ class Path:
     steps: tuple[PathHop, ...] = ()
     notes: tuple[str, ...] = ()
     assumed: bool = False
-    """`current` is the oldest candidate of a range and not a detected release."""
+    """True if `current` is the oldest candidate of a range and not a detected release."""
 
     @property
     def hops(self) -> tuple[str, ...]:
@@ -302,7 +302,7 @@ def path(
 
 
 class SupportedLanding(NamedTuple):
-    """A hop, the release that it lands on, and the Kubernetes that this release supports."""
+    """A hop with its target version and the Kubernetes versions that it supports."""
 
     hop: str
     release: str
@@ -312,7 +312,7 @@ class SupportedLanding(NamedTuple):
 def planned_kubernetes(
     current: Release, landings: Iterable[SupportedLanding], *, minor: str, table: Table = RELEASES
 ) -> str:
-    """In a sentence, from which release of the path on that Kubernetes minor is supported."""
+    """A sentence that says from which release of the path on that Kubernetes minor is supported."""
     own = kubernetes_window(current, table=table)
     if own is not None and own.holds(minor):
         return f"Kubernetes {minor}, as planned, is supported by {current} already"

@@ -53,11 +53,12 @@ class ManifestDocument:
     text: str
     head: str
     odd_numbers: bool = False
-    """Whether its text may hold numbers that JSON has not; looked at once, for a List may hold thousands of objects."""
+    """Whether the text may contain numbers that JSON does not have; checked once per document, because a List may hold
+    thousands of objects."""
     _under: dict[int, dict[Path, list[Repeat]]] = field(default_factory=dict, compare=False, repr=False)
 
     def repeats_under(self, at: Path) -> list[Repeat]:
-        """The repeated keys below that path; grouped once for paths of that length, not searched for each item."""
+        """The repeated keys below that path; grouped once by path, instead of a search for each item."""
         groups = self._under.get(len(at))
         if groups is None:
             groups = self._under[len(at)] = {}
