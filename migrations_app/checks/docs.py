@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from migrations_app.checks.base import PHASES, Check, Phase
-from migrations_app.checks.registry import RETIRED, CheckDescription, Retired, about, severities, spoken_hops
+from migrations_app.checks.registry import RETIRED, CheckDescription, Retired, describe, hops_text, severities
 from migrations_app.karpenter.coverage.entries import counted
 from migrations_app.karpenter.coverage.entry import CAUSES, EXTENTS, Coverage
 from migrations_app.karpenter.coverage.proven import PROVEN
@@ -48,7 +48,7 @@ def _check_table(checks: tuple[Check, ...]) -> Iterator[str]:
         for check in checks:
             if check.phase == phase:
                 link = f"[{check.id}](#{check.id})"
-                yield f"| {link} | {phase} | {_severity(check)} | {spoken_hops(check.hops)} |"
+                yield f"| {link} | {phase} | {_severity(check)} | {hops_text(check.hops)} |"
 
 
 def _severity(check: Check) -> str:
@@ -57,7 +57,7 @@ def _severity(check: Check) -> str:
 
 
 def _in_full(check: Check) -> str:
-    return "\n".join((f"### {check.id}\n", f"{check.title}. {check.why}\n", *_lines(about(check)))) + "\n"
+    return "\n".join((f"### {check.id}\n", f"{check.title}. {check.why}\n", *_lines(describe(check)))) + "\n"
 
 
 def _lines(description: CheckDescription) -> Iterator[str]:

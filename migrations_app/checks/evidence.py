@@ -65,7 +65,7 @@ def at_crd(crd: CRD, path: str, *, seen: str, wanted: str) -> Evidence:
     return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen[:LONGEST], wanted=wanted)
 
 
-def at(named_object: NamedObject | GitOpsDelivery, path: str, *, seen: str, wanted: str) -> Evidence:
+def at_object(named_object: NamedObject | GitOpsDelivery, path: str, *, seen: str, wanted: str) -> Evidence:
     """Evidence at a path of any object; without a kind in the list, the kind is the name of its type."""
     kind = named_object.kind or type(named_object).__name__
     return Evidence(
@@ -91,18 +91,18 @@ Shapes = Mapping[str, str]
 T = TypeVar("T", bound=WholeObject)
 
 
-def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tuple[T, ...]]:
+def split_malformed(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tuple[T, ...]]:
     """Unknown results for objects with malformed fields, and the well-formed objects. Malformed objects are not
     judged."""
     all_objects = tuple(objects)
-    words = [tuple(odd([whole_object], shapes)) for whole_object in all_objects]
+    words = [tuple(malformed_fields([whole_object], shapes)) for whole_object in all_objects]
     sound = tuple(
         whole_object for whole_object, object_doubts in zip(all_objects, words, strict=True) if not object_doubts
     )
     return tuple(word for object_doubts in words for word in object_doubts), sound
 
 
-def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
+def malformed_fields(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
     """An Unknown for each field that does not have its declared shape or lies below something that is not a map."""
     for whole_object in objects:
         for path, shape in shapes.items():
@@ -140,7 +140,7 @@ def kind_of(named_object: NamedObject) -> str:
     return named_object.kind or type(named_object).__name__
 
 
-def cause(named_object: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
+def at_field(named_object: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
     """Evidence at a field of that object; long values are cut."""
     value_text = seen if isinstance(seen, str) else json.dumps(seen, default=str)
     return Evidence(

@@ -38,14 +38,14 @@ class CheckDescription(NamedTuple):
 
     @property
     def hops(self) -> str:
-        return spoken_hops(self.check.hops)
+        return hops_text(self.check.hops)
 
     @property
     def elsewhere(self) -> tuple[tuple[Severity, str], ...]:
         return severities(self.check)
 
 
-def about(check: Check) -> CheckDescription:
+def describe(check: Check) -> CheckDescription:
     """The description of that check for the catalogue."""
     covers = tuple(
         CoveredEntry(cover.id, cover.subject, cover.release, cover.extent, cover.id in PROVEN)
@@ -54,7 +54,7 @@ def about(check: Check) -> CheckDescription:
     return CheckDescription(check, check.tools, covers, entries.introduced_by(check.id))
 
 
-def spoken_hops(hops: tuple[str, ...]) -> str:
+def hops_text(hops: tuple[str, ...]) -> str:
     """The hops as text, in path order: "every hop", or each hop; three or more consecutive hops as "first to last"."""
     if hops == EVERY:
         return "every hop"
@@ -74,9 +74,7 @@ def severities(check: Check) -> tuple[tuple[Severity, str], ...]:
     for hop, severity in check.severity_at.items():
         hops_by_severity.setdefault(severity, []).append(hop)
     return tuple(
-        (severity, spoken_hops(tuple(hops)))
-        for severity, hops in hops_by_severity.items()
-        if severity != check.severity
+        (severity, hops_text(tuple(hops))) for severity, hops in hops_by_severity.items() if severity != check.severity
     )
 
 

@@ -38,7 +38,7 @@ EVIDENCE_BYTES = 150_000
 1 MB."""
 
 
-_SETTLED: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], Status], ...] = (
+_STATUSES: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], Status], ...] = (
     (Unknown, "unknown"),
     (LowerBound, "unknown"),
     (NotApplicable, "not_applicable"),
@@ -47,7 +47,7 @@ _SETTLED: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], 
 """The status for each type of result if nothing fails; the first type in this order decides."""
 
 
-_READ_AS = {"CustomResourceDefinition": "CRD", "Deployment": "Workload"}
+_INVENTORY_KINDS = {"CustomResourceDefinition": "CRD", "Deployment": "Workload"}
 """The kind that unparsable objects have in the inventory, if it differs from the kind in evidence."""
 
 
@@ -55,16 +55,16 @@ Cause: TypeAlias = tuple[str, ...]
 """Identifies a cause without its current value, so that two hops do not report the same cause."""
 
 
-class AskedCause(NamedTuple):
+class ReportedCause(NamedTuple):
     """The hop of a path that reports a cause, and with which severity."""
 
     hop: str
     severity: Severity
 
 
-Asked: TypeAlias = Mapping[tuple[str, Cause], AskedCause]
+ReportedCauses: TypeAlias = Mapping[tuple[str, Cause], ReportedCause]
 """Id of a check and a cause, mapped to the earlier hop that already reports the cause."""
-NOTHING_ASKED: Final[Asked] = {}
+NONE_REPORTED: Final[ReportedCauses] = {}
 
 
 class CheckAnswer(NamedTuple):
@@ -74,7 +74,7 @@ class CheckAnswer(NamedTuple):
     causes: tuple[Cause, ...] = ()
 
 
-class _Settled(NamedTuple):
+class _Outcome(NamedTuple):
     """Status, summary and reason of a finding."""
 
     status: Status
@@ -84,10 +84,10 @@ class _Settled(NamedTuple):
 
 def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
     """One finding for each check that applies to the hop, in the order of the checks."""
-    return bounded(tuple(answer(check, case).finding for check in checks if check.applies(case.hop)))
+    return within_size_limit(tuple(answer(check, case).finding for check in checks if check.applies(case.hop)))
 
 
-def bounded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def within_size_limit(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings, each with so few rows of evidence that all together stay below EVIDENCE_BYTES."""
     most = EVIDENCE_KEPT
     while most > 1 and sum(len(msgspec.json.encode(finding.evidence[:most])) for finding in findings) > EVIDENCE_BYTES:
@@ -97,34 +97,34 @@ def bounded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(msgspec.structs.replace(finding, evidence=finding.evidence[:most]) for finding in findings)
 
 
-def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) -> CheckAnswer:
+def answer(check: Check, case: CheckContext, *, asked: ReportedCauses = NONE_REPORTED) -> CheckAnswer:
     """The finding of the check. Causes in `asked` are left out, because an earlier hop reports them; if no others
     remain, the result is unknown until the next scan."""
-    if made_ahead := _made_ahead(check, case):
-        finding = _finding(check, case, settled=_Settled("unknown", made_at(made_ahead).detail))
+    if made_ahead := _recreating_hop(check, case):
+        finding = _finding(check, case, settled=_Outcome("unknown", recreated_at(made_ahead).detail))
         return CheckAnswer(msgspec.structs.replace(finding, asked_at=made_ahead))
-    unseen = _unseen(check, case)
+    unseen = _unread_part(check, case)
     if unseen:
-        return CheckAnswer(_finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason)))
+        return CheckAnswer(_finding(check, case, settled=_Outcome("unknown", unseen.detail, unseen.reason)))
     try:
-        results = _without_unread(check.ask(case), check=check, case=case)
+        results = _without_unparsable(check.ask(case), check=check, case=case)
         words = tuple(word for word in results if (check.id, cause_of(word)) not in asked)
         evidence = tuple(word for word in words if isinstance(word, Evidence))
-        remedies = _remedies(check, case, evidence=evidence) if evidence else _to_look_with(words)
+        remedies = _remedies(check, case, evidence=evidence) if evidence else _manual_remedies(words)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
-        return CheckAnswer(_finding(check, case, settled=_Settled("unknown", crashed)))
+        return CheckAnswer(_finding(check, case, settled=_Outcome("unknown", crashed)))
     causes = tuple(cause for word in results if (cause := cause_of(word)))
     left = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
     if left and not any(isinstance(word, Evidence | ManualCheck) for word in words):
-        return CheckAnswer(_asked_earlier(check, case, left=left), causes)
+        return CheckAnswer(_reported_earlier(check, case, left=left), causes)
     quarantined = _quarantined(check, case)
     exact = not quarantined and not left and not any(isinstance(word, Unknown | LowerBound) for word in words)
-    settled = _settle(check, words, quarantined=quarantined, exact=exact)
+    settled = _outcome(check, words, quarantined=quarantined, exact=exact)
     finding = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
     if finding.status == "manual":
-        finding = msgspec.structs.replace(finding, asks=_asks(words))
-    return CheckAnswer(finding if quarantined else _weighed(finding, words), causes)
+        finding = msgspec.structs.replace(finding, asks=_question_digests(words))
+    return CheckAnswer(finding if quarantined else _capped(finding, words), causes)
 
 
 def cause_of(word: JudgeResult) -> Cause:
@@ -134,39 +134,39 @@ def cause_of(word: JudgeResult) -> Cause:
     return (word.detail,) if isinstance(word, ManualCheck) else ()
 
 
-def _asks(words: Iterable[JudgeResult]) -> tuple[str, ...]:
+def _question_digests(words: Iterable[JudgeResult]) -> tuple[str, ...]:
     """A digest for each question to a person."""
     questions = (word.detail for word in words if isinstance(word, ManualCheck))
     return tuple(dict.fromkeys(hashlib.sha256(question.encode()).hexdigest()[:16] for question in questions))
 
 
-def asked_at(hop: str) -> Unknown:
+def reported_at(hop: str) -> Unknown:
     """The Unknown for a finding whose causes an earlier hop reports."""
     return Unknown(f"Hop {hop} asks for it: unknown until the cluster is scanned again")
 
 
-def made_at(hop: str) -> Unknown:
+def recreated_at(hop: str) -> Unknown:
     """The Unknown for a check that reads objects which an earlier hop recreates."""
     return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
 
 
-def _asked_earlier(check: Check, case: CheckContext, *, left: list[AskedCause]) -> Finding:
-    finding = _finding(check, case, settled=_Settled("unknown", asked_at(left[0].hop).detail))
+def _reported_earlier(check: Check, case: CheckContext, *, left: list[ReportedCause]) -> Finding:
+    finding = _finding(check, case, settled=_Outcome("unknown", reported_at(left[0].hop).detail))
     lighter = any(WEIGHTS.index(asked_cause.severity) < WEIGHTS.index(finding.severity) for asked_cause in left)
     return finding if lighter else msgspec.structs.replace(finding, asked_at=left[0].hop)
 
 
-def _to_look_with(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
+def _manual_remedies(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
     return tuple(remedy for word in words if isinstance(word, ManualCheck) for remedy in word.remedies)
 
 
-def _made_ahead(check: Check, case: CheckContext) -> str:
+def _recreating_hop(check: Check, case: CheckContext) -> str:
     """The earlier hop that recreates the objects of a part; empty if every part is as scanned."""
     parts = (case.inventory.part(name) for name in check.reads)
     return next((part.detail for part in parts if isinstance(part, Unseen) and part.why == AHEAD), "")
 
 
-def _unseen(check: Check, case: CheckContext) -> Unknown | None:
+def _unread_part(check: Check, case: CheckContext) -> Unknown | None:
     for name in check.reads:
         part = case.inventory.part(name)
         if isinstance(part, Unseen):
@@ -174,7 +174,7 @@ def _unseen(check: Check, case: CheckContext) -> Unknown | None:
     return None
 
 
-def _without_unread(words: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
+def _without_unparsable(words: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
     """The results without evidence about objects that could not be parsed: it would say that they are absent, but they
     exist."""
     parts = (case.inventory.part(name) for name in check.reads)
@@ -183,7 +183,7 @@ def _without_unread(words: Iterable[JudgeResult], *, check: Check, case: CheckCo
 
 
 def _is_of(word: Evidence, unread: list[UnparsableObject]) -> bool:
-    kind = _READ_AS.get(word.kind, word.kind)
+    kind = _INVENTORY_KINDS.get(word.kind, word.kind)
     return any(
         (unparsable.kind, unparsable.name) == (kind, word.name) and word.namespace in ("", unparsable.namespace)
         for unparsable in unread
@@ -199,29 +199,29 @@ def _quarantined(check: Check, case: CheckContext) -> str:
     return ""
 
 
-def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Settled:
+def _outcome(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Outcome:
     """The status and summary. A failure is certain even if other results are unknown; pass and "not applicable" require
     that every object was parsed, because the one that was not may be affected."""
     rows = tuple(word for word in words if isinstance(word, Evidence))
     if sum(row.count for row in rows):
-        return _Settled("fail", check.headline(rows, exact=exact))
-    for kind, status in _SETTLED:
+        return _Outcome("fail", check.headline(rows, exact=exact))
+    for kind, status in _STATUSES:
         result = next((word for word in words if isinstance(word, kind)), None)
         if result:
             if quarantined and kind is NotApplicable:
-                return _Settled("unknown", quarantined)
-            return _Settled(status, result.detail, result.reason if isinstance(result, Unknown) else None)
-    return _Settled("unknown", quarantined) if quarantined else _Settled("pass", check.title)
+                return _Outcome("unknown", quarantined)
+            return _Outcome(status, result.detail, result.reason if isinstance(result, Unknown) else None)
+    return _Outcome("unknown", quarantined) if quarantined else _Outcome("pass", check.title)
 
 
-def _weighed(finding: Finding, words: tuple[JudgeResult, ...]) -> Finding:
+def _capped(finding: Finding, words: tuple[JudgeResult, ...]) -> Finding:
     """Applies the severity caps. The caller does so only if every object was parsed: an unparsed one could be more
     severe."""
     caps = (word.severity for word in words if isinstance(word, SeverityCap))
     return msgspec.structs.replace(finding, severity=min((finding.severity, *caps), key=WEIGHTS.index))
 
 
-def _severity(check: Check, case: CheckContext, *, settled: _Settled) -> Severity:
+def _severity(check: Check, case: CheckContext, *, settled: _Outcome) -> Severity:
     if settled.reason is not None and settled.reason.code == "aws_not_asked":
         return check.severity_unasked(case.hop)
     return check.severity_for(case.hop)
@@ -231,7 +231,7 @@ def _finding(
     check: Check,
     case: CheckContext,
     *,
-    settled: _Settled,
+    settled: _Outcome,
     evidence: tuple[Evidence, ...] = (),
     remedies: tuple[Remedy, ...] = (),
     exact: bool = True,

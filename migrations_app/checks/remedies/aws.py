@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import Reason, Remedy, Unknown
 from migrations_app.checks.changes import AwsCall, Change, PersonTask, group
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render.terraform import with_apply
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
@@ -38,17 +38,17 @@ def unread_reason(name: str, part: Unseen) -> Reason | None:
 Document = Mapping[str, Any]
 
 
-def called(service: str, operation: str, *words: str, final: str = "", undo: AwsCall | None = None) -> AwsCall:
+def aws_call(service: str, operation: str, *words: str, final: str = "", undo: AwsCall | None = None) -> AwsCall:
     """One call of the aws program, with its undo or the reason why it has none."""
     return AwsCall(service=service, operation=operation, words=words, final=final, undo=undo)
 
 
-def as_code(change: Change, *blocks: str) -> Remedy:
+def terraform_remedy(change: Change, *blocks: str) -> Remedy:
     """The change as Terraform code."""
     return Remedy(how="terraform", text=with_apply("\n\n".join(blocks)), change=change)
 
 
-def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:
+def upgrade_control_plane(name: str, steps: Sequence[tuple[str, str]]) -> Change:
     """Upgrades the control plane to each of these Kubernetes minors in turn; the text of a minor says what to do first.
     A manual task if the cluster's name is unknown."""
     if not name:
@@ -59,8 +59,8 @@ def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:
         words, notes = ("--name", name, "--kubernetes-version", minor), (before,) if before else ()
         final = "a control plane is not taken back to an earlier minor"
         steps_of_control_plane.append(
-            replace(called("eks", "update-cluster-version", *words, final=final), notes=notes)
+            replace(aws_call("eks", "update-cluster-version", *words, final=final), notes=notes)
         )
-        steps_of_control_plane.append(shown("aws", "eks", "wait", "cluster-active", "--name", name))
+        steps_of_control_plane.append(read_command("aws", "eks", "wait", "cluster-active", "--name", name))
     note = "One minor at a time; after each its node groups and add-ons, and look that all is well"
     return group(*steps_of_control_plane, notes=(note,))

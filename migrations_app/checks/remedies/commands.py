@@ -104,7 +104,7 @@ def names_shown(evidence: Iterable[Evidence]) -> list[str]:
     return list(dict.fromkeys(row.name for row in evidence))[:NAMES_SHOWN]
 
 
-def merged(path: str, leaf: object) -> str:
+def merge_patch_word(path: str, leaf: object) -> str:
     """A merge patch that sets the value at a dotted path, quoted as the argument of kubectl patch -p."""
     body = leaf
     for step in reversed(path.split(".")):
@@ -112,7 +112,7 @@ def merged(path: str, leaf: object) -> str:
     return json_word(body)
 
 
-def kept_by(inventory: Inventory, row: Evidence) -> Managed:
+def workload_manager(inventory: Inventory, row: Evidence) -> Managed:
     """The tool that manages the workload that the evidence names."""
     owner = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     return managed(owner.metadata) if owner else Managed("hand")
@@ -182,12 +182,12 @@ def as_json(value: object) -> str:
     return value if isinstance(value, str) and _TYPED.fullmatch(value) else json.dumps(value, ensure_ascii=False)
 
 
-def here(case: CheckContext) -> Release | None:
+def release_at_start(case: CheckContext) -> Release | None:
     """The release at the start of the hop: the running version, or the target version of an earlier hop."""
     return max(case.running.release, case.step.start) if case.running.release else None
 
 
-def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
+def crd_chart_remedies(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
     """Remedies that upgrade the CRDs with the chart karpenter-crd, one for each tool; without `to`, to the release at
     the start of the hop."""
     controller, version = installation(case.inventory), to or case.step.start
@@ -198,18 +198,18 @@ def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
         version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",
     )  # fmt: skip
     by = controller.managed if controller else Managed("hand")
-    remedies = crd_chart_by(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
+    remedies = crd_upgrade_remedies(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
     return tuple(replace(remedy, change=change) for remedy in remedies)
 
 
-def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
+def crd_upgrade_remedies(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
     """Remedies that upgrade the CRDs with the given Helm upgrade, or as code for the tools."""
     helm = Remedy(how="helm", text=upgrade_lines(upgrade))
     code = chart_as_code(CRD_CHART, version=upgrade.version, namespace=upgrade.namespace)
     return ordered(by, (helm, *code))
 
 
-def removal(
+def deletion_remedies(
     target: ChangeTarget,
     objects: Sequence[NamedObject],
     *,
@@ -234,7 +234,7 @@ def removal(
     return remedies_of(group(*steps, what=task, notes=(first,) if first else ()), by)
 
 
-def beside_source(remedies: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]:
+def with_cluster_commands(remedies: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]:
     """The remedies with the commands of `own` added as comments for Flux, Argo CD and Terraform: that part of the
     change is in no source, for instance an annotation that Karpenter wrote."""
     lines = [note(f"Then {line}") for line in kubectl_lines.text(own).splitlines()]
@@ -245,7 +245,7 @@ def beside_source(remedies: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]
     )
 
 
-def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
+def source_remedies(by: Managed, what: str) -> tuple[Remedy, ...]:
     """What to change in the source that the tool applies; empty for objects managed by hand or by a tool without a
     source."""
     text = source_note(by, what)
@@ -256,7 +256,7 @@ LACKING = "karpenter-lacking"
 """Name of the ClusterRole and binding with permissions that the controller's own roles lack."""
 
 
-def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
+def grant_permissions(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
     """Grants the controller these permissions with an additional ClusterRole."""
     controller = installation(case.inventory)
     account = (controller and controller.workload.template.spec.service_account_name) or "default"

@@ -17,7 +17,7 @@ BY_LABEL: Final = "sidecar.istio.io/inject"
 """Istio reads this label first, and the annotation only if the label is missing."""
 
 
-def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
+def open_ports(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
     """Opens the ports of the evidence in the first NetworkPolicy that it names, in addition to what the policy
     allows."""
     first = evidence[0]
@@ -43,7 +43,7 @@ def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
     return in_cluster(patch)
 
 
-def without_sidecars(installation: Installation) -> Remedy:
+def remove_sidecars(installation: Installation) -> Remedy:
     """Recreates the controller's pods without sidecars of a service mesh."""
     target = ChangeTarget("Deployment", installation.name, installation.namespace)
     template = installation.workload.template.metadata
@@ -51,11 +51,11 @@ def without_sidecars(installation: Installation) -> Remedy:
     label = BY_LABEL in labels
     patch = ObjectPatch(
         target=target,
-        body=_marked(dict(NO_SIDECAR), {BY_LABEL: "false"} if label else {}),
+        body=_template_patch(dict(NO_SIDECAR), {BY_LABEL: "false"} if label else {}),
         notes=("Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations, podLabels",),
         undo=ObjectPatch(
             target=target,
-            body=_marked(
+            body=_template_patch(
                 {key: annotations.get(key) for key in NO_SIDECAR}, {BY_LABEL: labels[BY_LABEL]} if label else {}
             ),
         ),
@@ -64,12 +64,12 @@ def without_sidecars(installation: Installation) -> Remedy:
     return in_cluster(patch)
 
 
-def _marked(annotations: Body, labels: Body) -> Body:
+def _template_patch(annotations: Body, labels: Body) -> Body:
     metadata = {"annotations": annotations} | ({"labels": labels} if labels else {})
     return {"spec": {"template": {"metadata": metadata}}}
 
 
-def autoscaler_stopped(inventory: Inventory, row: Evidence) -> Change:
+def stop_autoscaler(inventory: Inventory, row: Evidence) -> Change:
     """Scales the other autoscaler to 0 pods; the undo restores its replicas. A manual task if its kind has no
     replicas."""
     autoscaler = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)

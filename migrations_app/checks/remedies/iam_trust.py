@@ -6,7 +6,7 @@ from typing import Any
 
 from migrations_app.checks.base import CheckContext, Remedy
 from migrations_app.checks.changes import PersonTask, group
-from migrations_app.checks.remedies.aws import as_code, called
+from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import chart_values, in_aws
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.shell import word
@@ -41,13 +41,13 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
         present = []
     document = {"Version": WITH_VARIABLES, "Statement": [*present, statement_wanted]}
     words = ("iam", "update-assume-role-policy", "--role-name", role.name, "--policy-document")
-    undo = called(*words, role.trust) if role.trust else None
+    undo = aws_call(*words, role.trust) if role.trust else None
     task = f"make the identity provider where IAM has none for this issuer: {_provider(entry)}"
     tasks = (PersonTask(what=task, where=PROVIDERS, aws=True),) if _provider(entry) else ()
-    change = group(*tasks, called(*words, compact(document), undo=undo), notes=(WHOLE,))
+    change = group(*tasks, aws_call(*words, compact(document), undo=undo), notes=(WHOLE,))
     yield in_aws(change)
     yield Remedy(how="iam", text=json.dumps(document, indent=2), change=change)
-    yield as_code(change, _terraform(document, entry=entry, fit=fit))
+    yield terraform_remedy(change, _terraform(document, entry=entry, fit=fit))
 
 
 def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:

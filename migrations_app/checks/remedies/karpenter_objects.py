@@ -18,10 +18,10 @@ from migrations_app.checks.changes import (
     PersonTask,
     When,
     group,
-    merge_undone,
+    merge_patch_undo,
 )
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option, pointer
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed
 from migrations_app.inventory.facts.node_pools import REFERENCE, own_pools, text
@@ -43,7 +43,7 @@ StepOf = Callable[[Evidence], Change]
 """Returns the change for the object that a row of evidence names."""
 
 
-def kept(inventory: Inventory, row: Evidence) -> Managed:
+def manager_of(inventory: Inventory, row: Evidence) -> Managed:
     """The tool that manages the object of the evidence; by hand if the object is not in the inventory."""
     named_object = found_object(inventory, row)
     return managed(named_object.metadata) if named_object else BY_HAND
@@ -56,7 +56,7 @@ def found_object(inventory: Inventory, row: Evidence) -> NamedObject | None:
     return next((item for item in objects if isinstance(item, NamedObject) and item.name == row.name), None)
 
 
-def changed(
+def change_remedies(
     case: CheckContext,
     evidence: Sequence[Evidence],
     *,
@@ -68,18 +68,18 @@ def changed(
 ) -> tuple[Remedy, ...]:
     """The change as text for the source of the first object, and as a command for each object with comments before it.
     `look` is a read-only command to run first."""
-    steps = dict.fromkeys(_reversible(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
+    steps = dict.fromkeys(_with_undo(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
     first = (look,) if look else ()
-    return remedies_of(group(*first, *steps, what=what, notes=tuple(notes)), kept(case.inventory, evidence[0]))
+    return remedies_of(group(*first, *steps, what=what, notes=tuple(notes)), manager_of(case.inventory, evidence[0]))
 
 
-def _reversible(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
+def _with_undo(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
     """The step with its undo, if the step is a merge patch of an object that was read whole; otherwise unchanged."""
     before = found_object(inventory, row)
     if not isinstance(step, ObjectPatch) or not isinstance(step.body, dict) or not isinstance(before, WholeObject):
         return step
     tree = {"spec": before.spec or {}, "status": before.status or {}}
-    return replace(step, undo=replace(step, body=merge_undone(step.body, tree), done="", notes=()))
+    return replace(step, undo=replace(step, body=merge_patch_undo(step.body, tree), done="", notes=()))
 
 
 def target_of(row: Evidence) -> ChangeTarget:
@@ -92,7 +92,7 @@ def _resource(kind: str) -> str:
     return "nodes" if kind == "Node" else RESOURCES[kind][1]
 
 
-def patched(path: str, value: object) -> StepOf:
+def merge_patch_of(path: str, value: object) -> StepOf:
     """Returns a function that makes a merge patch which sets that path; null removes the field."""
     body: Any = value
     for step in reversed(path.split(".")):
@@ -101,7 +101,7 @@ def patched(path: str, value: object) -> StepOf:
     return lambda row: ObjectPatch(target=target_of(row), body=body, done=done)
 
 
-def kubelet_carried(inventory: Inventory, row: Evidence, *, mark: str) -> Change:
+def move_kubelet_to_class(inventory: Inventory, row: Evidence, *, mark: str) -> Change:
     """Writes the kubelet settings in the annotation `mark` of a pool to its node class. A manual task if the pools that
     share the class have different settings, or the class has its own."""
     pools = {own_pool.name: own_pool for own_pool in own_pools(inventory)}
@@ -116,7 +116,7 @@ def kubelet_carried(inventory: Inventory, row: Evidence, *, mark: str) -> Change
         reason = "pools that share a class may want different settings"
         return PersonTask(target=target if name else None, what=f"spec.kubelet: {row.name} has {row.seen}", why=reason)
     body: Body = {"spec": {"kubelet": settings}}
-    undo = ObjectPatch(target=target, body=merge_undone(body, {"spec": ec2_node_class.spec or {}}))
+    undo = ObjectPatch(target=target, body=merge_patch_undo(body, {"spec": ec2_node_class.spec or {}}))
     return ObjectPatch(target=target, body=body, undo=undo, done=f"spec.kubelet of {name} says {json.dumps(settings)}")
 
 
@@ -130,13 +130,13 @@ def _same_settings(annotations: Sequence[str | None]) -> Body | None:
     return settings[0] if alike and isinstance(settings[0], dict) else None
 
 
-def edited(row: Evidence) -> PersonTask:
+def edit_task(row: Evidence) -> PersonTask:
     """A task to edit the object, with the field and the wanted value."""
     task = "; ".join(part for part in (row.path, row.wanted) if part)
     return PersonTask(target=target_of(row), what=task, why="the value is a choice")
 
 
-def converted(row: Evidence) -> PersonTask:
+def conversion_task(row: Evidence) -> PersonTask:
     """A task with a pipe that shows the converted object; it changes nothing."""
     target = target_of(row)
     get = ("kubectl", "get", target.resource, no_option(row.name), "-o", "yaml")
@@ -144,15 +144,15 @@ def converted(row: Evidence) -> PersonTask:
     return PersonTask(target=target, pipe=(get, ("karpdash", "convert", "-f", "-")), why=reason)
 
 
-def described(evidence: Sequence[Evidence], *notes: str) -> Remedy:
+def describe_remedy(evidence: Sequence[Evidence], *notes: str) -> Remedy:
     """Commands that show the objects, one for each kind; they change nothing."""
-    return in_cluster(description(evidence, *notes))
+    return in_cluster(describe_commands(evidence, *notes))
 
 
-def description(evidence: Sequence[Evidence], *notes: str) -> Change:
+def describe_commands(evidence: Sequence[Evidence], *notes: str) -> Change:
     """The same commands as a change, to be used as a step of a fix."""
     kinds = dict.fromkeys(row.kind for row in evidence[:NAMES_SHOWN])
-    steps = (shown("kubectl", "describe", _resource(kind), *_named(evidence, kind)) for kind in kinds)
+    steps = (read_command("kubectl", "describe", _resource(kind), *_named(evidence, kind)) for kind in kinds)
     return group(*steps, notes=notes)
 
 
@@ -160,7 +160,7 @@ def _named(evidence: Sequence[Evidence], kind: str) -> Sequence[str]:
     return tuple(dict.fromkeys(no_option(row.name) for row in evidence[:NAMES_SHOWN] if row.kind == kind))
 
 
-def appended(whole_object: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
+def append_patch(whole_object: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
     """The JSON patch that appends the value to a list; if the list is missing or empty, it creates the list, because a
     patch cannot append to a missing list."""
     at, there = pointer(path), whole_object.get(path)
@@ -169,13 +169,13 @@ def appended(whole_object: WholeObject, path: str, *, value: object) -> list[dic
     return [{"op": "add", "path": at, "value": [value]}]
 
 
-def appended_undone(whole_object: WholeObject, path: str) -> list[dict[str, object]]:
+def append_undo(whole_object: WholeObject, path: str) -> list[dict[str, object]]:
     """The JSON patch that undoes `appended`, as long as nothing else was appended since."""
     at, there = pointer(path), whole_object.get(path)
     return [{"op": "remove", "path": f"{at}/{len(there)}" if isinstance(there, list) and there else at}]
 
 
-def claims_deleted(
+def delete_claims(
     evidence: Sequence[Evidence], *notes: str, when: When = "before", needs: tuple[str, ...] = ()
 ) -> Change:
     """Deletes each Machine, NodeClaim or Node, one after the other has gone."""
@@ -194,7 +194,7 @@ def claims_deleted(
     return group(*steps, notes=notes)
 
 
-def finalizers_removed(
+def remove_finalizers(
     nodes: Sequence[NamedObject], *, selected_by: str, beside: Sequence[tuple[ChangeTarget, NamedObject]] = ()
 ) -> Remedy:
     """Removes Karpenter's finalizers from nodes and from the objects in `beside`; the first step shows the instances of

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import Change, PersonTask, group
 from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.karpenter_objects import claims_deleted
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.karpenter_objects import delete_claims
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.ownership import TERMINATION
 from migrations_app.karpenter.versions import minor_order
@@ -18,12 +18,12 @@ kubernetes-sigs/karpenter@v0.37.8:pkg/controllers/node/termination/controller.go
 _NOTE = "Once a NodePool that fits these pods is ready and the old Provisioner is fenced, one node after the other"
 
 
-def nodes_ended(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
+def delete_nodes(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
     """Deletes each Node whose instance the running controller then ends; the other nodes are manual tasks."""
     names = _ended_by_controller(case)
     ends = [row for row in evidence if row.name in names]
-    steps = [claims_deleted(ends, needs=FIRST)] if ends else []
-    return group(*steps, *(_by_hand(row.name) for row in evidence if row.name not in names), notes=(_NOTE,))
+    steps = [delete_claims(ends, needs=FIRST)] if ends else []
+    return group(*steps, *(_manual_deletion(row.name) for row in evidence if row.name not in names), notes=(_NOTE,))
 
 
 def _ended_by_controller(case: CheckContext) -> frozenset[str]:
@@ -39,7 +39,7 @@ def _ended_by_controller(case: CheckContext) -> frozenset[str]:
     )
 
 
-def _by_hand(name: str) -> PersonTask:
+def _manual_deletion(name: str) -> PersonTask:
     return PersonTask(
         what=f"drain {name}, end its instance, then delete the Node",
         why="the controller that runs does not end the instance of such a node",
@@ -49,7 +49,7 @@ def _by_hand(name: str) -> PersonTask:
     )
 
 
-def instances_compared(case: CheckContext, ids: str) -> Remedy:
+def compare_instances(case: CheckContext, ids: str) -> Remedy:
     """Lists Karpenter's instances in this cluster, to be compared with its claims; `ids` are the instances without a
     claim."""
     place = case.inventory.aws.place
@@ -64,4 +64,4 @@ def instances_compared(case: CheckContext, ids: str) -> Remedy:
         where=ids,
         aws=True,
     )
-    return in_aws(group(shown(*words, notes=("Compare with the provider ids of the claims",)), task))
+    return in_aws(group(read_command(*words, notes=("Compare with the provider ids of the claims",)), task))

@@ -7,12 +7,12 @@ from migrations_app.checks.render import kubectl
 from migrations_app.checks.render.kubectl import SHOWN
 
 
-def shown(*words: str, notes: tuple[str, ...] = ()) -> Observation:
+def read_command(*words: str, notes: tuple[str, ...] = ()) -> Observation:
     """One read-only program with its arguments."""
     return Observation(pipe=(words,), notes=notes)
 
 
-def way_back(change: Change, head: str) -> Iterator[str]:
+def undo_comments(change: Change, head: str) -> Iterator[str]:
     """Comments: `head`, then the kubectl commands of every undo; nothing if nothing can be undone."""
     lines = [kubectl.text(leave.undo) for leave in leaves(change) if leave.undo is not None]
     if lines:

@@ -8,7 +8,7 @@ from migrations_app.inventory.objects.cluster import ClusterRole, PolicyRule
 from migrations_app.karpenter.tables.rbac_rows import RbacRight
 
 
-def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterator[Change]:
+def remove_permissions(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterator[Change]:
     """A patch that removes the outgrown verbs from rules that grant only those permissions, and a manual task for every
     other rule. The patch is refused if the rules have changed since the scan."""
     target = ChangeTarget("ClusterRole", role.name)
@@ -22,8 +22,8 @@ def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterato
         if not outgrown_verbs or "*" in (rule.resources or ()) or "*" in (rule.verbs or ()):
             continue
         left = [verb for verb in rule.verbs or () if verb not in outgrown_verbs]
-        if not left or not _alone(rule, rule_rights, gone=outgrown_verbs):
-            yield _by_hand(target, at, gone=outgrown_verbs)
+        if not left or not _all_outgrown(rule, rule_rights, gone=outgrown_verbs):
+            yield _manual_removal(target, at, gone=outgrown_verbs)
             continue
         path = f"/rules/{at}/verbs"
         steps += [{"op": "test", "path": path, "value": rule.verbs}, {"op": "replace", "path": path, "value": left}]
@@ -34,14 +34,14 @@ def rights_dropped(role: ClusterRole, outgrown: frozenset[RbacRight]) -> Iterato
         yield ObjectPatch(target=target, body=tuple(steps), undo=undo, when="after", done=done)
 
 
-def _alone(rule: PolicyRule, rule_rights: set[RbacRight], *, gone: set[str]) -> bool:
+def _all_outgrown(rule: PolicyRule, rule_rights: set[RbacRight], *, gone: set[str]) -> bool:
     """Whether these verbs are outgrown for every resource of the rule."""
     groups, resources = rule.api_groups or (), rule.resources or ()
     covered = {(right.group, right.resource, right.verb) for right in rule_rights}
     return all((api, name, verb) in covered for api in groups for name in resources for verb in gone)
 
 
-def _by_hand(target: ChangeTarget, at: int, *, gone: set[str]) -> PersonTask:
+def _manual_removal(target: ChangeTarget, at: int, *, gone: set[str]) -> PersonTask:
     return PersonTask(
         target=ChangeTarget(target.kind, target.name, resource="clusterrole"),
         what=f"rules[{at}]: without {', '.join(sorted(gone))}, or the whole rule out",

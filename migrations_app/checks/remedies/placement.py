@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, PersonTask
-from migrations_app.checks.remedies.commands import kept_by
-from migrations_app.checks.remedies.karpenter_objects import RESOURCES, found_object, kept, target_of
+from migrations_app.checks.remedies.commands import workload_manager
+from migrations_app.checks.remedies.karpenter_objects import RESOURCES, found_object, manager_of, target_of
 from migrations_app.checks.shell import pointer
 from migrations_app.inventory.facts.managers import Managed
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -18,13 +18,13 @@ from migrations_app.inventory.objects.karpenter import WholeObject
 from migrations_app.karpenter import labels
 
 SELECTOR = "template.spec.nodeSelector"
-Mend = Callable[[Body], Body | None]
+RequirementFix = Callable[[Body], Body | None]
 """Returns the changed requirement; None removes it."""
 
 
-def keeper(inventory: Inventory, row: Evidence) -> Managed:
+def object_manager(inventory: Inventory, row: Evidence) -> Managed:
     """The tool that manages the object of the evidence: a workload, or a NodePool if there is no namespace."""
-    return kept_by(inventory, row) if row.namespace else kept(inventory, row)
+    return workload_manager(inventory, row) if row.namespace else manager_of(inventory, row)
 
 
 def workload_target(row: Evidence) -> ChangeTarget:
@@ -39,16 +39,18 @@ def is_selector(row: Evidence) -> bool:
     return bool(row.namespace) and row.path.endswith(SELECTOR)
 
 
-def selector_patched(row: Evidence, given: Mapping[str, str | None], *, had: Mapping[str, str]) -> ObjectPatch:
+def patch_selector(row: Evidence, given: Mapping[str, str | None], *, had: Mapping[str, str]) -> ObjectPatch:
     """Sets the given keys of the nodeSelector and removes those with None; `had` are the current values."""
     target = workload_target(row)
     back = {key: had.get(key) for key in given}
     changes = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
-    undo = ObjectPatch(target=target, body=nested(row.path, back))
-    return ObjectPatch(target=target, body=nested(row.path, dict(given)), undo=undo, done=f"in {row.path} {changes}")
+    undo = ObjectPatch(target=target, body=merge_patch_at(row.path, back))
+    return ObjectPatch(
+        target=target, body=merge_patch_at(row.path, dict(given)), undo=undo, done=f"in {row.path} {changes}"
+    )
 
 
-def nested(path: str, leaf: object) -> Body:
+def merge_patch_at(path: str, leaf: object) -> Body:
     """A merge patch that sets the value at a dotted path."""
     first, *rest = path.split(".")
     body: Any = leaf
@@ -57,7 +59,7 @@ def nested(path: str, leaf: object) -> Body:
     return {first: body}
 
 
-def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> ObjectPatch:
+def patch_requirements(inventory: Inventory, row: Evidence, *, mend: RequirementFix) -> ObjectPatch:
     """Applies `mend` to the requirements of the pool; the patch is refused if the list has changed since the scan.
     Raises LookupError if the pool is not there or no requirement changes."""
     pool = found_object(inventory, row)
@@ -78,19 +80,19 @@ def requirements_patched(inventory: Inventory, row: Evidence, *, mend: Mend) -> 
     return ObjectPatch(target=target, body=tuple(steps), undo=undo, done=f"{row.path}: {row.wanted}")
 
 
-def by_editor(row: Evidence, what: str, *, why: str) -> PersonTask:
+def workload_edit_task(row: Evidence, what: str, *, why: str) -> PersonTask:
     """A task to edit the object, with the field and the wanted value."""
     return PersonTask(target=workload_target(row), what=f"{row.path}: {what}", why=why)
 
 
-def toleration_added(inventory: Inventory, row: Evidence, *, old: str, new: str) -> Change:
+def add_toleration(inventory: Inventory, row: Evidence, *, old: str, new: str) -> Change:
     """Adds a toleration of the taint `new`, with any value, next to that of the taint `old`; a manual task if the
     workload's template was not read."""
     owner = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     listed = (owner and owner.template.spec.tolerations) or ()
     toleration = next((entry for entry in listed if entry.key == old), None)
     if toleration is None or not row.path.endswith("template.spec.tolerations"):
-        return by_editor(row, f"add {new}", why="no template of it was seen")
+        return workload_edit_task(row, f"add {new}", why="no template of it was seen")
     value = {"key": new, "operator": "Exists"} | ({"effect": toleration.effect} if toleration.effect else {})
     target, at = workload_target(row), pointer(row.path)
     last = f"{at}/{len(listed)}"
@@ -103,17 +105,17 @@ def toleration_added(inventory: Inventory, row: Evidence, *, old: str, new: str)
     )
 
 
-def pool_selected(inventory: Inventory, row: Evidence) -> Change:
+def select_node_pool(inventory: Inventory, row: Evidence) -> Change:
     """Selects the NodePool instead of the Provisioner. A manual task if it is unknown which NodePool replaces the
     Provisioner, or the rule is an affinity."""
     if not is_selector(row):
-        return by_editor(row, row.wanted, why="the whole term is written anew")
+        return workload_edit_task(row, row.wanted, why="the whole term is written anew")
     old, pools = row.value("provisioner"), [pool.name for pool in own_pools(inventory)]
     pool = old if old in pools else pools[0] if len(pools) == 1 else ""
     if not pool:
-        return by_editor(
+        return workload_edit_task(
             row, f"{labels.NODEPOOL}, with the NodePool that takes over from {old}", why="none is named so"
         )
     changes = {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool}
-    patch = selector_patched(row, changes, had={labels.PROVISIONER_NAME: old})
+    patch = patch_selector(row, changes, had={labels.PROVISIONER_NAME: old})
     return replace(patch, needs=("pools_admit_provisioner_pods",))

@@ -29,7 +29,7 @@ def only_v1_stored(crd: str) -> tuple[tuple[str, ...], ...]:
     return ("kubectl", "get", "crd", crd, "-o", "jsonpath={.status.storedVersions[*]}"), ("grep", "-qx", "v1")
 
 
-def conversion_ended(crds: Iterable[str]) -> Change:
+def end_conversion(crds: Iterable[str]) -> Change:
     """Turns off the conversion of each CRD that lists v1 as its only stored version."""
     steps = (
         ObjectPatch(
@@ -43,7 +43,7 @@ def conversion_ended(crds: Iterable[str]) -> Change:
     return group(*steps, notes=(NOTHING_CONVERTS,))
 
 
-def rewriting_watched() -> Remedy:
+def watch_rewrite() -> Remedy:
     """Read-only commands: the stored versions, and the objects that are not rewritten yet."""
     crds = words(kind.crd_name for kind in kinds.CURRENT_KINDS)
     return kubectl(

@@ -24,7 +24,7 @@ _COLUMNS = quoted(
 )
 
 
-def successors_written() -> Remedy:
+def successor_commands() -> Remedy:
     """The commands: convert, fill in what is missing, and check that the objects are ready."""
     lines = kubectl(
         "# On 0.32, which runs both. Nothing is changed or removed: the new objects stand beside the old ones",
@@ -39,6 +39,6 @@ def successors_written() -> Remedy:
     return replace(lines, change=SUCCESSORS)
 
 
-def successors_made() -> tuple[Remedy, ...]:
+def successor_remedies() -> tuple[Remedy, ...]:
     """The commands, and the karpdash action."""
-    return (successors_written(), *remedies_of(SUCCESSORS, BY_HAND))
+    return (successor_commands(), *remedies_of(SUCCESSORS, BY_HAND))

@@ -5,7 +5,7 @@ from textwrap import indent
 
 from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
 from migrations_app.checks.render.sources import source_text
-from migrations_app.checks.render.values import below, json_scalar, reasons, tag_of, yaml_of
+from migrations_app.checks.render.values import json_scalar, reasons, tag_of, under_key, yaml_of
 from migrations_app.checks.shell import note, word
 from migrations_app.inventory.facts.managers import Managed
 
@@ -40,14 +40,14 @@ def values_text(by: Managed, *, tree: str, version: str, about: str, skips_crds:
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "argocd" and by.name else ""
     if not version:
         return f"{note(f'Application{name}, spec.source.helm.valuesObject')}\n{about}{tree}".rstrip()
-    values_object = below("valuesObject", tree, depth=2)
-    values = below("helm", "\n".join(filter(None, ("skipCrds: true" * skips_crds, values_object))), depth=2)
+    values_object = under_key("valuesObject", tree, depth=2)
+    values = under_key("helm", "\n".join(filter(None, ("skipCrds: true" * skips_crds, values_object))), depth=2)
     return f"{note(f'Application{name}, spec.source')}\n{about}targetRevision: {version}\n{values}".rstrip()
 
 
 def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
     """An Application for the CRD chart; `tree` is YAML of its values, or empty."""
-    helm_tree = below("helm", below("valuesObject", tree, depth=2), depth=2)
+    helm_tree = under_key("helm", under_key("valuesObject", tree, depth=2), depth=2)
     values = f"\n{indent(helm_tree, '    ')}" if helm_tree else ""
     return (
         f"# New Application of {chart}, where the others are kept or by argocd app create --file; synced before the "

@@ -4,7 +4,7 @@ from textwrap import indent
 
 from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
 from migrations_app.checks.render.sources import source_text
-from migrations_app.checks.render.values import below, json_scalar, reasons, tag_of, yaml_of
+from migrations_app.checks.render.values import json_scalar, reasons, tag_of, under_key, yaml_of
 from migrations_app.checks.shell import note, word
 from migrations_app.inventory.facts.managers import Managed
 
@@ -35,13 +35,13 @@ def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "flux" and by.name else ""
     if not version:
         return f"{note(f'HelmRelease{name}, spec.values')}\n{about}{tree}".rstrip()
-    values = below("values", tree, depth=2)
+    values = under_key("values", tree, depth=2)
     return f"{note(f'HelmRelease{name}, spec')}\n{about}chart:\n  spec:\n    version: {version}\n{values}".rstrip()
 
 
 def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
     """A HelmRelease for the CRD chart; `tree` is YAML of its values, or empty."""
-    values = f"\n{indent(below('values', tree, depth=2), '  ')}" if tree else ""
+    values = f"\n{indent(under_key('values', tree, depth=2), '  ')}" if tree else ""
     return (
         f"# New HelmRelease of {chart} in the repository, ready before the controller changes.\n"
         "# In that of karpenter: install.crds and upgrade.crds Skip.\n"

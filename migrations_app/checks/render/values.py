@@ -49,7 +49,7 @@ def yaml_of(values: Mapping[str, str]) -> str:
     return "\n".join((*lines, *(note(f"without {key}") for key, value in sorted(values.items()) if not value)))
 
 
-def below(head: str, tree: str, *, depth: int) -> str:
+def under_key(head: str, tree: str, *, depth: int) -> str:
     """The tree below that key, indented by `depth`; a tree that is only comments is written without the key."""
     if not tree:
         return ""

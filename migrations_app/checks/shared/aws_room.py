@@ -2,7 +2,7 @@
 
 from migrations_app.checks.base import CheckContext, Evidence, Unknown
 from migrations_app.checks.changes import Change, PersonTask
-from migrations_app.checks.remedies.aws import called, could_not_read
+from migrations_app.checks.remedies.aws import aws_call, could_not_read
 from migrations_app.inventory.aws_facts.capacity_room import CapacityKind, CapacityLine
 from migrations_app.inventory.parts import Unseen
 
@@ -46,7 +46,7 @@ def shortage(case: CheckContext, line: CapacityLine) -> Evidence:
     return evidence.with_data(code=quota.code, value=str((quota.used or 0) + (line.need or 0)))
 
 
-def not_known(case: CheckContext, line: CapacityLine) -> Unknown:
+def unknown_limit(case: CheckContext, line: CapacityLine) -> Unknown:
     """The Unknown for a limit that could not be compared, with the reason."""
     part = case.inventory.part(line.part) if line.part else None
     if isinstance(part, Unseen):
@@ -54,7 +54,7 @@ def not_known(case: CheckContext, line: CapacityLine) -> Unknown:
     return Unknown(f"{KINDS[line.what][1]} of {line.name or 'no zone'}: {line.why or 'not known'}")
 
 
-def widened(case: CheckContext, row: Evidence) -> Change:
+def make_room(case: CheckContext, row: Evidence) -> Change:
     """Makes room: a request to raise the quota; a manual task for every other limit."""
     if row.kind != "ServiceQuota":
         what, why, where = TASKS[row.kind]
@@ -62,4 +62,4 @@ def widened(case: CheckContext, row: Evidence) -> Change:
     region = case.inventory.aws.place.region
     words = ("--service-code", "ec2", "--quota-code", row.value("code"), "--desired-value", row.value("value"))
     at = ("--region", region) if region else ()
-    return called("service-quotas", "request-service-quota-increase", *words, *at, final=AWS_DECIDES)
+    return aws_call("service-quotas", "request-service-quota-increase", *words, *at, final=AWS_DECIDES)

@@ -22,10 +22,10 @@ STOPPING: Final = frozenset(code for code, row in CATALOGUE.items() if row.sever
 """Codes of objects that are not converted, or only after a decision."""
 
 
-def lost(inventory: Inventory, *, generation: str, codes: Collection[str]) -> Iterator[Evidence | Unknown]:
+def conversion_losses(inventory: Inventory, *, generation: str, codes: Collection[str]) -> Iterator[Evidence | Unknown]:
     """The findings with these codes for objects of that generation ("alpha", "beta", "v1") on conversion to the next
     one; Unknown for malformed values."""
-    for item in items(inventory, generation=generation):
+    for item in conversion_items(inventory, generation=generation):
         for loss in item.losses:
             if loss.code in UNREADABLE:
                 yield Unknown(f"{loss.kind} {loss.name}: {loss.path}: {loss.what}"[:LONGEST_FIELD_TEXT])
@@ -33,7 +33,7 @@ def lost(inventory: Inventory, *, generation: str, codes: Collection[str]) -> It
                 yield _evidence(loss)
 
 
-def items(inventory: Inventory, *, generation: str) -> tuple[Item, ...]:
+def conversion_items(inventory: Inventory, *, generation: str) -> tuple[Item, ...]:
     """The conversion result of each object of that generation, without the NodePools of EKS Auto Mode."""
     return tuple(item for item in _converted(_PartsKey(inventory)) if item.generation == generation)
 

@@ -33,10 +33,10 @@ _WORDS = {
     RequestVerdict.BLOCKED_BY_CONDITION: "blocked by a condition",
     RequestVerdict.BLOCKED_BY_RESOURCE: "not granted on this resource",
 }
-ControllerPolicies = Callable[[Gap], bool]
-BOTH = "0.32"
+GapFilter = Callable[[Gap], bool]
+MIXED_RELEASE = "0.32"
 """The only release that runs both generations; nodes of the older generation have to be terminated while it runs."""
-BOTH_HOPS = (BOTH, ALPHA_LEFT)
+MIXED_HOPS = (MIXED_RELEASE, ALPHA_LEFT)
 GapPart = Literal["provisioners", "needs", "profiles"]
 """The gaps that one check reports: permissions for capacity of Provisioners, permissions for instance profiles, or all
 others."""
@@ -55,7 +55,7 @@ class RoleGaps:
         return (*self.report.gaps, *self.report.legacy_gaps)
 
 
-def of_profiles(gap: Gap) -> bool:
+def is_about_profiles(gap: Gap) -> bool:
     """Whether the gap is only about instance profiles and their roles, which a separate check reports."""
     return _OF_PROFILES.issuperset(gap.needed_for)
 
@@ -78,29 +78,33 @@ def new_actions(case: CheckContext) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{action} on {kind}" if action in known else action for action, kind in new))
 
 
-def lacking(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown:
+def gaps_for_part(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown:
     """For each role, the gaps that the check of this part reports. From 0.32 on, a separate check reports instance
     profiles and their roles. While capacity of Provisioners exists, 0.32 needs permissions for it; the hop after 0.32
     checks them too, because until then 0.32 terminates those nodes."""
     apart = case.hop in PROFILE_HOPS
     match part:
         case "needs":
-            return lacks(case, mine=lambda gap: not apart or not of_profiles(gap))
+            return gaps_by_role(case, mine=lambda gap: not apart or not is_about_profiles(gap))
         case "profiles":
-            return lacks(case, mine=of_profiles) if apart else ()
+            return gaps_by_role(case, mine=is_about_profiles) if apart else ()
         case "provisioners":
-            return lacks(case, mine=lambda _gap: True, release=BOTH, legacy=True) if legacy_asked(case) else ()
+            return (
+                gaps_by_role(case, mine=lambda _gap: True, release=MIXED_RELEASE, legacy=True)
+                if has_legacy_capacity(case)
+                else ()
+            )
 
 
-def legacy_asked(case: CheckContext) -> bool:
+def has_legacy_capacity(case: CheckContext) -> bool:
     """Whether a Provisioner, or a Machine or node of one, exists at a hop with both generations."""
     seen = case.inventory
     left = seen.provisioners.items or seen.machines.items or case.ownership.by_owner.get("karpenter_alpha")
-    return case.hop in BOTH_HOPS and bool(left)
+    return case.hop in MIXED_HOPS and bool(left)
 
 
-def lacks(
-    case: CheckContext, *, mine: ControllerPolicies, release: str = "", legacy: bool = False
+def gaps_by_role(
+    case: CheckContext, *, mine: GapFilter, release: str = "", legacy: bool = False
 ) -> tuple[RoleGaps, ...] | Unknown:
     """For each role, the gaps that are always needed and that `mine` accepts, for `release` or the target version of
     the hop.
@@ -124,26 +128,28 @@ def _unread_text(part: Unseen) -> str:
     return part.why + (f" ({part.detail})" if part.detail else "")
 
 
-def _narrowed(report: GapReport, in_scope: ControllerPolicies, *, legacy: bool) -> GapReport:
+def _narrowed(report: GapReport, in_scope: GapFilter, *, legacy: bool) -> GapReport:
     gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and in_scope(gap))
     old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and in_scope(gap))
     return replace(report, gaps=gaps, legacy_gaps=old)
 
 
-def words(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
+def gap_results(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
     """One result for each gap: Evidence for a certain refusal, otherwise Unknown with the reason."""
     if isinstance(gaps_of_roles, Unknown):
         yield gaps_of_roles
         return
     for lack in gaps_of_roles:
-        yield from (_word(lack, gap) for gap in lack.gaps)
+        yield from (_gap_result(lack, gap) for gap in lack.gaps)
 
 
-def weighed(gaps_of_roles: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
+def capped_results(
+    gaps_of_roles: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]
+) -> Iterator[JudgeResult]:
     """The results of `words` and the given `doubts`; capped to a warning if the controller works without everything
     that is refused."""
     more = tuple(doubts)
-    yield from words(gaps_of_roles)
+    yield from gap_results(gaps_of_roles)
     yield from more
     gaps = [gap for lack in gaps_of_roles for gap in lack.gaps] if isinstance(gaps_of_roles, tuple) else []
     light = all(isinstance(result, Unknown) and result.reason == AWS_NOT_ASKED for result in more)
@@ -151,7 +157,7 @@ def weighed(gaps_of_roles: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[J
         yield SeverityCap("warning")
 
 
-def _word(lack: RoleGaps, gap: Gap) -> JudgeResult:
+def _gap_result(lack: RoleGaps, gap: Gap) -> JudgeResult:
     if doubt := _doubt(lack.seen, gap):
         return Unknown(f"{_action(gap)}: {doubt}"[:_LONGEST])
     return Evidence(
@@ -210,7 +216,7 @@ def unknown_node_roles(case: CheckContext, gaps_of_roles: tuple[RoleGaps, ...] |
             return
 
 
-def contradicted(case: CheckContext) -> Iterator[JudgeResult]:
+def contradictions(case: CheckContext) -> Iterator[JudgeResult]:
     """An Unknown for each request of the target version that the policy documents allow but AWS itself refuses."""
     try:
         probe_ids = {probe.id for probe in probes_for(minor_of(str(case.step.release)))}

@@ -10,10 +10,10 @@ from msgspec import UNSET, UnsetType
 from migrations_app.checks.base import CheckContext, How, Remedy
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, group
 from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render import aws_cli, cloudformation, terraform
 from migrations_app.checks.render.aws_cli import compact
-from migrations_app.checks.shared.iam_gaps import GapPart, RoleGaps, lacking, name_of
+from migrations_app.checks.shared.iam_gaps import GapPart, RoleGaps, gaps_for_part, name_of
 from migrations_app.checks.shared.iam_room import (
     PlacedPolicies,
     PlacedPolicy,
@@ -59,16 +59,16 @@ def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
     """Remedies for each role with gaps of this part: the steps, the smallest policy, and the same as code; those for
     the tool in use come first. `part` is in the names of new policies, so that no two checks propose the same
     policy."""
-    gaps_of_roles, placed = lacking(case, part), placed_policies(case)
+    gaps_of_roles, placed = gaps_for_part(case, part), placed_policies(case)
     for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
         if lack.gaps:
             arn = lack.role.role.arn
             role_documents = placed.get((arn, part), ())
             tidies = next((gap_part for role, gap_part in placed if role == arn), part) == part
-            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=role_documents, tidies=tidies))
+            yield from _tool_first(_tool(case, lack.role), _of_role(case, lack, placed=role_documents, tidies=tidies))
 
 
-def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
+def _tool_first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
     yield from sorted(remedies, key=lambda remedy: remedy.how != tool)
 
 
@@ -90,8 +90,8 @@ def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolic
     except InvalidInput as error:
         yield _iam(_comments([f"no document can be proposed: {error}"]))
         return
-    change = _added(lack.role, lack.seen, placed=placed) if placed else UNSET
-    after = _afterwards(case, lack, closed=closed) if tidies and placed else ()
+    change = _attach_placed(lack.role, lack.seen, placed=placed) if placed else UNSET
+    after = _removable_later(case, lack, closed=closed) if tidies and placed else ()
     steps = (*_steps(case, lack, closed=closed, change=change), *after)
     yield _iam("\n".join(filter(None, steps)), change)
     if isinstance(change, UnsetType):
@@ -121,7 +121,7 @@ def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
 
 def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
     """The steps as commands and comments: add the policies, and keep the existing ones during the upgrade."""
-    yield _comments([*_missing_names(lack, closed), *_stubborn(closed)])
+    yield _comments([*_missing_names(lack, closed), *_unfixable(closed)])
     if not isinstance(change, UnsetType):
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
@@ -138,7 +138,7 @@ def _missing_names(lack: RoleGaps, closed: Closing) -> list[str]:
     ]
 
 
-def _stubborn(closed: Closing) -> list[str]:
+def _unfixable(closed: Closing) -> list[str]:
     rows = (
         f"{refusal.probe.action}: no added statement helps, {refusal.answer.because}"
         for refusal in closed.added.stubborn
@@ -146,14 +146,14 @@ def _stubborn(closed: Closing) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-def _added(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
+def _attach_placed(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
     """Attaches the policies to the role; a manual task for those that exceed its quotas."""
     homeless = [policy for policy in placed if policy.place == "none"]
-    fits = [_attached(role.role.arn, policy) for policy in placed if policy.place != "none"]
-    return group(*fits, *([_no_room(role, seen, policies=homeless)] if homeless else []))
+    fits = [_attach_policy(role.role.arn, policy) for policy in placed if policy.place != "none"]
+    return group(*fits, *([_make_room(role, seen, policies=homeless)] if homeless else []))
 
 
-def _attached(role: str, one: PlacedPolicy) -> IamStatements:
+def _attach_policy(role: str, one: PlacedPolicy) -> IamStatements:
     statements, inline = tuple(one.document["Statement"]), one.place == "inline"
     undo = IamStatements(role=role, policy=one.name, statements=statements, inline=inline, removed=True)
     done = f"the role has {one.name}"
@@ -162,7 +162,7 @@ def _attached(role: str, one: PlacedPolicy) -> IamStatements:
     )  # fmt: skip
 
 
-def _no_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[PlacedPolicy]) -> PersonTask:
+def _make_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[PlacedPolicy]) -> PersonTask:
     attached = sum(policy.kind != "inline" for policy in role.role.policies.items)
     quota = max(attached, MOST_ATTACHED) + len(policies)
     which = ("--service-code", "iam", "--quota-code", QUOTA, "--region", seen.site.iam_region)
@@ -178,7 +178,7 @@ def _no_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[Placed
     )
 
 
-def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
+def _removable_later(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
     """Comments about statements of the role that the start version needs and the target version does not."""
     added = IamPolicy(name="added", statements=closed.added.statements)
     start, release = str(case.step.start), str(case.step.release)
@@ -200,7 +200,7 @@ def _comments(lines: Iterable[str]) -> str:
     return "\n".join(map(note, lines))
 
 
-def within_reach(
+def instance_remedies(
     case: CheckContext, refused: Sequence[InstanceRequestAnswer], *, seen: Permissions
 ) -> Iterator[Remedy]:
     """For each role the smallest policies that allow these requests, including policies of other checks of the hop, and
@@ -210,9 +210,9 @@ def within_reach(
         arn = role.role.arn
         role_refusals = [refusal for refusal in refused if refusal.role.role.arn == arn]
         lifted: list[InstanceRequestAnswer] = []
-        for part in _helping(role_refusals, placed, arn=arn, seen=seen):
+        for part in _helpful_parts(role_refusals, placed, arn=arn, seen=seen):
             added = placed[arn, part]
-            change = _added(role, seen, placed=added)
+            change = _attach_placed(role, seen, placed=added)
             yield in_aws(change)
             if code := terraform.text(change, BY_TERRAFORM):
                 yield Remedy(how="terraform", text=code, change=change)
@@ -225,7 +225,7 @@ def within_reach(
             yield _denied(arn, stubborn)
 
 
-def _helping(
+def _helpful_parts(
     refused: Sequence[InstanceRequestAnswer], placed: PlacedPolicies, *, arn: str, seen: Permissions
 ) -> Iterator[PolicyPart]:
     """The parts whose policies allow at least one of the requests."""
@@ -241,10 +241,10 @@ def _denied(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
     notes = ("No added statement lifts this; the one that is named has to change:", *causes)
     if role is None:
         return in_aws(PersonTask(what="change the statement that is named", notes=notes, aws=True))
-    return in_aws(shown("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
+    return in_aws(read_command("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
 
 
-def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
+def split_remedies(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
     """What to do if the missing permissions fit in no existing policy: separate documents, which other checks of the
     hop attach, or all policies divided anew."""
     closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
@@ -261,11 +261,11 @@ def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
     documents = of_release(placed_policies(case), lack.role)
     yield _iam(_comments(_SIZES))
     rest = [
-        *(in_aws(_added(lack.role, lack.seen, placed=added)) for added in documents),
+        *(in_aws(_attach_placed(lack.role, lack.seen, placed=added)) for added in documents),
         *(_iam(json.dumps(policy_document, indent=2)) for policy_document in divided if len(divided) > len(apart)),
         *_inline(divided),
     ]
-    yield from _first(_tool(case, lack.role), rest)
+    yield from _tool_first(_tool(case, lack.role), rest)
 
 
 _SIZES = (

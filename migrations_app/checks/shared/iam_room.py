@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from migrations_app.checks.base import CheckContext
-from migrations_app.checks.shared.iam_gaps import GapPart, lacking
+from migrations_app.checks.shared.iam_gaps import GapPart, gaps_for_part
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, filled, parse_policy
@@ -86,7 +86,7 @@ class _PartDocuments(NamedTuple):
 def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments]:
     before: dict[str, list[Document]] = {}
     for part in get_args(GapPart):
-        gaps_of_roles = lacking(case, part)
+        gaps_of_roles = gaps_for_part(case, part)
         for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
             try:
                 documents = closing(lack.report, seen.site).documents()

@@ -39,7 +39,7 @@ def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
                 )
 
 
-def renamed_queries(case: CheckContext, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
+def rename_remedies(case: CheckContext, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
     """Renames the metrics in every object, for each tool; a manual task for metrics without a successor."""
     owners = {(owner.kind, owner.namespace, owner.name): owner for owner in getattr(case.inventory, part).items}
     places = list(dict.fromkeys((row.kind, row.namespace, row.name) for row in evidence))

@@ -18,7 +18,7 @@ from migrations_app.karpenter.versions import Release, minor_order
 LAST_WITH_ALPHA: Final = "0.32"
 """The last minor that acts on alpha objects."""
 ALPHA_CRDS: Final = frozenset(kind.crd_name for kind in (*kinds.ALPHA_KINDS, kinds.DRAFT_NODE_CLASS))
-PAST: Final = NotApplicable("a release after 0.32 runs, and nothing of alpha is left")
+ALPHA_GONE: Final = NotApplicable("a release after 0.32 runs, and nothing of alpha is left")
 
 
 def alpha_is_past(case: CheckContext) -> bool:
@@ -54,7 +54,7 @@ WITHOUT_ALIAS = (UBUNTU, CUSTOM)
 SeenWanted = tuple[str, str]
 
 
-def flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | None:
+def alias_flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | None:
     """The current and the wanted text for an invalid alias; None if the release accepts the alias with `beside` as
     amiFamily."""
     family, _, version = alias.partition("@")

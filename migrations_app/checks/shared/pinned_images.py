@@ -14,7 +14,7 @@ no image."""
 _DATED: Final = re.compile(r"amazon-eks-[a-z0-9._-]{1,120}-(v\d{8})", re.ASCII)
 
 
-def pinned(node_class: EC2NodeClass) -> str:
+def pinned_alias(node_class: EC2NodeClass) -> str:
     """The alias to write for the family of the class; with VERSION if the images in use have no single version."""
     name = family(node_class)
     if name in (AL2, AL2023, BOTTLEROCKET):

@@ -6,7 +6,7 @@ from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.karpenter.table_types import SupportedKubernetes
 
 
-def as_planned(cluster: str, *, minor: str, window: SupportedKubernetes) -> Evidence:
+def planned_evidence(cluster: str, *, minor: str, window: SupportedKubernetes) -> Evidence:
     """Evidence at the cluster with that name."""
     return Evidence(kind="Cluster", name=cluster, path="gitVersion", seen=f"{minor} (planned)", wanted=str(window))
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.aws_nodes import cluster_tag_allowed
+from migrations_app.checks.remedies.aws_nodes import cluster_tag_remedy
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.inventory.aws_facts.instances import all_named
 from migrations_app.inventory.aws_facts.permissions import place_seen
 from migrations_app.karpenter import kinds, labels
@@ -71,5 +71,5 @@ def _untagged(case: CheckContext) -> Iterator[Evidence]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield cluster_tag_allowed(place_seen(case.inventory), [row.value("instance") for row in evidence])
-    yield in_cluster(shown("kubectl", "get", "nodeclaims.karpenter.sh", "-o", COLUMNS, notes=WAIT))
+    yield cluster_tag_remedy(place_seen(case.inventory), [row.value("instance") for row in evidence])
+    yield in_cluster(read_command("kubectl", "get", "nodeclaims.karpenter.sh", "-o", COLUMNS, notes=WAIT))

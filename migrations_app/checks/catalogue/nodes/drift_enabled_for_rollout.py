@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import PersonTask
-from migrations_app.checks.evidence import at_variable, cause
+from migrations_app.checks.evidence import at_field, at_variable
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import described
+from migrations_app.checks.remedies.karpenter_objects import describe_remedy
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
 from migrations_app.inventory.facts.node_claims import unhashed
 from migrations_app.inventory.inventory import Inventory
@@ -61,7 +61,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _unhashed(inventory: Inventory) -> Iterator[Evidence]:
     for item in unhashed(inventory):
-        yield cause(item, HASH, seen="absent", wanted="a hash")
+        yield at_field(item, HASH, seen="absent", wanted="a hash")
 
 
 _CHOICE = "replace Machines one by one, as legacy_machines_gone does; or switch drift on while 0.32 runs"
@@ -74,4 +74,4 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         yield in_cluster(PersonTask(what=_CHOICE, why=_WHY, where="settings.featureGates.drift of the chart"))
     if mute := [row for row in evidence if row.kind == "Provisioner"]:
         about = "The controller of 0.30 and later writes the hash: see why it does not reconcile these"
-        yield described(mute, about)
+        yield describe_remedy(mute, about)
