@@ -29,7 +29,7 @@ def is_fixable(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
     return any(mend.strategy for mend in mends(case.inventory, case.running.release).values())
 
 
-def chart_remedies(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
+def chart_fixes(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
     """Sets the Service in the values of karpenter-crd; without such a release, upgrades the chart to the running
     version."""
     if crd_values(case.inventory) is not None:
@@ -38,7 +38,7 @@ def chart_remedies(case: CheckContext, real: Service | None) -> tuple[Remedy, ..
     return crd_chart_remedies(case, release_at_start(case))
 
 
-def patch_remedies(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
+def patch_fixes(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
     """Patches the Service in each CRD; empty if more than the Service is wrong, or the right Service is unknown."""
     if real is None or any(not row.path.startswith(SERVICE) for row in evidence):
         return ()
@@ -64,7 +64,7 @@ def _service_body(body: Body) -> tuple[Body, ...]:
     return ({"op": "replace", "path": pointer(SERVICE), "value": body},)
 
 
-def diagnosis_remedies(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
+def diagnosis(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
     """What to do if the CRDs are right: find out why no pod is ready behind the controller's Service, or restart the
     controller so that it writes its certificate again. Empty if a change of the CRDs helps."""
     conversion_mends = mends(case.inventory, case.running.release)

@@ -170,7 +170,7 @@ def append_patch(whole_object: WholeObject, path: str, *, value: object) -> list
 
 
 def append_undo(whole_object: WholeObject, path: str) -> list[dict[str, object]]:
-    """The JSON patch that undoes `appended`, as long as nothing else was appended since."""
+    """The JSON patch that undoes `append_patch`, as long as nothing else was appended since."""
     at, there = pointer(path), whole_object.get(path)
     return [{"op": "remove", "path": f"{at}/{len(there)}" if isinstance(there, list) and there else at}]
 

@@ -146,8 +146,8 @@ def gap_results(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[Judge
 def capped_results(
     gaps_of_roles: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]
 ) -> Iterator[JudgeResult]:
-    """The results of `words` and the given `doubts`; capped to a warning if the controller works without everything
-    that is refused."""
+    """The results of `gap_results` and the given `doubts`; capped to a warning if the controller works without
+    everything that is refused."""
     more = tuple(doubts)
     yield from gap_results(gaps_of_roles)
     yield from more

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies import conversion_webhook as fixes
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import ordered
+from migrations_app.checks.remedies.conversion_webhook import SERVICE, chart_fixes, diagnosis, is_fixable, patch_fixes
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts import conversion_webhook as facts
 from migrations_app.inventory.facts.managers import managed
@@ -58,9 +58,9 @@ def _webhook_results(case: CheckContext, crd: CRD, *, real: Service | None) -> I
     place = f"{target.namespace}/{target.name}" if target else ""
     if target and isinstance(problem, str) and problem:
         right = f"{real.namespace}/{real.name}" if real else "a Service with that port and a ready endpoint"
-        yield at_crd(crd, fixes.SERVICE, seen=f"{place}:{target.port or 443}: {problem}", wanted=right)
+        yield at_crd(crd, SERVICE, seen=f"{place}:{target.port or 443}: {problem}", wanted=right)
     elif target and target.path and target.path != facts.webhook_path(crd):
-        yield at_crd(crd, f"{fixes.SERVICE}.path", seen=target.path, wanted=facts.webhook_path(crd))
+        yield at_crd(crd, f"{SERVICE}.path", seen=target.path, wanted=facts.webhook_path(crd))
     elif failed is not None:
         yield at_crd(crd, "spec.conversion.webhook", seen=f"the API server's call fails: {failed}", wanted="an answer")
     elif isinstance(problem, Unseen):
@@ -69,12 +69,12 @@ def _webhook_results(case: CheckContext, crd: CRD, *, real: Service | None) -> I
         yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
 
 
-check.mendable(fixes.is_fixable)
+check.mendable(is_fixable)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     real = facts.webhook_service(case.inventory)
-    remedies = fixes.diagnosis_remedies(case, evidence, real=real)
-    remedies = remedies or (*fixes.chart_remedies(case, real), *fixes.patch_remedies(case, evidence, real=real))
+    remedies = diagnosis(case, evidence, real=real)
+    remedies = remedies or (*chart_fixes(case, real), *patch_fixes(case, evidence, real=real))
     yield from ordered(managed(facts.conversion_crds(case.inventory)[0].metadata), remedies)
