@@ -208,7 +208,7 @@ class CheckContext:
 
 Judge = Callable[[CheckContext], Iterable[JudgeResult]]
 Advise = Callable[[CheckContext, tuple[Evidence, ...]], Iterable[Remedy]]
-Mendable = Callable[[CheckContext, tuple[Evidence, ...]], bool]
+FixTest = Callable[[CheckContext, tuple[Evidence, ...]], bool]
 
 
 @dataclass(slots=True)
@@ -241,7 +241,7 @@ class Check:
     """The first release of karpdash with this check."""
     _judge: Judge | None = None
     _advise: Advise | None = None
-    _mendable: Mendable | None = None
+    _fixable: FixTest | None = None
 
     def __post_init__(self) -> None:
         strange = [name for name in self.reads if name not in PART_NAMES + AWS_PARTS]
@@ -267,7 +267,7 @@ class Check:
             return self.says[0].format(count=count_text, name=rows[0].name, seen=rows[0].seen) + more
         return self.says[1].format(count=count_text)
 
-    def severity_unasked(self, hop: str) -> Severity:
+    def severity_without_aws(self, hop: str) -> Severity:
         """The severity at that hop if karpdash has no access to AWS: a blocker becomes a warning. The warning keeps the
         hop from plain "ready", without blocking people who gave access to the cluster only. If AWS refused the request,
         the usual severity applies."""
@@ -286,10 +286,10 @@ class Check:
         self._advise = function
         return function
 
-    def mendable(self, function: Mendable) -> Mendable:
+    def fixable(self, function: FixTest) -> FixTest:
         """Decorator: the function returns whether the actions of `resolved_by` can fix this failure. Without it they
         always can."""
-        self._mendable = function
+        self._fixable = function
         return function
 
     @property
@@ -309,12 +309,12 @@ class Check:
 
     def actions(self, case: CheckContext, evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
         """Ids of the actions that can fix this failure."""
-        return self.resolved_by if self._mendable is None or self._mendable(case, evidence) else ()
+        return self.resolved_by if self._fixable is None or self._fixable(case, evidence) else ()
 
     def actions_at(self, finding: Finding) -> tuple[str, ...]:
         """Ids of the actions that can fix a stored finding; if they depend on the failure, those that its remedies
         name."""
-        if self._mendable is None:
+        if self._fixable is None:
             return self.resolved_by
         named = {remedy.action for remedy in finding.remedies}
         return tuple(name for name in self.resolved_by if name in named)

@@ -95,11 +95,11 @@ def split_malformed(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown
     """Unknown results for objects with malformed fields, and the well-formed objects. Malformed objects are not
     judged."""
     all_objects = tuple(objects)
-    words = [tuple(malformed_fields([whole_object], shapes)) for whole_object in all_objects]
-    sound = tuple(
-        whole_object for whole_object, object_doubts in zip(all_objects, words, strict=True) if not object_doubts
+    unknowns = [tuple(malformed_fields([whole_object], shapes)) for whole_object in all_objects]
+    well_formed = tuple(
+        whole_object for whole_object, object_doubts in zip(all_objects, unknowns, strict=True) if not object_doubts
     )
-    return tuple(word for object_doubts in words for word in object_doubts), sound
+    return tuple(unknown for object_doubts in unknowns for unknown in object_doubts), well_formed
 
 
 def malformed_fields(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:

@@ -107,36 +107,40 @@ def answer(check: Check, case: CheckContext, *, asked: ReportedCauses = NONE_REP
     if unseen:
         return CheckAnswer(_finding(check, case, settled=_Outcome("unknown", unseen.detail, unseen.reason)))
     try:
-        results = _without_unparsable(check.ask(case), check=check, case=case)
-        words = tuple(word for word in results if (check.id, cause_of(word)) not in asked)
-        evidence = tuple(word for word in words if isinstance(word, Evidence))
-        remedies = _remedies(check, case, evidence=evidence) if evidence else _manual_remedies(words)
+        all_results = _without_unparsable(check.ask(case), check=check, case=case)
+        results = tuple(result for result in all_results if (check.id, cause_of(result)) not in asked)
+        evidence = tuple(result for result in results if isinstance(result, Evidence))
+        remedies = _remedies(check, case, evidence=evidence) if evidence else _manual_remedies(results)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
         return CheckAnswer(_finding(check, case, settled=_Outcome("unknown", crashed)))
-    causes = tuple(cause for word in results if (cause := cause_of(word)))
-    left = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
-    if left and not any(isinstance(word, Evidence | ManualCheck) for word in words):
-        return CheckAnswer(_reported_earlier(check, case, left=left), causes)
+    causes = tuple(cause for result in all_results if (cause := cause_of(result)))
+    reported_already = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
+    if reported_already and not any(isinstance(result, Evidence | ManualCheck) for result in results):
+        return CheckAnswer(_reported_earlier(check, case, reported=reported_already), causes)
     quarantined = _quarantined(check, case)
-    exact = not quarantined and not left and not any(isinstance(word, Unknown | LowerBound) for word in words)
-    settled = _outcome(check, words, quarantined=quarantined, exact=exact)
+    exact = (
+        not quarantined
+        and not reported_already
+        and not any(isinstance(result, Unknown | LowerBound) for result in results)
+    )
+    settled = _outcome(check, results, quarantined=quarantined, exact=exact)
     finding = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
     if finding.status == "manual":
-        finding = msgspec.structs.replace(finding, asks=_question_digests(words))
-    return CheckAnswer(finding if quarantined else _capped(finding, words), causes)
+        finding = msgspec.structs.replace(finding, asks=_question_digests(results))
+    return CheckAnswer(finding if quarantined else _capped(finding, results), causes)
 
 
-def cause_of(word: JudgeResult) -> Cause:
+def cause_of(result: JudgeResult) -> Cause:
     """The cause of Evidence or a ManualCheck; empty for other results, which require no action."""
-    if isinstance(word, Evidence):
-        return word.kind, word.namespace, word.name, word.path, word.wanted
-    return (word.detail,) if isinstance(word, ManualCheck) else ()
+    if isinstance(result, Evidence):
+        return result.kind, result.namespace, result.name, result.path, result.wanted
+    return (result.detail,) if isinstance(result, ManualCheck) else ()
 
 
-def _question_digests(words: Iterable[JudgeResult]) -> tuple[str, ...]:
+def _question_digests(results: Iterable[JudgeResult]) -> tuple[str, ...]:
     """A digest for each question to a person."""
-    questions = (word.detail for word in words if isinstance(word, ManualCheck))
+    questions = (result.detail for result in results if isinstance(result, ManualCheck))
     return tuple(dict.fromkeys(hashlib.sha256(question.encode()).hexdigest()[:16] for question in questions))
 
 
@@ -150,14 +154,14 @@ def recreated_at(hop: str) -> Unknown:
     return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
 
 
-def _reported_earlier(check: Check, case: CheckContext, *, left: list[ReportedCause]) -> Finding:
-    finding = _finding(check, case, settled=_Outcome("unknown", reported_at(left[0].hop).detail))
-    lighter = any(WEIGHTS.index(asked_cause.severity) < WEIGHTS.index(finding.severity) for asked_cause in left)
-    return finding if lighter else msgspec.structs.replace(finding, asked_at=left[0].hop)
+def _reported_earlier(check: Check, case: CheckContext, *, reported: list[ReportedCause]) -> Finding:
+    finding = _finding(check, case, settled=_Outcome("unknown", reported_at(reported[0].hop).detail))
+    lighter = any(WEIGHTS.index(asked_cause.severity) < WEIGHTS.index(finding.severity) for asked_cause in reported)
+    return finding if lighter else msgspec.structs.replace(finding, asked_at=reported[0].hop)
 
 
-def _manual_remedies(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
-    return tuple(remedy for word in words if isinstance(word, ManualCheck) for remedy in word.remedies)
+def _manual_remedies(results: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
+    return tuple(remedy for result in results if isinstance(result, ManualCheck) for remedy in result.remedies)
 
 
 def _recreating_hop(check: Check, case: CheckContext) -> str:
@@ -174,18 +178,18 @@ def _unread_part(check: Check, case: CheckContext) -> Unknown | None:
     return None
 
 
-def _without_unparsable(words: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
+def _without_unparsable(results: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
     """The results without evidence about objects that could not be parsed: it would say that they are absent, but they
     exist."""
     parts = (case.inventory.part(name) for name in check.reads)
     unread = [unparsable for part in parts if isinstance(part, Seen) for unparsable in part.quarantined]
-    return tuple(word for word in words if not (isinstance(word, Evidence) and _is_of(word, unread)))
+    return tuple(result for result in results if not (isinstance(result, Evidence) and _is_of(result, unread)))
 
 
-def _is_of(word: Evidence, unread: list[UnparsableObject]) -> bool:
-    kind = _INVENTORY_KINDS.get(word.kind, word.kind)
+def _is_of(evidence: Evidence, unread: list[UnparsableObject]) -> bool:
+    kind = _INVENTORY_KINDS.get(evidence.kind, evidence.kind)
     return any(
-        (unparsable.kind, unparsable.name) == (kind, word.name) and word.namespace in ("", unparsable.namespace)
+        (unparsable.kind, unparsable.name) == (kind, evidence.name) and evidence.namespace in ("", unparsable.namespace)
         for unparsable in unread
     )
 
@@ -199,14 +203,14 @@ def _quarantined(check: Check, case: CheckContext) -> str:
     return ""
 
 
-def _outcome(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Outcome:
+def _outcome(check: Check, results: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Outcome:
     """The status and summary. A failure is certain even if other results are unknown; pass and "not applicable" require
     that every object was parsed, because the one that was not may be affected."""
-    rows = tuple(word for word in words if isinstance(word, Evidence))
+    rows = tuple(item for item in results if isinstance(item, Evidence))
     if sum(row.count for row in rows):
         return _Outcome("fail", check.headline(rows, exact=exact))
     for kind, status in _STATUSES:
-        result = next((word for word in words if isinstance(word, kind)), None)
+        result = next((item for item in results if isinstance(item, kind)), None)
         if result:
             if quarantined and kind is NotApplicable:
                 return _Outcome("unknown", quarantined)
@@ -214,16 +218,16 @@ def _outcome(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, 
     return _Outcome("unknown", quarantined) if quarantined else _Outcome("pass", check.title)
 
 
-def _capped(finding: Finding, words: tuple[JudgeResult, ...]) -> Finding:
+def _capped(finding: Finding, results: tuple[JudgeResult, ...]) -> Finding:
     """Applies the severity caps. The caller does so only if every object was parsed: an unparsed one could be more
     severe."""
-    caps = (word.severity for word in words if isinstance(word, SeverityCap))
+    caps = (result.severity for result in results if isinstance(result, SeverityCap))
     return msgspec.structs.replace(finding, severity=min((finding.severity, *caps), key=WEIGHTS.index))
 
 
 def _severity(check: Check, case: CheckContext, *, settled: _Outcome) -> Severity:
     if settled.reason is not None and settled.reason.code == "aws_not_asked":
-        return check.severity_unasked(case.hop)
+        return check.severity_without_aws(case.hop)
     return check.severity_for(case.hop)
 
 

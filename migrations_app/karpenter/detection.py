@@ -178,10 +178,10 @@ def _misfits(release: Release, *, evidence: ReleaseEvidence, table: Table) -> li
 
 
 def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> DetectedRelease:
-    both = tuple(minor for minor in by_crds if minor in by_env)
-    if both:
+    common = tuple(minor for minor in by_crds if minor in by_env)
+    if common:
         return DetectedRelease(
-            minors=both, how="shape of the CRDs and environment of the controller", certainty="range"
+            minors=common, how="shape of the CRDs and environment of the controller", certainty="range"
         )
     if by_crds:
         contrary = (f"environment of the controller fits {spoken(by_env)}",) if by_env else ()

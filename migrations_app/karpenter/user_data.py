@@ -31,9 +31,11 @@ def _marks(user_data: str) -> Iterator[str]:
     yield "# user data was removed; of it these words are kept"
     if UNREGISTERED_TAINT in user_data:
         yield UNREGISTERED_TAINT
-    own = starts_kubelet(AL2023, user_data)
-    yield from (row for row in dict.fromkeys(row.call for row in OWN_BOOTSTRAPS) if row in user_data and row != own)
-    if own:
+    own_call = starts_kubelet(AL2023, user_data)
+    yield from (
+        row for row in dict.fromkeys(row.call for row in OWN_BOOTSTRAPS) if row in user_data and row != own_call
+    )
+    if own_call:
         yield OWN_SOURCE
     yield from (word for word in (NODE_CONFIG, NODE_CONFIG_GROUP) if word in user_data)
     if _KUBELET.search(user_data):

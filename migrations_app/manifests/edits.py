@@ -174,17 +174,17 @@ def _in_list(text: str, node: Node, *, old: list[Any], new: list[Any]) -> Iterat
     for kind, old_start, old_end, new_start, new_end in match.get_opcodes():
         if kind == "equal":
             continue
-        both = min(old_end - old_start, new_end - new_start)
-        for step in range(both):
+        replaced = min(old_end - old_start, new_end - new_start)
+        for step in range(replaced):
             yield from _changed(text, items[old_start + step], old=old[old_start + step], new=new[new_start + step])
-        for item, at in zip(items[old_start + both : old_end], starts[old_start + both : old_end], strict=True):
+        for item, at in zip(items[old_start + replaced : old_end], starts[old_start + replaced : old_end], strict=True):
             yield _Edit(at, _next_line(text, _end(text, item)), "")
-        if fresh := new[new_start + both : new_end]:
-            yield _inserted(text, items, fresh=fresh, before=old_start + both, column=column)
+        if added := new[new_start + replaced : new_end]:
+            yield _inserted(text, items, added=added, before=old_start + replaced, column=column)
 
 
-def _inserted(text: str, items: list[Node], *, fresh: list[Any], before: int, column: int) -> _Edit:
-    lines = writer.list_text(fresh)
+def _inserted(text: str, items: list[Node], *, added: list[Any], before: int, column: int) -> _Edit:
+    lines = writer.list_text(added)
     if before:
         at = _next_line(text, _end(text, items[before - 1]))
         return _Edit(at, at, _below(text, at, lines=lines, column=column))

@@ -100,8 +100,8 @@ def _add(lines: list[str], edit: MapEdit) -> None:
         if holder is None or not holder.block:
             raise _NotByLine
         at, indent = holder.end, _inner(lines, edit.steps[:depth])
-    new = _written(edit.steps[depth:], edit.text, indent=indent)
-    lines[at:at] = [*(f"{' ' * indent}{line}" for line in about), *new]
+    new_lines = _written(edit.steps[depth:], edit.text, indent=indent)
+    lines[at:at] = [*(f"{' ' * indent}{line}" for line in about), *new_lines]
 
 
 def _written(steps: Steps, text: str, *, indent: int) -> list[str]:
@@ -120,12 +120,12 @@ def _comments(lines: list[str], steps: Steps) -> list[str]:
     first = place.start
     while first and re.match(r"\s*#", lines[first - 1]):
         first -= 1
-    own = [line.strip() for line in lines[first : place.start]]
+    comments = [line.strip() for line in lines[first : place.start]]
     trailing = re.search(r"\s(#.*)$", lines[place.start]) if place.end == place.start + 1 else None
     if trailing and not re.search(r"['\"]", lines[place.start]):
-        own.append(trailing[1].strip())
+        comments.append(trailing[1].strip())
     del lines[first : place.start]
-    return own
+    return comments
 
 
 def _root(lines: list[str]) -> Any:  # noqa: ANN401 - PyYAML has no types for its C parser

@@ -235,9 +235,9 @@ class _ManifestReader:
             self._take_value(_told_by_list(value, inner), document, item=number, at=item_path)
 
     def _take_object(self, body: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
-        ours = str(body.get("apiVersion")).startswith(_OURS)
-        faults = [_repeated(repeat, document, body=body) for repeat in document.repeats_under(at) if ours]
-        if ours and document.odd_numbers:
+        is_karpenter = str(body.get("apiVersion")).startswith(_OURS)
+        faults = [_repeated(repeat, document, body=body) for repeat in document.repeats_under(at) if is_karpenter]
+        if is_karpenter and document.odd_numbers:
             faults += [_endless(path, document, at=at) for path in _endless_paths(body)]
         self.faults += faults
         if not faults:

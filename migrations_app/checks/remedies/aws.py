@@ -31,8 +31,8 @@ def unread_reason(name: str, part: Unseen) -> Reason | None:
     """The reason for the first of several parts that were not read; None if the name is not that of a part."""
     if part.behind is not None:
         return Reason("part_unread", part.behind.part, part.behind.why)
-    known = name in PART_NAMES or name.startswith(AWS_PREFIX)
-    return Reason("part_unread", name, part.why) if known else None
+    is_part = name in PART_NAMES or name.startswith(AWS_PREFIX)
+    return Reason("part_unread", name, part.why) if is_part else None
 
 
 Document = Mapping[str, Any]

@@ -26,18 +26,18 @@ def instance_tag_remedies(place: AwsPlace, evidence: Iterable[Evidence]) -> Iter
     """Commands that add the missing cluster tag to instances, or remove a left-over managed-by tag."""
     for row in evidence:
         ids = row.name.removesuffix(" ...").split()
-        at = ("--region", place.region, "--resources", *ids, "--tags")
-        more = (f"{row.count} in all; list the others with aws ec2 describe-instances",) if "..." in row.name else ()
+        options = ("--region", place.region, "--resources", *ids, "--tags")
+        notes = (f"{row.count} in all; list the others with aws ec2 describe-instances",) if "..." in row.name else ()
         if row.path == f"tags[{labels.CLUSTER_NAME_TAG}]":
             note = "1.0 does this by itself once ec2:CreateTags with that key is allowed to it"
             tag = f"Key={labels.CLUSTER_NAME_TAG}"
-            undo = aws_call("ec2", "delete-tags", *at, tag)
-            make = aws_call("ec2", "create-tags", *at, f"{tag},Value={place.cluster}", undo=undo)
-            yield in_aws(group(make, notes=(note, *more)))
+            undo = aws_call("ec2", "delete-tags", *options, tag)
+            make = aws_call("ec2", "create-tags", *options, f"{tag},Value={place.cluster}", undo=undo)
+            yield in_aws(group(make, notes=(note, *notes)))
         elif row.path == f"tags[{labels.MANAGED_BY_CLUSTER}]":
             mark = f"Key={labels.MANAGED_BY_CLUSTER}"
-            undo = aws_call("ec2", "create-tags", *at, f"{mark},Value={place.cluster}")
-            yield in_aws(group(aws_call("ec2", "delete-tags", *at, mark, undo=undo), notes=more))
+            undo = aws_call("ec2", "create-tags", *options, f"{mark},Value={place.cluster}")
+            yield in_aws(group(aws_call("ec2", "delete-tags", *options, mark, undo=undo), notes=notes))
 
 
 def cluster_tag_remedy(place: AwsPlace, ids: Iterable[str]) -> Remedy:
@@ -51,11 +51,11 @@ def cluster_tag_remedy(place: AwsPlace, ids: Iterable[str]) -> Remedy:
     )
     if not all_ids or not (place.region and place.cluster):
         return in_aws(allow)
-    at = ("--region", place.region, "--resources", *all_ids[:NAMES_SHOWN], "--tags")
+    options = ("--region", place.region, "--resources", *all_ids[:NAMES_SHOWN], "--tags")
     tag = f"Key={labels.CLUSTER_NAME_TAG}"
-    undo = aws_call("ec2", "delete-tags", *at, tag)
+    undo = aws_call("ec2", "delete-tags", *options, tag)
     tell = f"{labels.CLUSTER_NAME_TAG} is {place.cluster} on each instance, and 1.0 annotates its claim"
-    make = replace(aws_call("ec2", "create-tags", *at, f"{tag},Value={place.cluster}", undo=undo), done=tell)
+    make = replace(aws_call("ec2", "create-tags", *options, f"{tag},Value={place.cluster}", undo=undo), done=tell)
     notes = ["Where it may not be allowed, write the tag yourself; 1.0 then writes the annotation alone"]
     if len(all_ids) > NAMES_SHOWN:
         notes.append(f"and {len(all_ids) - NAMES_SHOWN} more instances, in the same way")
@@ -65,27 +65,27 @@ def cluster_tag_remedy(place: AwsPlace, ids: Iterable[str]) -> Remedy:
 def remove_tags(settings: ConfigMap, key: str, *, keys: Collection[str]) -> ObjectPatch:
     """Removes these keys from a ConfigMap entry that is a JSON object of tags. Raises ValueError if it is not one."""
     tags_json = (settings.data or {})[key]
-    left = json.dumps({name: value for name, value in json.loads(tags_json).items() if name not in keys})
+    remaining = json.dumps({name: value for name, value in json.loads(tags_json).items() if name not in keys})
     target = ChangeTarget("ConfigMap", settings.name, settings.namespace)
     undo = ObjectPatch(target=target, body={"data": {key: tags_json}})
-    return ObjectPatch(target=target, body={"data": {key: left}}, undo=undo, done=f"data[{key}] is {left}")
+    return ObjectPatch(target=target, body={"data": {key: remaining}}, undo=undo, done=f"data[{key}] is {remaining}")
 
 
 def profile_remedies(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
     """Creates the instance profile, or adds a role to a profile without one."""
-    known = [node_role.name for node_role in seen.node_roles.items if node_role.role.items]
+    role_names = [node_role.name for node_role in seen.node_roles.items if node_role.role.items]
     named = ("--instance-profile-name", profile.name)
     deletion = aws_call("iam", "delete-instance-profile", *named)
     make = [] if profile.exists else [aws_call("iam", "create-instance-profile", *named, undo=deletion)]
-    if len(known) != 1 or profile.role_arns:
-        yield in_aws(group(*make, _choose_role(profile.name, known)))
+    if len(role_names) != 1 or profile.role_arns:
+        yield in_aws(group(*make, _choose_role(profile.name, role_names)))
         return
-    on = (*named, "--role-name", known[0])
+    on = (*named, "--role-name", role_names[0])
     out = aws_call("iam", "remove-role-from-instance-profile", *on)
     change = group(*make, aws_call("iam", "add-role-to-instance-profile", *on, undo=out))
     yield in_aws(change)
     yield terraform_remedy(
-        change, hcl("aws_iam_instance_profile", profile.name, arguments={"name": profile.name, "role": known[0]})
+        change, hcl("aws_iam_instance_profile", profile.name, arguments={"name": profile.name, "role": role_names[0]})
     )
 
 
@@ -97,12 +97,12 @@ def show_profile(name: str) -> Remedy:
     )
 
 
-def _choose_role(profile: str, known: Sequence[str]) -> PersonTask:
+def _choose_role(profile: str, role_names: Sequence[str]) -> PersonTask:
     command = f"aws iam add-role-to-instance-profile --instance-profile-name {word(profile)} --role-name ROLE"
     return PersonTask(
         what=f"put a role into the profile: {command}",
         why="the cluster does not tell which role its nodes are to have",
-        where=f"roles of nodes that were seen: {', '.join(known) or 'none'}",
+        where=f"roles of nodes that were seen: {', '.join(role_names) or 'none'}",
         aws=True,
     )
 

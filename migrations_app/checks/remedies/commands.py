@@ -58,23 +58,23 @@ def ordered(by: Managed, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
     return tuple(sorted(remedies, key=lambda remedy: remedy.how != FIRST[by.by]))
 
 
-def remedies_of(change: Change, kept_by: Managed, *, landing: str = "the release of the hop") -> tuple[Remedy, ...]:
+def remedies_of(change: Change, manager: Managed, *, landing: str = "the release of the hop") -> tuple[Remedy, ...]:
     """One remedy for every tool that can make the change; remedies for the tool that manages the object come first.
     Empty if no tool can. `landing` is the target version of the hop, named in texts about chart values."""
     texts: tuple[tuple[How, str], ...] = (
         ("kubectl", kubectl_lines.text(change)),
-        ("helm", helm.text(change, kept_by, landing=landing)),
+        ("helm", helm.text(change, manager, landing=landing)),
         ("iam", aws_cli.text(change)),
-        ("terraform", terraform.text(change, kept_by)),
-        ("flux", flux.text(change, kept_by)),
-        ("argocd", argocd.text(change, kept_by)),
+        ("terraform", terraform.text(change, manager)),
+        ("flux", flux.text(change, manager)),
+        ("argocd", argocd.text(change, manager)),
         ("iam", cloudformation.text(change)),
     )
     remedies = [Remedy(how=how, text=text, change=change) for how, text in texts if text]
     if isinstance(change, KarpdashAction):
         text = f"Action {one_line(change.action)} of karpdash"
         remedies.append(Remedy(how="action", text=text, action=change.action, change=change))
-    return ordered(kept_by, remedies)
+    return ordered(manager, remedies)
 
 
 def in_cluster(change: Change) -> Remedy:
@@ -161,8 +161,8 @@ def helm_remedies(
         version=str(version or ""), values=values,
     )  # fmt: skip
     # The delivery object found belongs to the chart karpenter, not to karpenter-crd.
-    own = by if chart == CHART else Managed(by.by)
-    return remedies_of(change, own, landing=str(case.step.release))
+    owner = by if chart == CHART else Managed(by.by)
+    return remedies_of(change, owner, landing=str(case.step.release))
 
 
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
@@ -234,10 +234,10 @@ def deletion_remedies(
     return remedies_of(group(*steps, what=task, notes=(first,) if first else ()), by)
 
 
-def with_cluster_commands(remedies: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]:
-    """The remedies with the commands of `own` added as comments for Flux, Argo CD and Terraform: that part of the
-    change is in no source, for instance an annotation that Karpenter wrote."""
-    lines = [note(f"Then {line}") for line in kubectl_lines.text(own).splitlines()]
+def with_cluster_commands(remedies: Sequence[Remedy], cluster_change: Change) -> tuple[Remedy, ...]:
+    """The remedies with the commands of `cluster_change` added as comments for Flux, Argo CD and Terraform: that part
+    of the change is in no source, for instance an annotation that Karpenter wrote."""
+    lines = [note(f"Then {line}") for line in kubectl_lines.text(cluster_change).splitlines()]
     sources = ("flux", "argocd", "terraform")
     return tuple(
         replace(remedy, text="\n".join((remedy.text, *lines))) if remedy.how in sources else remedy
@@ -286,7 +286,7 @@ def _creation(manifest: Body) -> ObjectApply:
 def _rules(rights: Iterable[RbacRight]) -> list[Body]:
     """One rule for each API group and set of verbs, in the order of the permissions."""
     resources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for some in per_target(rights).values():
-        verbs = tuple(dict.fromkeys(right.verb for right in some))
-        resources.setdefault((some[0].group, verbs), []).append(some[0].resource)
+    for target_rights in per_target(rights).values():
+        verbs = tuple(dict.fromkeys(right.verb for right in target_rights))
+        resources.setdefault((target_rights[0].group, verbs), []).append(target_rights[0].resource)
     return [{"apiGroups": [api], "resources": names, "verbs": list(verbs)} for (api, verbs), names in resources.items()]

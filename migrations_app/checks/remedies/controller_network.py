@@ -29,15 +29,15 @@ def open_ports(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
     rules = len(policies[(first.namespace, first.name)].spec.ingress or ())
     target, last = ChangeTarget("NetworkPolicy", first.name, first.namespace), f"{INGRESS}/{rules}"
     body: Body = {"op": "add", "path": INGRESS, "value": [value]}
-    back: tuple[Body, ...] = ({"op": "replace", "path": INGRESS, "value": []},)
+    undo_body: tuple[Body, ...] = ({"op": "replace", "path": INGRESS, "value": []},)
     if rules:
         body = {"op": "add", "path": f"{INGRESS}/-", "value": value}
-        back = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
+        undo_body = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
     patch = ObjectPatch(
         target=target,
         body=(body,),
         notes=("Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",),
-        undo=ObjectPatch(target=target, body=back),
+        undo=ObjectPatch(target=target, body=undo_body),
         done=f"NetworkPolicy {first.namespace}/{first.name} lets these ports in",
     )
     return in_cluster(patch)

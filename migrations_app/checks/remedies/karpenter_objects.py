@@ -163,16 +163,16 @@ def _named(evidence: Sequence[Evidence], kind: str) -> Sequence[str]:
 def append_patch(whole_object: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
     """The JSON patch that appends the value to a list; if the list is missing or empty, it creates the list, because a
     patch cannot append to a missing list."""
-    at, there = pointer(path), whole_object.get(path)
-    if isinstance(there, list) and there:
+    at, current = pointer(path), whole_object.get(path)
+    if isinstance(current, list) and current:
         return [{"op": "add", "path": f"{at}/-", "value": value}]
     return [{"op": "add", "path": at, "value": [value]}]
 
 
 def append_undo(whole_object: WholeObject, path: str) -> list[dict[str, object]]:
     """The JSON patch that undoes `append_patch`, as long as nothing else was appended since."""
-    at, there = pointer(path), whole_object.get(path)
-    return [{"op": "remove", "path": f"{at}/{len(there)}" if isinstance(there, list) and there else at}]
+    at, current = pointer(path), whole_object.get(path)
+    return [{"op": "remove", "path": f"{at}/{len(current)}" if isinstance(current, list) and current else at}]
 
 
 def delete_claims(

@@ -55,9 +55,21 @@ def compare_instances(case: CheckContext, ids: str) -> Remedy:
     place = case.inventory.aws.place
     at = ("--region", place.region) if place.region else ()
     owned = (f"Name=tag:kubernetes.io/cluster/{place.cluster},Values=owned",) if place.cluster else ()
-    ours = "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name"
+    with_pool_tag = "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name"
     query = "Reservations[].Instances[].[InstanceId,LaunchTime,PrivateDnsName]"
-    words = ("aws", "ec2", "describe-instances", *at, "--filters", *owned, ours, "--query", query, "--output", "table")
+    words = (
+        "aws",
+        "ec2",
+        "describe-instances",
+        *at,
+        "--filters",
+        *owned,
+        with_pool_tag,
+        "--query",
+        query,
+        "--output",
+        "table",
+    )
     task = PersonTask(
         what="end those that were launched long ago and that nobody knows",
         why="an instance that just starts has no claim yet, and somebody else may use one",

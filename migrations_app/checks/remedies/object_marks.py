@@ -31,9 +31,9 @@ def change_annotations(
 
 def _with_undo(change: M, current: Marks) -> M:
     touched = (*change.given, *change.removed)
-    back = {key: current[key] for key in touched if key in current}
-    new = tuple(key for key in change.given if key not in current)
-    return replace(change, undo=replace(change, given=back, removed=new, done=""))
+    former = {key: current[key] for key in touched if key in current}
+    added = tuple(key for key in change.given if key not in current)
+    return replace(change, undo=replace(change, given=former, removed=added, done=""))
 
 
 def _done(values: Marks | None, removed: Sequence[str]) -> str:

@@ -42,9 +42,9 @@ def is_selector(row: Evidence) -> bool:
 def patch_selector(row: Evidence, given: Mapping[str, str | None], *, had: Mapping[str, str]) -> ObjectPatch:
     """Sets the given keys of the nodeSelector and removes those with None; `had` are the current values."""
     target = workload_target(row)
-    back = {key: had.get(key) for key in given}
+    former = {key: had.get(key) for key in given}
     changes = ", ".join(f"{key} {'is gone' if value is None else f'is {value}'}" for key, value in given.items())
-    undo = ObjectPatch(target=target, body=merge_patch_at(row.path, back))
+    undo = ObjectPatch(target=target, body=merge_patch_at(row.path, former))
     return ObjectPatch(
         target=target, body=merge_patch_at(row.path, dict(given)), undo=undo, done=f"in {row.path} {changes}"
     )
@@ -59,14 +59,14 @@ def merge_patch_at(path: str, leaf: object) -> Body:
     return {first: body}
 
 
-def patch_requirements(inventory: Inventory, row: Evidence, *, mend: RequirementFix) -> ObjectPatch:
-    """Applies `mend` to the requirements of the pool; the patch is refused if the list has changed since the scan.
+def patch_requirements(inventory: Inventory, row: Evidence, *, fix: RequirementFix) -> ObjectPatch:
+    """Applies `fix` to the requirements of the pool; the patch is refused if the list has changed since the scan.
     Raises LookupError if the pool is not there or no requirement changes."""
     pool = found_object(inventory, row)
     listed = pool.get(row.path, []) if isinstance(pool, WholeObject) else []
     steps: list[Body] = []
     for at, old in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
-        new = mend(old) if isinstance(old, dict) else old
+        new = fix(old) if isinstance(old, dict) else old
         if new != old:
             path = f"{pointer(row.path)}/{at}"
             steps.append({"op": "test", "path": path, "value": old})
@@ -96,11 +96,11 @@ def add_toleration(inventory: Inventory, row: Evidence, *, old: str, new: str) -
     value = {"key": new, "operator": "Exists"} | ({"effect": toleration.effect} if toleration.effect else {})
     target, at = workload_target(row), pointer(row.path)
     last = f"{at}/{len(listed)}"
-    back: tuple[Body, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
+    undo_body: tuple[Body, ...] = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
     return ObjectPatch(
         target=target,
         body=({"op": "add", "path": f"{at}/-", "value": value},),
-        undo=ObjectPatch(target=target, body=back),
+        undo=ObjectPatch(target=target, body=undo_body),
         done=f"{row.path} names {row.wanted}",
     )
 
@@ -110,12 +110,12 @@ def select_node_pool(inventory: Inventory, row: Evidence) -> Change:
     Provisioner, or the rule is an affinity."""
     if not is_selector(row):
         return workload_edit_task(row, row.wanted, why="the whole term is written anew")
-    old, pools = row.value("provisioner"), [pool.name for pool in own_pools(inventory)]
-    pool = old if old in pools else pools[0] if len(pools) == 1 else ""
+    provisioner, pools = row.value("provisioner"), [pool.name for pool in own_pools(inventory)]
+    pool = provisioner if provisioner in pools else pools[0] if len(pools) == 1 else ""
     if not pool:
         return workload_edit_task(
-            row, f"{labels.NODEPOOL}, with the NodePool that takes over from {old}", why="none is named so"
+            row, f"{labels.NODEPOOL}, with the NodePool that takes over from {provisioner}", why="none is named so"
         )
     changes = {labels.PROVISIONER_NAME: None, labels.NODEPOOL: pool}
-    patch = patch_selector(row, changes, had={labels.PROVISIONER_NAME: old})
+    patch = patch_selector(row, changes, had={labels.PROVISIONER_NAME: provisioner})
     return replace(patch, needs=("pools_admit_provisioner_pods",))

@@ -15,11 +15,11 @@ MARK = f"{labels.DO_NOT_DISRUPT}=true"
 def loosen_budget(row: Evidence, spec: BudgetSpec) -> ObjectPatch:
     """Lets the budget allow one disruption; the undo restores its spec."""
     target = ChangeTarget(row.kind, row.name, row.namespace, resource="pdb")
-    back = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
+    former = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
     return ObjectPatch(
         target=target,
         body={"spec": {"minAvailable": None, "maxUnavailable": 1}},
-        undo=ObjectPatch(target=target, body={"spec": back}, when="after"),
+        undo=ObjectPatch(target=target, body={"spec": former}, when="after"),
         done=f"PodDisruptionBudget {row.namespace}/{row.name} lets one pod go",
     )
 

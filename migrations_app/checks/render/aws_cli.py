@@ -17,10 +17,10 @@ def text(change: Change) -> str:
     """The command lines, as comments if the controller's role is unknown. Empty if a part of the change is not for AWS,
     or the ARN of the role is invalid."""
     steps = tuple(leaves(change))
-    own = any(map(_of_aws, steps))
-    ours = (IamStatements, AwsCall, Observation, PersonTask)
+    has_aws_change = any(map(_of_aws, steps))
+    renderable = (IamStatements, AwsCall, Observation, PersonTask)
     named = all(not step.role or read_role_arn(step.role) for step in steps if isinstance(step, IamStatements))
-    if not own or not named or not all(isinstance(step, ours) for step in steps):
+    if not has_aws_change or not named or not all(isinstance(step, renderable) for step in steps):
         return ""
     return "\n".join(_lines(change))
 

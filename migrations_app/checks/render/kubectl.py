@@ -107,8 +107,8 @@ def _command(steps: Sequence[Change]) -> Iterator[str]:
         case ObjectPatch():
             sub = f" --subresource={word(first.subresource)}" if first.subresource else ""
             form = "merge" if isinstance(first.body, dict) else "json"
-            seen = f"{piped(first.guard)} && " if first.guard else ""
-            yield f"{seen}{_command_head('patch', first.target)}{sub} --type={form} -p {json_word(first.body)}"
+            guard = f"{piped(first.guard)} && " if first.guard else ""
+            yield f"{guard}{_command_head('patch', first.target)}{sub} --type={form} -p {json_word(first.body)}"
         case ObjectApply():
             yield from printed(text_of(first.manifest))
             yield "  | kubectl apply -f -"

@@ -28,9 +28,9 @@ OF_OBJECTS: Final = (
 
 def source_text(change: Change, by: Managed, *, tool: Manager) -> str:
     """What to change in the source of that tool; empty if the tool manages no object of the change."""
-    own = by.by == tool and any(map(_of_object, leaves(change)))
+    is_managed = by.by == tool and any(map(_of_object, leaves(change)))
     deleted_targets = tuple(dict.fromkeys(leave.target for leave in leaves(change) if isinstance(leave, ObjectDelete)))
-    return source_note(by, _change_text(change), gone=deleted_targets) if own else ""
+    return source_note(by, _change_text(change), gone=deleted_targets) if is_managed else ""
 
 
 def _of_object(change: Change) -> bool:

@@ -38,14 +38,14 @@ def yaml_of(values: Mapping[str, str]) -> str:
     """The values, given as JSON, as a YAML tree. Keys without a value are to be removed: they follow as comments,
     because an empty key would remove everything below it in the chart."""
     lines: list[str] = []
-    seen: tuple[str, ...] = ()
+    open_keys: tuple[str, ...] = ()
     for key, value in sorted((key, value) for key, value in values.items() if value):
         *parents, last = steps_of(key)
         for depth, parent in enumerate(parents):
-            if seen[: depth + 1] != tuple(parents[: depth + 1]):
+            if open_keys[: depth + 1] != tuple(parents[: depth + 1]):
                 lines.append(f"{'  ' * depth}{json_scalar(parent)}:")
         lines.append(f"{'  ' * len(parents)}{json_scalar(last)}: {json_scalar(json.loads(value))}")
-        seen = tuple(parents)
+        open_keys = tuple(parents)
     return "\n".join((*lines, *(note(f"without {key}") for key, value in sorted(values.items()) if not value)))
 
 
@@ -59,7 +59,7 @@ def under_key(head: str, tree: str, *, depth: int) -> str:
 
 def reasons(change: HelmChange) -> str:
     """The reasons for the changed values as comment lines, each once; empty if there is none."""
-    return "".join(f"{note(fromkey)}\n" for fromkey in dict.fromkeys(_reasons(change)) if fromkey)
+    return "".join(f"{note(reason)}\n" for reason in dict.fromkeys(_reasons(change)) if reason)
 
 
 def _reasons(change: HelmChange) -> Iterator[str]:

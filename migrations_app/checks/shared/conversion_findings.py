@@ -65,10 +65,10 @@ class _PartsKey:
 def _converted(key: _PartsKey) -> tuple[Item, ...]:
     """The conversion of all objects. The last result is cached, because several checks need it at each hop; the key
     holds only these parts, not the whole inventory."""
-    given: dict[str, Any] = key.parts
-    inventory = Inventory(cluster="", taken_at="", **given)
-    own = {pool.name for pool in own_pools(inventory)}
-    trees = [tree for tree in convertible(inventory) if tree["kind"] != "NodePool" or _name(tree) in own]
+    parts: dict[str, Any] = key.parts
+    inventory = Inventory(cluster="", taken_at="", **parts)
+    own_names = {pool.name for pool in own_pools(inventory)}
+    trees = [tree for tree in convertible(inventory) if tree["kind"] != "NodePool" or _name(tree) in own_names]
     known = KnownNames(all_pools_given=True)
     # Converted separately: next to its successor, a template would be reported as a duplicate class.
     alpha = [tree for tree in trees if tree["kind"] in ALPHA]

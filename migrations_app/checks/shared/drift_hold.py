@@ -55,9 +55,9 @@ def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | N
 
 def _hold_patch(pool: NodePool, running: Release | None) -> ObjectPatch:
     patch = _patch(pool, budgets_with_hold(pool, running))
-    back = _patch(pool, _own_budgets(pool))
-    back = replace(back, when="after", what=_settings_text([back]))
-    return replace(patch, undo=back, done=f"{BUDGETS} of NodePool {pool.name} ends with the hold")
+    undo = _patch(pool, _own_budgets(pool))
+    undo = replace(undo, when="after", what=_settings_text([undo]))
+    return replace(patch, undo=undo, done=f"{BUDGETS} of NodePool {pool.name} ends with the hold")
 
 
 def _settings_text(steps: list[ObjectPatch]) -> str:

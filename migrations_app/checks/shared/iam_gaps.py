@@ -66,31 +66,31 @@ def new_actions(case: CheckContext) -> tuple[str, ...]:
     If the release before needs the action on other resource types only, the resource type is added. Raises InvalidInput
     for a release whose needs are unknown.
     """
-    seen = features_seen(case.inventory)
+    features = features_seen(case.inventory)
 
-    def asked(release: str) -> dict[tuple[str, str], None]:
+    def needed(release: str) -> dict[tuple[str, str], None]:
         probes = probes_for(minor_of(release))
-        return {(probe.action, probe.kind): None for probe in probes if seen.issuperset(probe.features)}
+        return {(probe.action, probe.kind): None for probe in probes if features.issuperset(probe.features)}
 
-    before = asked(str(case.step.start))
-    known = {action for action, _ in before}
-    new = (permission for permission in asked(str(case.step.release)) if permission not in before)
-    return tuple(dict.fromkeys(f"{action} on {kind}" if action in known else action for action, kind in new))
+    before = needed(str(case.step.start))
+    known_actions = {action for action, _ in before}
+    new = (permission for permission in needed(str(case.step.release)) if permission not in before)
+    return tuple(dict.fromkeys(f"{action} on {kind}" if action in known_actions else action for action, kind in new))
 
 
 def gaps_for_part(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown:
     """For each role, the gaps that the check of this part reports. From 0.32 on, a separate check reports instance
     profiles and their roles. While capacity of Provisioners exists, 0.32 needs permissions for it; the hop after 0.32
     checks them too, because until then 0.32 terminates those nodes."""
-    apart = case.hop in PROFILE_HOPS
+    profiles_apart = case.hop in PROFILE_HOPS
     match part:
         case "needs":
-            return gaps_by_role(case, mine=lambda gap: not apart or not is_about_profiles(gap))
+            return gaps_by_role(case, accepts=lambda gap: not profiles_apart or not is_about_profiles(gap))
         case "profiles":
-            return gaps_by_role(case, mine=is_about_profiles) if apart else ()
+            return gaps_by_role(case, accepts=is_about_profiles) if profiles_apart else ()
         case "provisioners":
             return (
-                gaps_by_role(case, mine=lambda _gap: True, release=MIXED_RELEASE, legacy=True)
+                gaps_by_role(case, accepts=lambda _gap: True, release=MIXED_RELEASE, legacy=True)
                 if has_legacy_capacity(case)
                 else ()
             )
@@ -98,28 +98,30 @@ def gaps_for_part(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | U
 
 def has_legacy_capacity(case: CheckContext) -> bool:
     """Whether a Provisioner, or a Machine or node of one, exists at a hop with both generations."""
-    seen = case.inventory
-    left = seen.provisioners.items or seen.machines.items or case.ownership.by_owner.get("karpenter_alpha")
-    return case.hop in MIXED_HOPS and bool(left)
+    inventory = case.inventory
+    capacity = (
+        inventory.provisioners.items or inventory.machines.items or case.ownership.by_owner.get("karpenter_alpha")
+    )
+    return case.hop in MIXED_HOPS and bool(capacity)
 
 
 def gaps_by_role(
-    case: CheckContext, *, mine: GapFilter, release: str = "", legacy: bool = False
+    case: CheckContext, *, accepts: GapFilter, release: str = "", legacy: bool = False
 ) -> tuple[RoleGaps, ...] | Unknown:
-    """For each role, the gaps that are always needed and that `mine` accepts, for `release` or the target version of
+    """For each role, the gaps that are always needed and that `accepts` accepts, for `release` or the target version of
     the hop.
 
     With `legacy`, only the gaps for capacity of Provisioners.
     """
-    seen = permissions(case.inventory)
-    if isinstance(seen, Unseen):
-        return Unknown(f"the controller's permissions could not be read: {_unread_text(seen)}")
+    granted = permissions(case.inventory)
+    if isinstance(granted, Unseen):
+        return Unknown(f"the controller's permissions could not be read: {_unread_text(granted)}")
     try:
-        reports = seen.reports(release or str(case.step.release))
+        reports = granted.reports(release or str(case.step.release))
     except InvalidInput as error:
         return Unknown(str(error))
     return tuple(
-        RoleGaps(seen=seen, role=policies, report=_narrowed(report, mine, legacy=legacy))
+        RoleGaps(seen=granted, role=policies, report=_narrowed(report, accepts, legacy=legacy))
         for policies, report in reports
     )
 
@@ -130,8 +132,8 @@ def _unread_text(part: Unseen) -> str:
 
 def _narrowed(report: GapReport, in_scope: GapFilter, *, legacy: bool) -> GapReport:
     gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and in_scope(gap))
-    old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and in_scope(gap))
-    return replace(report, gaps=gaps, legacy_gaps=old)
+    legacy_gaps = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and in_scope(gap))
+    return replace(report, gaps=gaps, legacy_gaps=legacy_gaps)
 
 
 def gap_results(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
@@ -139,8 +141,8 @@ def gap_results(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[Judge
     if isinstance(gaps_of_roles, Unknown):
         yield gaps_of_roles
         return
-    for lack in gaps_of_roles:
-        yield from (_gap_result(lack, gap) for gap in lack.gaps)
+    for role_gaps in gaps_of_roles:
+        yield from (_gap_result(role_gaps, gap) for gap in role_gaps.gaps)
 
 
 def capped_results(
@@ -151,18 +153,18 @@ def capped_results(
     more = tuple(doubts)
     yield from gap_results(gaps_of_roles)
     yield from more
-    gaps = [gap for lack in gaps_of_roles for gap in lack.gaps] if isinstance(gaps_of_roles, tuple) else []
+    gaps = [gap for role_gaps in gaps_of_roles for gap in role_gaps.gaps] if isinstance(gaps_of_roles, tuple) else []
     light = all(isinstance(result, Unknown) and result.reason == AWS_NOT_ASKED for result in more)
     if gaps and light and all(gap.severity == "degraded" for gap in gaps):
         yield SeverityCap("warning")
 
 
-def _gap_result(lack: RoleGaps, gap: Gap) -> JudgeResult:
-    if doubt := _doubt(lack.seen, gap):
+def _gap_result(role_gaps: RoleGaps, gap: Gap) -> JudgeResult:
+    if doubt := _doubt(role_gaps.seen, gap):
         return Unknown(f"{_action(gap)}: {doubt}"[:_LONGEST])
     return Evidence(
-        kind="IAM role" if lack.role.role.arn else "IAM policies",
-        name=name_of(lack.role),
+        kind="IAM role" if role_gaps.role.role.arn else "IAM policies",
+        name=name_of(role_gaps.role),
         path=_action(gap),
         seen=f"{_WORDS[gap.verdict]}: {'; '.join(gap.causes[:_CAUSES_SHOWN])}"[:_LONGEST],
         wanted=" ".join(_reasons(gap)),
@@ -187,14 +189,14 @@ def name_of(policies: RolePolicies) -> str:
     return ", ".join(policy.name for policy in policies.policies)[:200] or "none"
 
 
-def _doubt(seen: Permissions, gap: Gap) -> str:
+def _doubt(granted: Permissions, gap: Gap) -> str:
     """Why the gap is uncertain; empty if it is certain. A refusal that depends on names is certain only if those names
     are known."""
     if gap.verdict is RequestVerdict.UNKNOWN:
         return gap.causes[0]
     if gap.verdict is RequestVerdict.MISSING:
         return ""
-    untold = [name for name in seen.untold if _concerns(name, gap.action)]
+    untold = [name for name in granted.untold if _concerns(name, gap.action)]
     return f"nothing tells the {' and the '.join(untold)} ({gap.causes[0]})" if untold else ""
 
 
@@ -208,10 +210,10 @@ def unknown_node_roles(case: CheckContext, gaps_of_roles: tuple[RoleGaps, ...] |
     """An Unknown if the node roles are unknown: then it is unknown whether iam:PassRole covers them."""
     unasked = case.inventory.aws.node_roles == NOT_ASKED
     hint = f". {NOT_LOOKED_AT}" if unasked else ""
-    role_gaps = gaps_of_roles if isinstance(gaps_of_roles, tuple) else ()
-    for lack in role_gaps:
-        lacking = any(gap.action == _PASSING for gap in lack.gaps)
-        if NODE_ROLE in lack.seen.untold and not lacking:
+    all_gaps = gaps_of_roles if isinstance(gaps_of_roles, tuple) else ()
+    for role_gaps in all_gaps:
+        is_refused = any(gap.action == _PASSING for gap in role_gaps.gaps)
+        if NODE_ROLE in role_gaps.seen.untold and not is_refused:
             yield Unknown(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)
             return
 

@@ -60,12 +60,14 @@ def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
     the tool in use come first. `part` is in the names of new policies, so that no two checks propose the same
     policy."""
     gaps_of_roles, placed = gaps_for_part(case, part), placed_policies(case)
-    for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
-        if lack.gaps:
-            arn = lack.role.role.arn
+    for role_gaps in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
+        if role_gaps.gaps:
+            arn = role_gaps.role.role.arn
             role_documents = placed.get((arn, part), ())
             tidies = next((gap_part for role, gap_part in placed if role == arn), part) == part
-            yield from _tool_first(_tool(case, lack.role), _of_role(case, lack, placed=role_documents, tidies=tidies))
+            yield from _tool_first(
+                _tool(case, role_gaps.role), _of_role(case, role_gaps, placed=role_documents, tidies=tidies)
+            )
 
 
 def _tool_first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
@@ -81,32 +83,34 @@ def _tool(case: CheckContext, role: RolePolicies) -> How:
     return "terraform" if by_terraform else "iam"
 
 
-def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolicy], tidies: bool) -> Iterator[Remedy]:
+def _of_role(
+    case: CheckContext, role_gaps: RoleGaps, *, placed: Sequence[PlacedPolicy], tidies: bool
+) -> Iterator[Remedy]:
     """The remedies for one role. With `tidies` they also say what may be removed afterwards; only one part of a hop
     does that."""
-    closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
+    closed = closing(role_gaps.report, role_gaps.seen.site, policies=role_gaps.role.policies)
     try:
         closed.documents()
     except InvalidInput as error:
         yield _iam(_comments([f"no document can be proposed: {error}"]))
         return
-    change = _attach_placed(lack.role, lack.seen, placed=placed) if placed else UNSET
-    after = _removable_later(case, lack, closed=closed) if tidies and placed else ()
-    steps = (*_steps(case, lack, closed=closed, change=change), *after)
+    change = _attach_placed(role_gaps.role, role_gaps.seen, placed=placed) if placed else UNSET
+    after = _removable_later(case, role_gaps, closed=closed) if tidies and placed else ()
+    steps = (*_steps(case, role_gaps, closed=closed, change=change), *after)
     yield _iam("\n".join(filter(None, steps)), change)
     if isinstance(change, UnsetType):
         return
     yield from (_iam(json.dumps(policy.document, indent=2), change) for policy in placed)
-    yield from _as_code(lack, change, closed=closed)
-    if _tool(case, lack.role) == "terraform":
+    yield from _as_code(role_gaps, change, closed=closed)
+    if _tool(case, role_gaps.role) == "terraform":
         for version in MODULES:
             code = terraform.with_apply(closed.text("module", version=version))
             yield Remedy(how="terraform", text=code, change=change)
 
 
-def _as_code(lack: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Remedy]:
+def _as_code(role_gaps: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Remedy]:
     """The policies as CloudFormation and Terraform; the role is a parameter if its name is unknown."""
-    named = bool(lack.role.role.arn)
+    named = bool(role_gaps.role.role.arn)
     template = cloudformation.text(change) if named else closed.text("cloudformation")
     if template:
         yield _iam(template, change)
@@ -119,22 +123,22 @@ def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
     return Remedy(how="iam", text=text, change=change)
 
 
-def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
+def _steps(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
     """The steps as commands and comments: add the policies, and keep the existing ones during the upgrade."""
-    yield _comments([*_missing_names(lack, closed), *_unfixable(closed)])
+    yield _comments([*_missing_names(role_gaps, closed), *_unfixable(closed)])
     if not isinstance(change, UnsetType):
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
         yield aws_cli.text(change)
 
 
-def _missing_names(lack: RoleGaps, closed: Closing) -> list[str]:
+def _missing_names(role_gaps: RoleGaps, closed: Closing) -> list[str]:
     """A comment for each placeholder in the documents whose real name is unknown."""
     written = json.dumps(closed.documents())
     return [
         f"nothing tells the {name}: put it right in the documents before they are used"
-        for name in lack.seen.untold
-        if any(value in written for value in lack.seen.named(name))
+        for name in role_gaps.seen.untold
+        if any(value in written for value in role_gaps.seen.named(name))
     ]
 
 
@@ -148,9 +152,9 @@ def _unfixable(closed: Closing) -> list[str]:
 
 def _attach_placed(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
     """Attaches the policies to the role; a manual task for those that exceed its quotas."""
-    homeless = [policy for policy in placed if policy.place == "none"]
+    unplaced = [policy for policy in placed if policy.place == "none"]
     fits = [_attach_policy(role.role.arn, policy) for policy in placed if policy.place != "none"]
-    return group(*fits, *([_make_room(role, seen, policies=homeless)] if homeless else []))
+    return group(*fits, *([_make_room(role, seen, policies=unplaced)] if unplaced else []))
 
 
 def _attach_policy(role: str, one: PlacedPolicy) -> IamStatements:
@@ -178,21 +182,21 @@ def _make_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[Plac
     )
 
 
-def _removable_later(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
+def _removable_later(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing) -> Iterator[str]:
     """Comments about statements of the role that the start version needs and the target version does not."""
     added = IamPolicy(name="added", statements=closed.added.statements)
     start, release = str(case.step.start), str(case.step.release)
-    policies, site = [*lack.role.policies, added], lack.seen.site
-    before = removable(lack.role.policies, release=start, site=site)
+    policies, site = [*role_gaps.role.policies, added], role_gaps.seen.site
+    before = removable(role_gaps.role.policies, release=start, site=site)
     removables = removable(policies, release=release, site=site)
-    old = [
+    removable_now = [
         removable_statement
         for removable_statement in removables
         if removable_statement.statement not in added.statements and removable_statement not in before
     ]
-    if old:
+    if removable_now:
         yield _comments([f"Once {release} runs and a rollback is no longer needed, this may be removed:"])
-        yield _comments([f"  {line}" for line in removal_lines(old[:_REMOVALS_SHOWN])])
+        yield _comments([f"  {line}" for line in removal_lines(removable_now[:_REMOVALS_SHOWN])])
 
 
 def _comments(lines: Iterable[str]) -> str:
@@ -244,28 +248,28 @@ def _denied(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
     return in_aws(read_command("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
 
 
-def split_remedies(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
+def split_remedies(case: CheckContext, role_gaps: RoleGaps) -> Iterator[Remedy]:
     """What to do if the missing permissions fit in no existing policy: separate documents, which other checks of the
     hop attach, or all policies divided anew."""
-    closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
-    own = tuple(
+    closed = closing(role_gaps.report, role_gaps.seen.site, policies=role_gaps.role.policies)
+    editable = tuple(
         policy
-        for policy, document in zip(lack.role.policies, lack.role.role.policies.items, strict=True)
+        for policy, document in zip(role_gaps.role.policies, role_gaps.role.role.policies.items, strict=True)
         if document.kind != "aws_managed"
     )
     try:
-        apart, divided = closed.documents(), replace(closed, policies=own).documents("merged")
+        apart, divided = closed.documents(), replace(closed, policies=editable).documents("merged")
     except InvalidInput as error:
         yield _iam(_comments([f"no document can be proposed: {error}"]))
         return
-    documents = of_release(placed_policies(case), lack.role)
+    documents = of_release(placed_policies(case), role_gaps.role)
     yield _iam(_comments(_SIZES))
     rest = [
-        *(in_aws(_attach_placed(lack.role, lack.seen, placed=added)) for added in documents),
+        *(in_aws(_attach_placed(role_gaps.role, role_gaps.seen, placed=added)) for added in documents),
         *(_iam(json.dumps(policy_document, indent=2)) for policy_document in divided if len(divided) > len(apart)),
         *_inline(divided),
     ]
-    yield from _tool_first(_tool(case, lack.role), rest)
+    yield from _tool_first(_tool(case, role_gaps.role), rest)
 
 
 _SIZES = (

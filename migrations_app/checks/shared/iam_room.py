@@ -87,23 +87,23 @@ def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments
     before: dict[str, list[Document]] = {}
     for part in get_args(GapPart):
         gaps_of_roles = gaps_for_part(case, part)
-        for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
+        for role_gaps in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
             try:
-                documents = closing(lack.report, seen.site).documents()
+                documents = closing(role_gaps.report, seen.site).documents()
             except InvalidInput:
                 continue
             if documents:
-                before.setdefault(lack.role.role.arn, []).extend(documents)
-                yield _PartDocuments(part, lack.role.role.arn, lack.report.release, documents)
+                before.setdefault(role_gaps.role.role.arn, []).extend(documents)
+                yield _PartDocuments(part, role_gaps.role.role.arn, role_gaps.report.release, documents)
     refused = [instance_request for instance_request in instance_requests(case, seen) if is_refused(instance_request)]
     for role in seen.roles:
         arn = role.role.arn
         role_refusals = [answer for answer in refused if answer.role.role.arn == arn]
-        left = [
+        remaining = [
             role_refusal for role_refusal in role_refusals if role_refusal.answer.verdict is not RequestVerdict.DENIED
         ]
-        left = [answer for answer in left if not allowed_with(answer, before.get(arn, ()), seen=seen)]
-        documents = fitted(statements_for(left, seen.site), limit=MANAGED_LIMIT)
+        remaining = [answer for answer in remaining if not allowed_with(answer, before.get(arn, ()), seen=seen)]
+        documents = fitted(statements_for(remaining, seen.site), limit=MANAGED_LIMIT)
         if documents:
             yield _PartDocuments("instances", arn, str(case.step.release), documents)
 

@@ -57,14 +57,14 @@ def _changes(place: tuple[str, str, str], *, evidence: Sequence[Evidence]) -> It
     pairs = {row.value("old"): row.value("new") for row in object_rows}
     names = {old: new for old, new in pairs.items() if _METRIC.fullmatch(old) and _METRIC.fullmatch(new)}
     if names:
-        back = {new: old for old, new in names.items()}
+        old_names = {new: old for old, new in names.items()}
         yield QueryRename(
             target=target,
             names=names,
             when="after",
             notes=(AFTER,),
-            undo=QueryRename(target=target, names=back, when="after") if len(back) == len(names) else None,
-            final="" if len(back) == len(names) else "several old names have become one",
+            undo=QueryRename(target=target, names=old_names, when="after") if len(old_names) == len(names) else None,
+            final="" if len(old_names) == len(names) else "several old names have become one",
             done=f"no query of {kind} {namespace}/{name} names what is gone",
         )
     others = [f"{old} is now {new or GONE}" for old, new in pairs.items() if old not in names]

@@ -24,10 +24,10 @@ ALPHA_GONE: Final = NotApplicable("a release after 0.32 runs, and nothing of alp
 def alpha_is_past(case: CheckContext) -> bool:
     """True only if a release after 0.32 runs, and alpha objects and CRDs were read and none exists."""
     later = [minor_order(minor) > minor_order(LAST_WITH_ALPHA) for minor in case.running.minors]
-    seen = case.inventory
-    parts: tuple[Part[object], ...] = (seen.provisioners, seen.awsnodetemplates, seen.machines)
+    inventory = case.inventory
+    parts: tuple[Part[object], ...] = (inventory.provisioners, inventory.awsnodetemplates, inventory.machines)
     none_left = all(is_whole(part) and not part.items for part in parts)
-    no_crd = is_whole(seen.crds) and not any(crd.name in ALPHA_CRDS for crd in seen.crds.items)
+    no_crd = is_whole(inventory.crds) and not any(crd.name in ALPHA_CRDS for crd in inventory.crds.items)
     return bool(later) and all(later) and none_left and no_crd
 
 
@@ -58,14 +58,14 @@ def alias_flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | Non
     """The current and the wanted text for an invalid alias; None if the release accepts the alias with `beside` as
     amiFamily."""
     family, _, version = alias.partition("@")
-    means = FAMILIES.get(family.lower(), "")
-    if not means or means in WITHOUT_ALIAS or not version:
+    named_family = FAMILIES.get(family.lower(), "")
+    if not named_family or named_family in WITHOUT_ALIAS or not version:
         return alias, "family@version, such as bottlerocket@v1.40.0"
-    if beside not in ("", CUSTOM, means):
-        return f"{alias} beside amiFamily {beside}", f"amiFamily {means} or none"
-    if means.startswith("Windows") and version != "latest":
+    if beside not in ("", CUSTOM, named_family):
+        return f"{alias} beside amiFamily {beside}", f"amiFamily {named_family} or none"
+    if named_family.startswith("Windows") and version != "latest":
         return alias, f"{family}@latest: Windows images cannot be pinned"
-    return _too_new(means, seen=alias, landing=landing)
+    return _too_new(named_family, seen=alias, landing=landing)
 
 
 def family_flaw(family: str, landing: Release) -> SeenWanted | None:

@@ -80,14 +80,14 @@ def taint_remedies(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
 def legacy_taint_patch(provisioner: Provisioner) -> ObjectPatch:
     """Adds the taint to the Provisioner, with its undo."""
     path, before = "/spec/taints", provisioner.get("spec.taints")
-    back: tuple[Body, ...] = ({"op": "remove", "path": path},)
+    undo_body: tuple[Body, ...] = ({"op": "remove", "path": path},)
     if before:
-        back = ({"op": "add", "path": path, "value": before},)
+        undo_body = ({"op": "add", "path": path, "value": before},)
     target = ChangeTarget("Provisioner", provisioner.name, resource=RESOURCES["Provisioner"][1])
     return ObjectPatch(
         target=target,
         body=tuple(append_patch(provisioner, "spec.taints", value=LEGACY_TAINT)),
         needs=("pools_admit_provisioner_pods",),
         done=f"Provisioner {provisioner.name} has the taint {LEGACY_TAINT['key']}",
-        undo=ObjectPatch(target=target, body=back),
+        undo=ObjectPatch(target=target, body=undo_body),
     )

@@ -92,8 +92,8 @@ def _variables(old: Tree, lands: Release) -> Iterator[ValueChange]:
     names = [row["name"] for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
     gone = {unread_env_name.key for unread_env_name in unread_env_names(names, lands)}
     if gone:
-        left = [row for row in rows if not isinstance(row, dict) or row.get("name") not in gone]
-        text = json.dumps(left, ensure_ascii=False) if left else ""
+        remaining = [row for row in rows if not isinstance(row, dict) or row.get("name") not in gone]
+        text = json.dumps(remaining, ensure_ascii=False) if remaining else ""
         yield ValueChange(VARIABLES, text, f"{lands} does not read {', '.join(sorted(gone))}")
 
 

@@ -67,14 +67,14 @@ def convert_files(
         return ValuesReport("", {}, (), tuple(faults))
     none: dict[str, Any] = {}
     tree = reduce(merged, (file.tree for file in files), none)
-    every = {above: _below(tree, above, start=start, lands=lands, chart=chart) for above in _charts_in(tree)}
-    after = _together(tree, every)
-    text, has_comments = _written(files, every, after=after)
-    findings = [_placed(finding, above) for above, values in every.items() for finding in values.findings]
+    by_chart = {above: _below(tree, above, start=start, lands=lands, chart=chart) for above in _charts_in(tree)}
+    after = _together(tree, by_chart)
+    text, has_comments = _written(files, by_chart, after=after)
+    findings = [_placed(finding, above) for above, values in by_chart.items() for finding in values.findings]
     if not has_comments:
         message = "the values are written anew: comments between them are gone"
         findings.append(ConversionFinding("values-comments-lost", KIND, chart, (), message))
-    rows = tuple(row for values in every.values() for row in values.rows)
+    rows = tuple(row for values in by_chart.values() for row in values.rows)
     return ValuesReport(text, after, rows, tuple(findings), hidden(after) != after)
 
 
@@ -128,18 +128,18 @@ def _placed(finding: ConversionFinding, above: str) -> ConversionFinding:
     return ConversionFinding(finding.code, finding.kind, finding.name, at, finding.what, finding.proposal)
 
 
-def _together(tree: dict[str, Any], every: Mapping[str, ConvertedValues]) -> dict[str, Any]:
-    if "" in every:
-        return every[""].tree
-    return {**tree, **{above: values.tree for above, values in every.items()}}
+def _together(tree: dict[str, Any], by_chart: Mapping[str, ConvertedValues]) -> dict[str, Any]:
+    if "" in by_chart:
+        return by_chart[""].tree
+    return {**tree, **{above: values.tree for above, values in by_chart.items()}}
 
 
 def _written(
-    files: list[ValuesFile], every: Mapping[str, ConvertedValues], *, after: dict[str, Any]
+    files: list[ValuesFile], by_chart: Mapping[str, ConvertedValues], *, after: dict[str, Any]
 ) -> tuple[str, bool]:
     """The YAML, and whether comments were kept, which is possible for one file only."""
     if len(files) == 1:
-        edits = [edit for above, values in every.items() for edit in _edits(values, above)]
+        edits = [edit for above, values in by_chart.items() for edit in _edits(values, above)]
         edited_text = edited(files[0].text, edits, expected=after)
         if edited_text is not None:
             return edited_text, True

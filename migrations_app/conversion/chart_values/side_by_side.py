@@ -139,16 +139,16 @@ class _Compared:
         self, key: str, kind: RowKind, *, new: object = None, new_key: str = "", why: str = "", loss: str = ""
     ) -> ValueRow:
         old, secret = shown(key, self.old_leaves.get(key))
-        then, also = shown(new_key or key, new)
+        new_text, new_secret = shown(new_key or key, new)
         return ValueRow(
             key=key,
             kind=kind,
             old=old,
-            new=then,
+            new=new_text,
             new_key=new_key,
             why="" if kind == "kept" else self._why(key) or self._why(new_key) or why,
             loss=loss,
-            secret=secret or also,
+            secret=secret or new_secret,
         )
 
     def _why(self, key: str) -> str:

@@ -47,7 +47,7 @@ class ExtentCount(NamedTuple):
 
 def counted(entries: Iterable[Coverage]) -> tuple[ExtentCount, ...]:
     """One count for each extent, from fully judged to not covered."""
-    every = tuple(entries)
-    total = Counter(entry.extent for entry in every)
-    proven = Counter(entry.extent for entry in every if entry.id in PROVEN)
+    all_entries = tuple(entries)
+    total = Counter(entry.extent for entry in all_entries)
+    proven = Counter(entry.extent for entry in all_entries if entry.id in PROVEN)
     return tuple(ExtentCount(extent, total[extent], proven[extent]) for extent in EXTENTS)

@@ -69,7 +69,7 @@ def _webhook_results(case: CheckContext, crd: CRD, *, real: Service | None) -> I
         yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
 
 
-check.mendable(is_fixable)
+check.fixable(is_fixable)
 
 
 @check.advise

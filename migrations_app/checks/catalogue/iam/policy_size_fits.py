@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _gaps(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
-    return gaps_by_role(case, mine=lambda _gap: True)
+    return gaps_by_role(case, accepts=lambda _gap: True)
 
 
 def _does_not_fit(case: CheckContext, role_gaps: RoleGaps) -> list[PlacedPolicy]:

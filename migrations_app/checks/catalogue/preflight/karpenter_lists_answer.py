@@ -59,8 +59,8 @@ def _listed(name: str) -> str:
     return kind.crd_name if kind.group else kind.plural
 
 
-@check.mendable
-def mendable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
+@check.fixable
+def fixable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
     possible_mends = mends(case.inventory, case.running.release)
     failing = (row.name for row in evidence if row.value("why") == CONVERSION_FAILED)
     return any(name in possible_mends and possible_mends[name].strategy for name in failing)

@@ -68,7 +68,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 def _step(case: CheckContext, row: Evidence) -> Change:
     if row.namespace:
         return workload_edit_task(row, f"an affinity with {OLD} {' '.join(NEW)}", why="a selector takes one value only")
-    return patch_requirements(case.inventory, row, mend=_fixed)
+    return patch_requirements(case.inventory, row, fix=_fixed)
 
 
 def _fixed(row: Body) -> Body:

@@ -70,5 +70,5 @@ def _step(case: CheckContext, row: Evidence) -> Change:
     return patch_requirements(
         case.inventory,
         row,
-        mend=lambda requirement: None if requirement.get("key") in _retired_keys(case) else requirement,
+        fix=lambda requirement: None if requirement.get("key") in _retired_keys(case) else requirement,
     )

@@ -69,7 +69,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 def _step(case: CheckContext, row: Evidence) -> Change:
     if not row.namespace:
-        return patch_requirements(case.inventory, row, mend=_fixed)
+        return patch_requirements(case.inventory, row, fix=_fixed)
     if is_selector(row):
         label, value = row.value("label"), row.value("value")
         return patch_selector(row, {label: None, row.value("stable"): value}, had={label: value})
