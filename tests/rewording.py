@@ -38,7 +38,7 @@ def reworded(collected: Collected) -> Report:
         return evaluate(_unread(collected), checks=tuple(map(_check, all_checks()))).report
 
 
-_SAID_BY_RUNNER = {name: getattr(runner, name) for name in ("could_not_read", "asked_at", "made_at")}
+_SAID_BY_RUNNER = {name: getattr(runner, name) for name in ("could_not_read", "reported_at", "recreated_at")}
 
 
 def _otherwise(said: Callable[..., Any], *told: Any) -> Any:
