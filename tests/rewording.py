@@ -40,7 +40,7 @@ def reworded(collected: Collected) -> Report:
         return evaluate(_unread(collected), checks=tuple(map(_check, all_checks()))).report
 
 
-_RUNNER_TEXTS = {name: getattr(runner, name) for name in ("could_not_read", "asked_at", "made_at")}
+_RUNNER_TEXTS = {name: getattr(runner, name) for name in ("could_not_read", "reported_at", "recreated_at")}
 
 
 def _reworded_text(runner_text: Callable[..., Any], *told: Any) -> Any:

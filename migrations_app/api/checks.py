@@ -11,7 +11,7 @@ from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.checks.base import Check as CatalogueCheck
-from migrations_app.checks.registry import RETIRED, about, all_checks
+from migrations_app.checks.registry import RETIRED, all_checks, describe
 from migrations_app.errors import NotFound
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
 from migrations_app.karpenter.coverage.entry import EXTENTS, Coverage
@@ -125,7 +125,7 @@ def _counts(entries: tuple[Coverage, ...]) -> list[dict[str, Any]]:
 
 def _check_fields(check: CatalogueCheck) -> dict[str, Any]:
     """Returns what the check declares and what is derived from that."""
-    description = about(check)
+    description = describe(check)
     declared = {name: getattr(check, name, None) for name in CheckRowSerializer().get_fields()}
     covers = [cover._asdict() for cover in description.covers]
     return declared | {"remedies": description.remedies, "covers": covers, "introduced_by": description.introduced_by}

@@ -1,3 +1,4 @@
-"""Judging: one question a file in `catalogue/`, put to an inventory.
+"""Checks: each module in `catalogue/` asks one question about an inventory.
 
-Belongs here: the frame of a check, its discovery, the runner. Never: reading from a cluster or a table of rows."""
+The frame of a check, its discovery and the runner belong here. Reading from a cluster and tables of rows do not.
+"""

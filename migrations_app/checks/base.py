@@ -1,6 +1,6 @@
-"""The values of judging: what a check says, and what becomes of it.
+"""The types of a check: its context, its results and its finding.
 
-The frame of a check: one question, named after the good state, put to the parts that it names.
+A check asks one question, is named after the good state, and lists the parts of the inventory that it reads.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from migrations_app.karpenter.upgrade_path import PathHop
 Status = Literal["pass", "fail", "unknown", "not_applicable", "manual", "waived"]
 Severity = Literal["blocker", "warning", "info"]
 WEIGHTS: tuple[Severity, ...] = ("info", "warning", "blocker")
-"""From light to heavy."""
+"""In ascending order."""
 How = Literal["kubectl", "helm", "terraform", "flux", "argocd", "iam", "action"]
 HOWS: tuple[How, ...] = get_args(How)
 Phase = Literal["preflight", "iam", "crds", "controller", "resources", "workloads", "rollout", "cleanup"]
@@ -34,18 +34,18 @@ PHASES: tuple[Phase, ...] = (
     "cleanup",
 )
 EVERY: tuple[str, ...] = ("*",)
-"""For `Check.hops`: the check is asked at every hop."""
+"""Value of `Check.hops` for a check that runs at every hop."""
 
 
 class CheckValue(msgspec.Struct, frozen=True):
-    """Base of the values of judging: frozen, compared by content."""
+    """Base of the types of this module: frozen, compared by content."""
 
 
 class Reason(CheckValue, frozen=True):
-    """Why a question is open, for programs; the sentence beside it is for people.
+    """Code for programs that says why a check has no answer; the sentence for people is stored next to it.
 
-    `part_unread`: the part of that name was not read, and `why` is the code of its Unseen. `aws_not_asked`: nobody gave
-    access to AWS.
+    `part_unread`: the named part was not read; `why` is the code of its Unseen. `aws_not_asked`: karpdash has no access
+    to AWS.
     """
 
     code: Literal["part_unread", "aws_not_asked"]
@@ -64,27 +64,28 @@ class Evidence(CheckValue, frozen=True, kw_only=True):
     wanted: str = ""
     count: int = 1
     data: Mapping[str, str] | UnsetType = UNSET
-    """The values that remedies are made of, by name, as seen and wanted may be reworded. Never stored or published."""
+    """Values by name from which remedies are made, because the texts seen and wanted may be reworded. Never stored or
+    published."""
 
     def value(self, name: str) -> str:
-        """The value of that name. Raises KeyError where the check gave none."""
+        """The value with that name. Raises KeyError if the check set none."""
         if isinstance(self.data, UnsetType):
             raise KeyError(name)
         return self.data[name]
 
     def with_data(self, **values: str) -> "Evidence":
-        """The same with these values for remedies."""
+        """A copy with these values for remedies."""
         return msgspec.structs.replace(self, data=values)
 
     def for_people(self) -> "Evidence":
-        """The same without the values for remedies, as a finding holds it."""
+        """A copy without the values for remedies, as findings store it."""
         return self if isinstance(self.data, UnsetType) else msgspec.structs.replace(self, data=UNSET)
 
 
 class Unknown(CheckValue, frozen=True):
-    """The parts were read and still do not answer the question; `detail` names the field or object.
+    """The parts were read but do not answer the question; `detail` names the field or object.
 
-    `reason` is there where the answer hangs on a part that was not read.
+    `reason` is set if the answer depends on a part that was not read.
     """
 
     detail: str
@@ -104,25 +105,25 @@ class Remedy(CheckValue, frozen=True, kw_only=True):
     text: str
     action: str = ""
     change: Change | UnsetType = UNSET
-    """What it does, as a value; the remedies of all tools for one fix carry the same. Stored, and never published:
+    """The change that the text describes; all remedies of one fix hold the same change. Stored, never published:
     `readiness/published.py`."""
 
 
 class ManualCheck(CheckValue, frozen=True):
-    """karpdash cannot check this; `detail` tells a person where and for what to look, `remedies` give commands."""
+    """karpdash cannot check this. `detail` tells a person what to check and where; `remedies` give commands."""
 
     detail: str
     remedies: tuple[Remedy, ...] = ()
 
 
 class LowerBound(CheckValue, frozen=True):
-    """The evidence is a lower bound: not every object was read; `detail` says which were not."""
+    """The number of causes is a lower bound, because not every object was read; `detail` says which were not."""
 
     detail: str
 
 
 class SeverityCap(CheckValue, frozen=True):
-    """Caps the severity of this finding, evidence and doubts included. It can only lower it."""
+    """Limits the severity of this finding, unknown results included. It never raises the severity."""
 
     severity: Severity
 
@@ -131,7 +132,7 @@ JudgeResult: TypeAlias = Evidence | Unknown | NotApplicable | ManualCheck | Lowe
 
 
 CONFIRMABLE = ("iam_change_known",)
-"""Checks whose manual question a person answers by a waiver: an audited word with an owner and an end."""
+"""Checks whose manual question is answered by a waiver: an audited statement with an owner and an end date."""
 
 
 class Finding(CheckValue, frozen=True, kw_only=True):
@@ -147,33 +148,33 @@ class Finding(CheckValue, frozen=True, kw_only=True):
     summary: str
     evidence_total: int = 0
     evidence_exact: bool = True
-    """False: the total is a lower bound, as a list was only partly read or an object did not answer; so where the
-    status is unknown."""
+    """False if `evidence_total` is a lower bound, because a list was read only in part or an object did not answer.
+    Also False if the status is unknown."""
     evidence: tuple[Evidence, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     sources: tuple[str, ...] = ()
     reason: Reason | UnsetType = UNSET
-    """What keeps it open, where a part was not read. Stored, and never published: `readiness/published.py`."""
+    """Why the finding is open, if a part was not read. Stored, never published: `readiness/published.py`."""
     asked_at: str | UnsetType = UNSET
-    """The earlier hop that asks for all of it, no less severely: unknown here until the cluster is scanned again.
-    Stored, and never published."""
+    """The earlier hop that reports all causes at the same or a higher severity; here they are unknown until the next
+    scan. Stored, never published."""
 
     asks: tuple[str, ...] | UnsetType = UNSET
-    """Digests of what a person is asked to look at, where nothing fails: the same question is told by them at another
-    hop and in another scan. Stored, and never published."""
+    """Digests of the questions to a person, if nothing fails: they identify the same question at other hops and in
+    other scans. Stored, never published."""
 
     follows: str | UnsetType = UNSET
-    """The check of the same hop whose fix brings all of it or unmasks it: it is not there before that is made. Stored,
-    and never published."""
+    """The check of the same hop whose fix creates or reveals all causes of this finding; before that fix they do not
+    exist. Stored, never published."""
 
     @property
     def waivable(self) -> bool:
-        """Whether it can be waived: a failure, or a question that a waiver answers."""
+        """Whether the finding can be waived: it failed, or a waiver answers its manual question."""
         return self.status == "fail" or (self.status == "manual" and self.id in CONFIRMABLE)
 
     @property
     def asked_earlier(self) -> bool:
-        """Whether an earlier hop of the same plan already reports it, so that this hop does not repeat it."""
+        """Whether an earlier hop of the same path already reports the finding, so that this hop does not repeat it."""
         return not isinstance(self.asked_at, UnsetType)
 
     @property
@@ -183,18 +184,18 @@ class Finding(CheckValue, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class CheckContext:
-    """What a check is asked about: one inventory at one hop. `step.release` is the release that the hop lands on."""
+    """The input of a check: one inventory at one hop. `step.release` is the target version of the hop."""
 
     inventory: Inventory
     step: PathHop
     running: DetectedRelease
     stage: str
     now: str
-    """RFC 3339; the one clock reading of the scan."""
+    """Time of the scan in RFC 3339; the clock is read once per scan."""
     owned: Ownership | None = None
-    """Who owns the nodes, where that was worked out before: it takes 0.1 s for 2,000 nodes."""
+    """Owners of the nodes, if already computed: that takes 0.1 s for 2,000 nodes."""
     planned_kubernetes: str = ""
-    """The Kubernetes minor that the release of this step is to run on later; empty where nobody plans one."""
+    """The planned Kubernetes minor that the release of this step has to support; empty if none is planned."""
 
     @property
     def ownership(self) -> Ownership:
@@ -207,16 +208,16 @@ class CheckContext:
 
 Judge = Callable[[CheckContext], Iterable[JudgeResult]]
 Advise = Callable[[CheckContext, tuple[Evidence, ...]], Iterable[Remedy]]
-Mendable = Callable[[CheckContext, tuple[Evidence, ...]], bool]
+FixTest = Callable[[CheckContext, tuple[Evidence, ...]], bool]
 
 
 @dataclass(slots=True)
 class Check:
-    """Declared once per catalogue module as `check`; `judge` and `advise` are decorators.
+    """One check; each module of the catalogue declares one as `check`. `judge` and `advise` are decorators.
 
-    `hops` are hop ids or EVERY. `severity_at` overrides `severity` per hop. `reads` names the parts without which the
-    answer is unknown. `says` is the headline of a failure, singular and plural, with {count}; the singular may also
-    use {name} and {seen} of the only evidence.
+    `hops` are hop ids or EVERY. `severity_at` overrides `severity` for single hops. `reads` names the parts without
+    which the result is unknown. `says` is the headline of a failure, singular and plural, with {count}; the singular
+    may also use {name} and {seen} of the only evidence.
     """
 
     module: str
@@ -227,19 +228,20 @@ class Check:
     reads: tuple[str, ...]
     says: tuple[str, str]
     how: str = ""
-    """How it is detected, in one sentence for the catalogue: which fields are read and compared with what."""
+    """How the check detects a failure, in one sentence for the catalogue: which fields it reads and what it compares
+    them with."""
     hops: tuple[str, ...] = EVERY
     severity_at: Mapping[str, Severity] = field(default_factory=dict)
     resolved_by: tuple[str, ...] = ()
     remedy_tools: tuple[How, ...] = ()
-    """The tools that its own remedies are written for."""
+    """The tools for which the check itself writes remedies."""
     sources: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
     since: str = "0.1.0"
-    """The first release of karpdash that asks it."""
+    """The first release of karpdash with this check."""
     _judge: Judge | None = None
     _advise: Advise | None = None
-    _mendable: Mendable | None = None
+    _fixable: FixTest | None = None
 
     def __post_init__(self) -> None:
         strange = [name for name in self.reads if name not in PART_NAMES + AWS_PARTS]
@@ -257,7 +259,7 @@ class Check:
         return self.severity_at.get(hop, self.severity)
 
     def headline(self, rows: Sequence[Evidence], *, exact: bool = True) -> str:
-        """What is wrong, for a failure with that evidence; not exact: there may be more."""
+        """The headline of a failure with that evidence; if not `exact`, it says that there may be more."""
         count = sum(row.count for row in rows)
         count_text = f"{count}" if exact else f"at least {count}"
         if count == 1:
@@ -265,31 +267,35 @@ class Check:
             return self.says[0].format(count=count_text, name=rows[0].name, seen=rows[0].seen) + more
         return self.says[1].format(count=count_text)
 
-    def severity_unasked(self, hop: str) -> Severity:
-        """Where nobody gave access to AWS: the open question warns, so that the hop is never plainly ready; it does not
-        hold up everybody who only showed the cluster. Where AWS was asked and refused, the usual severity counts."""
+    def severity_without_aws(self, hop: str) -> Severity:
+        """The severity at that hop if karpdash has no access to AWS: a blocker becomes a warning. The warning keeps the
+        hop from plain "ready", without blocking people who gave access to the cluster only. If AWS refused the request,
+        the usual severity applies."""
         usual = self.severity_for(hop)
         return "warning" if usual == "blocker" else usual
 
     def judge(self, function: Judge) -> Judge:
-        """Decorator: the function yields Evidence for each cause, or CannotTell, NotApplicable, ByHand."""
+        """Decorator: the function yields Evidence for each cause, or Unknown, NotApplicable, ManualCheck, LowerBound,
+        SeverityCap."""
         self._judge = function
         return function
 
     def advise(self, function: Advise) -> Advise:
-        """Decorator: the function yields Remedies filled with the cluster's real names; asked only on a failure."""
+        """Decorator: the function yields Remedies with the real names of the cluster; it is called only after a
+        failure."""
         self._advise = function
         return function
 
-    def mendable(self, function: Mendable) -> Mendable:
-        """Decorator: the function tells whether the actions of `resolved_by` can mend this failure; without it they
+    def fixable(self, function: FixTest) -> FixTest:
+        """Decorator: the function returns whether the actions of `resolved_by` can fix this failure. Without it they
         always can."""
-        self._mendable = function
+        self._fixable = function
         return function
 
     @property
     def tools(self) -> tuple[How, ...]:
-        """Every tool that a remedy of the check may be for, in the order of `How`; empty where it gives none."""
+        """The tools that remedies of the check may be written for, in the order of `How`; empty if it has no
+        remedies."""
         named = {*self.remedy_tools, "action"} if self.resolved_by else {*self.remedy_tools}
         return tuple(how for how in HOWS if how in named)
 
@@ -302,12 +308,13 @@ class Check:
         return tuple(self._advise(case, evidence)) if self._advise else ()
 
     def actions(self, case: CheckContext, evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
-        """The ids of the actions that can mend this failure."""
-        return self.resolved_by if self._mendable is None or self._mendable(case, evidence) else ()
+        """Ids of the actions that can fix this failure."""
+        return self.resolved_by if self._fixable is None or self._fixable(case, evidence) else ()
 
     def actions_at(self, finding: Finding) -> tuple[str, ...]:
-        """The same of a finding that was stored: where it depends on the failure, what its remedies name."""
-        if self._mendable is None:
+        """Ids of the actions that can fix a stored finding; if they depend on the failure, those that its remedies
+        name."""
+        if self._fixable is None:
             return self.resolved_by
         named = {remedy.action for remedy in finding.remedies}
         return tuple(name for name in self.resolved_by if name in named)

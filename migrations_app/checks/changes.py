@@ -1,6 +1,6 @@
-"""What a fix does, as values: one type for each kind of change, with its target, its time and its way back.
+"""Types for what a fix does: one for each kind of change, with its target, its time and its undo.
 
-Nothing here is text for a tool; `checks/render` has one module for each tool, which writes its lines.
+No text for tools belongs here: `checks/render` has one module per tool that writes the commands.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,8 +11,8 @@ import msgspec
 from migrations_app.karpenter.versions import parse
 
 When = Literal["before", "landing", "after", "person"]
-"""`before` the landing of the hop, with the `landing` itself, `after` it, or by a `person` who has to fill something
-in first."""
+"""When a change is made: before the upgrade of the hop, together with it (`landing`), after it, or once a `person` has
+filled something in."""
 Propagation = Literal["background", "foreground", "orphan"]
 Body: TypeAlias = dict[str, Any]
 """Plain JSON."""
@@ -28,20 +28,21 @@ class ChangeTarget(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ChangeBase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
-    """What every change says. Its values are compared by content, and it may be a key although it holds JSON."""
+    """The fields of every change. Changes are compared by content and hashable, although they hold JSON."""
 
     when: When = "before"
     what: str = ""
-    """What it does, in a few words that begin with a verb; where a tool keeps the object, what to do at its source."""
+    """What the change does, in a few words that begin with a verb; if a tool manages the object, what to do in its
+    source."""
     notes: tuple[str, ...] = ()
-    """What has to be read before it is made: comments before its command."""
+    """What to read before the change is made; written as comments before the command."""
     needs: tuple[str, ...] = ()
     """Ids of checks that have to pass first."""
     undo: "Change | None" = None
     final: str = ""
-    """Where `undo` is None: why nothing takes it back. Both are empty where the change does not know its way back."""
+    """If `undo` is None: why the change cannot be undone. Both are empty if no undo is known."""
     done: str = ""
-    """What is seen in the cluster, or in AWS, when it has been made."""
+    """What the cluster or AWS shows after the change."""
 
     def __hash__(self) -> int:
         return hash(msgspec.json.encode(self, order="deterministic"))
@@ -69,16 +70,17 @@ class HelmChange(ChangeBase, frozen=True, kw_only=True, tag="helm"):
 
     @property
     def target(self) -> ChangeTarget:
-        """The Helm release; its kind is none of Kubernetes."""
+        """The Helm release; its kind is not a kind of Kubernetes."""
         return ChangeTarget("Release", self.release, self.namespace)
 
     @property
     def given(self) -> Mapping[str, str]:
-        """Key to value as JSON, as `yaml_of` takes them."""
+        """Each key with its value as JSON, in the form that `yaml_of` takes."""
         return {helm_value.key: helm_value.text for helm_value in self.values}
 
     def reaches(self, lands: str) -> bool:
-        """Whether it needs the release that a hop lands on, or a later one; the hop itself installs that."""
+        """Whether the change needs the target version of the hop, or a later one: the upgrade of the hop itself
+        installs that."""
         release, landing = parse(self.version), parse(lands)
         return release is not None and landing is not None and release >= landing
 
@@ -90,8 +92,8 @@ class ObjectPatch(ChangeBase, frozen=True, kw_only=True, tag="patch"):
     body: Body | tuple[Body, ...]
     subresource: str = ""
     guard: tuple[tuple[str, ...], ...] = ()
-    """Programs that only read, piped into each other: the patch is made only where the last one finds what it looks
-    for. Empty where nothing has to be seen first."""
+    """Read-only programs, piped into each other: the patch is made only if the last one succeeds. Empty if nothing has
+    to be checked first."""
 
 
 class ObjectApply(ChangeBase, frozen=True, kw_only=True, tag="apply"):
@@ -170,7 +172,7 @@ class IamStatements(ChangeBase, frozen=True, kw_only=True, tag="iam"):
     policy, or one inside the role where `inline`."""
 
     role: str
-    """The ARN of the role; empty for the controller's where nothing that was read names it: a person attaches it."""
+    """The ARN of the role; empty for the controller's role if its ARN is unknown: then a person attaches the policy."""
     policy: str
     """The name of the policy."""
     statements: tuple[Body, ...]
@@ -213,9 +215,9 @@ class PersonTask(ChangeBase, frozen=True, kw_only=True, tag="person"):
     why: str = ""
     where: str = ""
     pipe: tuple[tuple[str, ...], ...] = ()
-    """Programs that only read, piped into each other."""
+    """Read-only programs, piped into each other."""
     aws: bool = False
-    """Whether it is done in AWS, not in the cluster or a repository."""
+    """Whether the task is done in AWS and not in the cluster or a repository."""
 
 
 class Observation(ChangeBase, frozen=True, kw_only=True, tag="observe"):
@@ -237,7 +239,7 @@ class ChangeGroup(ChangeBase, frozen=True, kw_only=True, tag="group"):
 
     @property
     def target(self) -> ChangeTarget | None:
-        """That of the first step that has one."""
+        """The target of the first step that has one."""
         return next((step.target for step in self.steps if step.target is not None), None)
 
 
@@ -262,7 +264,7 @@ Change: TypeAlias = (
 
 
 def leaves(change: Change) -> Iterator[Change]:
-    """The change itself, or the changes inside a group, groups within it opened as well."""
+    """The change itself, or for a group the changes inside it, nested groups included."""
     if isinstance(change, ChangeGroup):
         for step in change.steps:
             yield from leaves(step)
@@ -271,8 +273,8 @@ def leaves(change: Change) -> Iterator[Change]:
 
 
 def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change:
-    """The steps as one change: the only one as it is where nothing is said about them together. Their time is the
-    latest of theirs; what they need is needed first. Raises ValueError where there is none."""
+    """One change of all steps; a single step is returned unchanged if there are neither `what` nor `notes`. The group
+    has the latest time and all needs of its steps. Raises ValueError if there are no steps."""
     if not steps:
         raise ValueError("a change changes something")
     if len(steps) == 1 and not what and not notes:
@@ -283,12 +285,11 @@ def group(*steps: Change, what: str = "", notes: tuple[str, ...] = ()) -> Change
     return ChangeGroup(steps=steps, what=what, notes=notes, when=when, needs=needs)
 
 
-def merge_undone(body: Body, before: Body) -> Body:
-    """The merge patch that restores an object that was `before` and was changed by the merge patch `body`; both are
-    parts of API objects, which contain no null.
-    """
+def merge_patch_undo(body: Body, before: Body) -> Body:
+    """The merge patch that undoes the merge patch `body`, made from the parts of the object `before` it. Both are parts
+    of API objects, which contain no null."""
     undo_body: Body = {}
     for key, value in body.items():
         old = before.get(key)
-        undo_body[key] = merge_undone(value, old) if isinstance(value, dict) and isinstance(old, dict) else old
+        undo_body[key] = merge_patch_undo(value, old) if isinstance(value, dict) and isinstance(old, dict) else old
     return undo_body

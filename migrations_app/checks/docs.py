@@ -1,13 +1,11 @@
-"""The catalogue of checks as a page of Markdown: generated from the checks themselves, so that it cannot go stale.
-
-The coverage as a page of Markdown: each change and each known pain with its checks, or why there is none.
-"""
+"""Writes the catalogue of checks and the coverage as Markdown pages, generated from the checks and tables
+themselves."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from migrations_app.checks.base import PHASES, Check, Phase
-from migrations_app.checks.registry import RETIRED, CheckDescription, Retired, about, severities, spoken_hops
+from migrations_app.checks.registry import RETIRED, CheckDescription, Retired, describe, hops_text, severities
 from migrations_app.karpenter.coverage.entries import counted
 from migrations_app.karpenter.coverage.entry import CAUSES, EXTENTS, Coverage
 from migrations_app.karpenter.coverage.proven import PROVEN
@@ -32,7 +30,7 @@ ABOUT: dict[Phase, str] = {
 
 
 def page(checks: Iterable[Check], *, retired: tuple[Retired, ...] = RETIRED) -> str:
-    """The whole page: a table of all checks, then each in full, by phase, then those that are not asked any more."""
+    """The page of all checks: a table, then each check in full by phase, then retired checks."""
     all_checks = tuple(checks)
     parts = [CATALOGUE_HEAD, *_check_table(all_checks)]
     for phase in PHASES:
@@ -50,7 +48,7 @@ def _check_table(checks: tuple[Check, ...]) -> Iterator[str]:
         for check in checks:
             if check.phase == phase:
                 link = f"[{check.id}](#{check.id})"
-                yield f"| {link} | {phase} | {_severity(check)} | {spoken_hops(check.hops)} |"
+                yield f"| {link} | {phase} | {_severity(check)} | {hops_text(check.hops)} |"
 
 
 def _severity(check: Check) -> str:
@@ -59,7 +57,7 @@ def _severity(check: Check) -> str:
 
 
 def _in_full(check: Check) -> str:
-    return "\n".join((f"### {check.id}\n", f"{check.title}. {check.why}\n", *_lines(about(check)))) + "\n"
+    return "\n".join((f"### {check.id}\n", f"{check.title}. {check.why}\n", *_lines(describe(check)))) + "\n"
 
 
 def _lines(description: CheckDescription) -> Iterator[str]:
@@ -107,7 +105,8 @@ reach, and says why.
 
 
 def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str:
-    """The whole page: breaking changes by release, then known problems by area."""
+    """The coverage page: breaking changes by release, then known problems by area, each with its checks or the reason
+    for having none."""
     all_changes, known = tuple(changes), tuple(pains)
     parts = [COVERAGE_HEAD, *_counts(changes=all_changes, pains=known), "\n## Changes"]
     for release, rows in groupby(all_changes, key=lambda entry: entry.release):
@@ -119,7 +118,7 @@ def coverage_page(changes: Iterable[Coverage], pains: Iterable[Coverage]) -> str
 
 
 def _counts(**tables: tuple[Coverage, ...]) -> Iterator[str]:
-    """How many entries of each table are covered to which extent, and how many of them are proven."""
+    """For each table, the number of entries by extent of coverage, and how many of them are proven."""
     yield f"| | {' | '.join(EXTENTS.values())} | all |\n| --- |{' --- |' * (len(EXTENTS) + 1)}"
     for name, entries in tables.items():
         cells = [

@@ -1,7 +1,5 @@
-"""Evidence that points at one of the places most checks of the platform speak of.
-
-Fields of objects kept whole: which are of a wrong type, and the words about them.
-"""
+"""Builds evidence for the usual places (Deployment, Helm values, CRD, any object), and finds fields of the wrong
+type."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,12 +10,12 @@ from migrations_app.inventory.facts.controller import Installation, Values
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery, NamedObject, WholeObject
 
 LONGEST = 200
-"""Characters of a value that evidence shows."""
+"""The longest value that evidence shows, in characters."""
 POD_SPEC = "spec.template.spec"
 
 
 def at_deployment(installation: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
-    """A cause in the Deployment, at any path."""
+    """Evidence at a path of the controller's Deployment."""
     return Evidence(
         kind="Deployment",
         namespace=installation.namespace,
@@ -29,7 +27,7 @@ def at_deployment(installation: Installation, path: str, *, seen: str, wanted: s
 
 
 def at_controller(installation: Installation, path: str, *, seen: str, wanted: str) -> Evidence:
-    """A cause in the Deployment; the path starts at the pod's spec."""
+    """Evidence at a path of the controller's pod spec, inside its Deployment."""
     return Evidence(
         kind="Deployment",
         namespace=installation.namespace,
@@ -41,12 +39,12 @@ def at_controller(installation: Installation, path: str, *, seen: str, wanted: s
 
 
 def at_variable(installation: Installation, name: str, *, seen: str, wanted: str) -> Evidence:
-    """A cause in a variable of the controller's container."""
+    """Evidence at an environment variable of the controller's container."""
     return at_controller(installation, f"containers[].env[{name}]", seen=seen, wanted=wanted)
 
 
 def at_value(values: Values, key: str, *, seen: str, wanted: str) -> Evidence:
-    """A cause in the Helm values, at the object that gives them."""
+    """Evidence at a Helm value, in the object that sets the values."""
     return Evidence(
         kind=values.kind,
         namespace=values.namespace,
@@ -58,17 +56,17 @@ def at_value(values: Values, key: str, *, seen: str, wanted: str) -> Evidence:
 
 
 def value_key(values: Values, row: Evidence) -> str:
-    """The dotted key of the Helm value that such evidence names."""
+    """The dotted Helm key that evidence of `at_value` names."""
     return row.path.removeprefix(f"{values.path}.")
 
 
 def at_crd(crd: CRD, path: str, *, seen: str, wanted: str) -> Evidence:
-    """A cause in a CRD."""
+    """Evidence at a path of a CRD."""
     return Evidence(kind="CustomResourceDefinition", name=crd.name, path=path, seen=seen[:LONGEST], wanted=wanted)
 
 
-def at(named_object: NamedObject | GitOpsDelivery, path: str, *, seen: str, wanted: str) -> Evidence:
-    """A cause in any object; its kind is that of its projection where the list leaves it out."""
+def at_object(named_object: NamedObject | GitOpsDelivery, path: str, *, seen: str, wanted: str) -> Evidence:
+    """Evidence at a path of any object; without a kind in the list, the kind is the name of its type."""
     kind = named_object.kind or type(named_object).__name__
     return Evidence(
         kind=kind,
@@ -87,24 +85,25 @@ MAP: Final = "a map"
 WHOLE: Final = "a whole number"
 FLAG: Final = "true or false"
 LONGEST_FIELD_TEXT: Final = 200
-"""Characters of a value that evidence shows."""
+"""The longest value that evidence shows, in characters."""
 
 Shapes = Mapping[str, str]
 T = TypeVar("T", bound=WholeObject)
 
 
-def apart(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tuple[T, ...]]:
-    """The doubts about objects with malformed fields, and the well-formed objects. Malformed objects are not judged."""
+def split_malformed(objects: Iterable[T], shapes: Shapes) -> tuple[tuple[Unknown, ...], tuple[T, ...]]:
+    """Unknown results for objects with malformed fields, and the well-formed objects. Malformed objects are not
+    judged."""
     all_objects = tuple(objects)
-    words = [tuple(odd([whole_object], shapes)) for whole_object in all_objects]
-    sound = tuple(
-        whole_object for whole_object, object_doubts in zip(all_objects, words, strict=True) if not object_doubts
+    unknowns = [tuple(malformed_fields([whole_object], shapes)) for whole_object in all_objects]
+    well_formed = tuple(
+        whole_object for whole_object, object_doubts in zip(all_objects, unknowns, strict=True) if not object_doubts
     )
-    return tuple(word for object_doubts in words for word in object_doubts), sound
+    return tuple(unknown for object_doubts in unknowns for unknown in object_doubts), well_formed
 
 
-def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
-    """One word for each field that is there and not what its shape says, or lies below something that is no map."""
+def malformed_fields(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
+    """An Unknown for each field that does not have its declared shape or lies below something that is not a map."""
     for whole_object in objects:
         for path, shape in shapes.items():
             flaw = _flaw({"spec": whole_object.spec, "status": whole_object.status}, path, shape=shape)
@@ -113,7 +112,7 @@ def odd(objects: Iterable[WholeObject], shapes: Shapes) -> Iterator[Unknown]:
 
 
 def _flaw(tree: dict[str, Any], path: str, *, shape: str) -> str:
-    """What is wrong on the way to that field or with it; empty when nothing is."""
+    """What is wrong with the field or on the path to it; empty if nothing is."""
     node: Any = tree
     steps_taken: list[str] = []
     for step in path.split("."):
@@ -137,12 +136,12 @@ def _fits(value: object, shape: str) -> bool:
 
 
 def kind_of(named_object: NamedObject) -> str:
-    """The kind of a projection, which lists often leave out of their items."""
+    """The kind of an object; lists often omit the kind of their items, then it is the name of its type."""
     return named_object.kind or type(named_object).__name__
 
 
-def cause(named_object: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
-    """One cause at a field of that object; long values are cut."""
+def at_field(named_object: NamedObject, path: str, *, seen: object, wanted: str) -> Evidence:
+    """Evidence at a field of that object; long values are cut."""
     value_text = seen if isinstance(seen, str) else json.dumps(seen, default=str)
     return Evidence(
         kind=kind_of(named_object),

@@ -1,8 +1,6 @@
-"""Everything the catalogue says of a check: what it declares, and what is worked out from its code and the coverage.
+"""Discovers the checks of `catalogue/` and describes each one: its declaration, its tools and its coverage.
 
-Finds the checks of `catalogue/`; nothing lists them by hand.
-
-Checks that are not asked any more: their ids stand in old snapshots and waivers, so their words are kept.
+Also lists retired checks, because old snapshots and waivers contain their ids.
 """
 
 import importlib
@@ -19,9 +17,8 @@ from migrations_app.karpenter.hops import every_hop
 
 
 class CoveredEntry(NamedTuple):
-    """A change or a known pain that the check answers; `release` is empty for a pain. `extent` is how far all checks
-    together answer it, `proven` whether a test plants it.
-    """
+    """A change or known problem that a check covers; `release` is empty for a problem. `extent` says how far all checks
+    together cover it, `proven` whether a test plants it."""
 
     id: str
     subject: str
@@ -31,7 +28,8 @@ class CoveredEntry(NamedTuple):
 
 
 class CheckDescription(NamedTuple):
-    """`introduced_by` is the oldest Karpenter minor whose change the check answers; empty where it answers none."""
+    """What the catalogue says about one check. `introduced_by` is the oldest Karpenter minor whose change it covers;
+    empty if it covers none."""
 
     check: Check
     remedies: tuple[How, ...]
@@ -40,15 +38,15 @@ class CheckDescription(NamedTuple):
 
     @property
     def hops(self) -> str:
-        return spoken_hops(self.check.hops)
+        return hops_text(self.check.hops)
 
     @property
     def elsewhere(self) -> tuple[tuple[Severity, str], ...]:
         return severities(self.check)
 
 
-def about(check: Check) -> CheckDescription:
-    """What the catalogue says of that check."""
+def describe(check: Check) -> CheckDescription:
+    """The description of that check for the catalogue."""
     covers = tuple(
         CoveredEntry(cover.id, cover.subject, cover.release, cover.extent, cover.id in PROVEN)
         for cover in entries.covers(check.id)
@@ -56,8 +54,8 @@ def about(check: Check) -> CheckDescription:
     return CheckDescription(check, check.tools, covers, entries.introduced_by(check.id))
 
 
-def spoken_hops(hops: tuple[str, ...]) -> str:
-    """The hops of a check in words, in the order of the road: every hop, or each one, a run of three by its ends."""
+def hops_text(hops: tuple[str, ...]) -> str:
+    """The hops as text, in path order: "every hop", or each hop; three or more consecutive hops as "first to last"."""
     if hops == EVERY:
         return "every hop"
     road = every_hop()
@@ -71,20 +69,18 @@ def spoken_hops(hops: tuple[str, ...]) -> str:
 
 
 def severities(check: Check) -> tuple[tuple[Severity, str], ...]:
-    """The severities that are not the usual one, each with the hops at which it counts."""
+    """Each severity that differs from the usual one, with its hops as text."""
     hops_by_severity: dict[Severity, list[str]] = {}
     for hop, severity in check.severity_at.items():
         hops_by_severity.setdefault(severity, []).append(hop)
     return tuple(
-        (severity, spoken_hops(tuple(hops)))
-        for severity, hops in hops_by_severity.items()
-        if severity != check.severity
+        (severity, hops_text(tuple(hops))) for severity, hops in hops_by_severity.items() if severity != check.severity
     )
 
 
 @cache
 def all_checks() -> tuple[Check, ...]:
-    """Every check, ordered by id. Raises TypeError for a module of the catalogue that declares none."""
+    """Every check, ordered by id. Raises TypeError if a module of the catalogue declares none."""
     module_infos = pkgutil.walk_packages(catalogue.__path__, f"{catalogue.__name__}.")
     return tuple(
         sorted((_load(module.name) for module in module_infos if not module.ispkg), key=lambda check: check.id)
@@ -100,7 +96,8 @@ def _load(name: str) -> Check:
 
 
 class Retired(NamedTuple):
-    """`since` and `until` are the first and the last release of karpdash that asked it; `instead` names its heirs."""
+    """A check that no longer exists. `since` and `until` are the first and last release of karpdash with it; `instead`
+    names its replacements."""
 
     id: str
     title: str

@@ -1,4 +1,8 @@
-"""Puts every check to a case. A crash of a check is a finding; a check is never asked about what was not seen."""
+"""Runs checks on an inventory at one hop and turns their results into findings.
+
+An exception in a check becomes a finding with status unknown. A check does not run if a part that it reads was not
+read.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -30,47 +34,48 @@ from migrations_app.inventory.parts import AHEAD, Seen, UnparsableObject, Unseen
 EVIDENCE_KEPT = 200
 """Rows of evidence stored with a finding; `evidence_total` still counts all."""
 EVIDENCE_BYTES = 150_000
-"""Of all findings of a hop, as JSON: the longest path has six hops, and together they stay below 1 MB."""
+"""Limit for the evidence of all findings of a hop, as JSON: the longest path has six hops, and together they stay below
+1 MB."""
 
 
-_SETTLED: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], Status], ...] = (
+_STATUSES: tuple[tuple[type[Unknown | LowerBound | NotApplicable | ManualCheck], Status], ...] = (
     (Unknown, "unknown"),
     (LowerBound, "unknown"),
     (NotApplicable, "not_applicable"),
     (ManualCheck, "manual"),
 )
-"""What becomes of a word where nothing fails; the first one found decides."""
+"""The status for each type of result if nothing fails; the first type in this order decides."""
 
 
-_READ_AS = {"CustomResourceDefinition": "CRD", "Deployment": "Workload"}
-"""What an unreadable object of the kind is said to be."""
+_INVENTORY_KINDS = {"CustomResourceDefinition": "CRD", "Deployment": "Workload"}
+"""The kind that unparsable objects have in the inventory, if it differs from the kind in evidence."""
 
 
 Cause: TypeAlias = tuple[str, ...]
-"""What a word is about, without what was seen: the same cause is not asked for at two hops."""
+"""Identifies a cause without its current value, so that two hops do not report the same cause."""
 
 
-class AskedCause(NamedTuple):
-    """The hop of a plan that asks for a cause, and how severely."""
+class ReportedCause(NamedTuple):
+    """The hop of a path that reports a cause, and with which severity."""
 
     hop: str
     severity: Severity
 
 
-Asked: TypeAlias = Mapping[tuple[str, Cause], AskedCause]
-"""Id of a check and a cause to the hop that has asked for it already."""
-NOTHING_ASKED: Final[Asked] = {}
+ReportedCauses: TypeAlias = Mapping[tuple[str, Cause], ReportedCause]
+"""Id of a check and a cause, mapped to the earlier hop that already reports the cause."""
+NONE_REPORTED: Final[ReportedCauses] = {}
 
 
 class CheckAnswer(NamedTuple):
-    """A finding, and the causes of all of its evidence, which the finding may hold only in part."""
+    """A finding and the causes of all its evidence; the finding itself may hold only a part of the evidence."""
 
     finding: Finding
     causes: tuple[Cause, ...] = ()
 
 
-class _Settled(NamedTuple):
-    """What became of the words of a check."""
+class _Outcome(NamedTuple):
+    """Status, summary and reason of a finding."""
 
     status: Status
     summary: str
@@ -79,11 +84,11 @@ class _Settled(NamedTuple):
 
 def run(checks: Iterable[Check], case: CheckContext) -> tuple[Finding, ...]:
     """One finding for each check that applies to the hop, in the order of the checks."""
-    return bounded(tuple(answer(check, case).finding for check in checks if check.applies(case.hop)))
+    return within_size_limit(tuple(answer(check, case).finding for check in checks if check.applies(case.hop)))
 
 
-def bounded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """With so many rows each that all of them together are not too large to store."""
+def within_size_limit(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings, each with so few rows of evidence that all together stay below EVIDENCE_BYTES."""
     most = EVIDENCE_KEPT
     while most > 1 and sum(len(msgspec.json.encode(finding.evidence[:most])) for finding in findings) > EVIDENCE_BYTES:
         most //= 2
@@ -92,76 +97,80 @@ def bounded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(msgspec.structs.replace(finding, evidence=finding.evidence[:most]) for finding in findings)
 
 
-def answer(check: Check, case: CheckContext, *, asked: Asked = NOTHING_ASKED) -> CheckAnswer:
-    """What the check says. What an earlier hop asks for already is not said again: it is unknown until a scan shows
-    whether it has been done."""
-    if made_ahead := _made_ahead(check, case):
-        finding = _finding(check, case, settled=_Settled("unknown", made_at(made_ahead).detail))
+def answer(check: Check, case: CheckContext, *, asked: ReportedCauses = NONE_REPORTED) -> CheckAnswer:
+    """The finding of the check. Causes in `asked` are left out, because an earlier hop reports them; if no others
+    remain, the result is unknown until the next scan."""
+    if made_ahead := _recreating_hop(check, case):
+        finding = _finding(check, case, settled=_Outcome("unknown", recreated_at(made_ahead).detail))
         return CheckAnswer(msgspec.structs.replace(finding, asked_at=made_ahead))
-    unseen = _unseen(check, case)
+    unseen = _unread_part(check, case)
     if unseen:
-        return CheckAnswer(_finding(check, case, settled=_Settled("unknown", unseen.detail, unseen.reason)))
+        return CheckAnswer(_finding(check, case, settled=_Outcome("unknown", unseen.detail, unseen.reason)))
     try:
-        results = _without_unread(check.ask(case), check=check, case=case)
-        words = tuple(word for word in results if (check.id, cause_of(word)) not in asked)
-        evidence = tuple(word for word in words if isinstance(word, Evidence))
-        remedies = _remedies(check, case, evidence=evidence) if evidence else _to_look_with(words)
+        all_results = _without_unparsable(check.ask(case), check=check, case=case)
+        results = tuple(result for result in all_results if (check.id, cause_of(result)) not in asked)
+        evidence = tuple(result for result in results if isinstance(result, Evidence))
+        remedies = _remedies(check, case, evidence=evidence) if evidence else _manual_remedies(results)
     except Exception as crash:  # noqa: BLE001 - a crash of a check is a result
         crashed = f"check failed: {type(crash).__name__} in {check.id}"
-        return CheckAnswer(_finding(check, case, settled=_Settled("unknown", crashed)))
-    causes = tuple(cause for word in results if (cause := cause_of(word)))
-    left = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
-    if left and not any(isinstance(word, Evidence | ManualCheck) for word in words):
-        return CheckAnswer(_asked_earlier(check, case, left=left), causes)
+        return CheckAnswer(_finding(check, case, settled=_Outcome("unknown", crashed)))
+    causes = tuple(cause for result in all_results if (cause := cause_of(result)))
+    reported_already = [asked[check.id, cause] for cause in causes if (check.id, cause) in asked]
+    if reported_already and not any(isinstance(result, Evidence | ManualCheck) for result in results):
+        return CheckAnswer(_reported_earlier(check, case, reported=reported_already), causes)
     quarantined = _quarantined(check, case)
-    exact = not quarantined and not left and not any(isinstance(word, Unknown | LowerBound) for word in words)
-    settled = _settle(check, words, quarantined=quarantined, exact=exact)
+    exact = (
+        not quarantined
+        and not reported_already
+        and not any(isinstance(result, Unknown | LowerBound) for result in results)
+    )
+    settled = _outcome(check, results, quarantined=quarantined, exact=exact)
     finding = _finding(check, case, settled=settled, evidence=evidence, remedies=remedies, exact=exact)
     if finding.status == "manual":
-        finding = msgspec.structs.replace(finding, asks=_asks(words))
-    return CheckAnswer(finding if quarantined else _weighed(finding, words), causes)
+        finding = msgspec.structs.replace(finding, asks=_question_digests(results))
+    return CheckAnswer(finding if quarantined else _capped(finding, results), causes)
 
 
-def cause_of(word: JudgeResult) -> Cause:
-    """Empty for a result that requires no action."""
-    if isinstance(word, Evidence):
-        return word.kind, word.namespace, word.name, word.path, word.wanted
-    return (word.detail,) if isinstance(word, ManualCheck) else ()
+def cause_of(result: JudgeResult) -> Cause:
+    """The cause of Evidence or a ManualCheck; empty for other results, which require no action."""
+    if isinstance(result, Evidence):
+        return result.kind, result.namespace, result.name, result.path, result.wanted
+    return (result.detail,) if isinstance(result, ManualCheck) else ()
 
 
-def _asks(words: Iterable[JudgeResult]) -> tuple[str, ...]:
-    """Each question to a person by its digest."""
-    questions = (word.detail for word in words if isinstance(word, ManualCheck))
+def _question_digests(results: Iterable[JudgeResult]) -> tuple[str, ...]:
+    """A digest for each question to a person."""
+    questions = (result.detail for result in results if isinstance(result, ManualCheck))
     return tuple(dict.fromkeys(hashlib.sha256(question.encode()).hexdigest()[:16] for question in questions))
 
 
-def asked_at(hop: str) -> Unknown:
-    """That an earlier hop asks for all of it."""
+def reported_at(hop: str) -> Unknown:
+    """The Unknown for a finding whose causes an earlier hop reports."""
     return Unknown(f"Hop {hop} asks for it: unknown until the cluster is scanned again")
 
 
-def made_at(hop: str) -> Unknown:
-    """That an earlier hop recreates what the check would read."""
+def recreated_at(hop: str) -> Unknown:
+    """The Unknown for a check that reads objects which an earlier hop recreates."""
     return Unknown(f"Hop {hop} makes these objects anew: unknown until the cluster is scanned again")
 
 
-def _asked_earlier(check: Check, case: CheckContext, *, left: list[AskedCause]) -> Finding:
-    finding = _finding(check, case, settled=_Settled("unknown", asked_at(left[0].hop).detail))
-    lighter = any(WEIGHTS.index(asked_cause.severity) < WEIGHTS.index(finding.severity) for asked_cause in left)
-    return finding if lighter else msgspec.structs.replace(finding, asked_at=left[0].hop)
+def _reported_earlier(check: Check, case: CheckContext, *, reported: list[ReportedCause]) -> Finding:
+    finding = _finding(check, case, settled=_Outcome("unknown", reported_at(reported[0].hop).detail))
+    lighter = any(WEIGHTS.index(asked_cause.severity) < WEIGHTS.index(finding.severity) for asked_cause in reported)
+    return finding if lighter else msgspec.structs.replace(finding, asked_at=reported[0].hop)
 
 
-def _to_look_with(words: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
-    return tuple(remedy for word in words if isinstance(word, ManualCheck) for remedy in word.remedies)
+def _manual_remedies(results: tuple[JudgeResult, ...]) -> tuple[Remedy, ...]:
+    return tuple(remedy for result in results if isinstance(result, ManualCheck) for remedy in result.remedies)
 
 
-def _made_ahead(check: Check, case: CheckContext) -> str:
-    """The earlier hop that makes the objects of a part anew; empty where every part is as it was scanned."""
+def _recreating_hop(check: Check, case: CheckContext) -> str:
+    """The earlier hop that recreates the objects of a part; empty if every part is as scanned."""
     parts = (case.inventory.part(name) for name in check.reads)
     return next((part.detail for part in parts if isinstance(part, Unseen) and part.why == AHEAD), "")
 
 
-def _unseen(check: Check, case: CheckContext) -> Unknown | None:
+def _unread_part(check: Check, case: CheckContext) -> Unknown | None:
     for name in check.reads:
         part = case.inventory.part(name)
         if isinstance(part, Unseen):
@@ -169,17 +178,18 @@ def _unseen(check: Check, case: CheckContext) -> Unknown | None:
     return None
 
 
-def _without_unread(words: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
-    """Without what is said of an object that could not be read: it can only be that it is absent, and it is not."""
+def _without_unparsable(results: Iterable[JudgeResult], *, check: Check, case: CheckContext) -> tuple[JudgeResult, ...]:
+    """The results without evidence about objects that could not be parsed: it would say that they are absent, but they
+    exist."""
     parts = (case.inventory.part(name) for name in check.reads)
     unread = [unparsable for part in parts if isinstance(part, Seen) for unparsable in part.quarantined]
-    return tuple(word for word in words if not (isinstance(word, Evidence) and _is_of(word, unread)))
+    return tuple(result for result in results if not (isinstance(result, Evidence) and _is_of(result, unread)))
 
 
-def _is_of(word: Evidence, unread: list[UnparsableObject]) -> bool:
-    kind = _READ_AS.get(word.kind, word.kind)
+def _is_of(evidence: Evidence, unread: list[UnparsableObject]) -> bool:
+    kind = _INVENTORY_KINDS.get(evidence.kind, evidence.kind)
     return any(
-        (unparsable.kind, unparsable.name) == (kind, word.name) and word.namespace in ("", unparsable.namespace)
+        (unparsable.kind, unparsable.name) == (kind, evidence.name) and evidence.namespace in ("", unparsable.namespace)
         for unparsable in unread
     )
 
@@ -193,32 +203,31 @@ def _quarantined(check: Check, case: CheckContext) -> str:
     return ""
 
 
-def _settle(check: Check, words: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Settled:
-    """A failure is certain even if other things are unknown; a pass requires that everything was read.
-
-    So does "not applicable": the object that could not be parsed may be the one in question.
-    """
-    rows = tuple(word for word in words if isinstance(word, Evidence))
+def _outcome(check: Check, results: tuple[JudgeResult, ...], *, quarantined: str, exact: bool) -> _Outcome:
+    """The status and summary. A failure is certain even if other results are unknown; pass and "not applicable" require
+    that every object was parsed, because the one that was not may be affected."""
+    rows = tuple(item for item in results if isinstance(item, Evidence))
     if sum(row.count for row in rows):
-        return _Settled("fail", check.headline(rows, exact=exact))
-    for kind, status in _SETTLED:
-        result = next((word for word in words if isinstance(word, kind)), None)
+        return _Outcome("fail", check.headline(rows, exact=exact))
+    for kind, status in _STATUSES:
+        result = next((item for item in results if isinstance(item, kind)), None)
         if result:
             if quarantined and kind is NotApplicable:
-                return _Settled("unknown", quarantined)
-            return _Settled(status, result.detail, result.reason if isinstance(result, Unknown) else None)
-    return _Settled("unknown", quarantined) if quarantined else _Settled("pass", check.title)
+                return _Outcome("unknown", quarantined)
+            return _Outcome(status, result.detail, result.reason if isinstance(result, Unknown) else None)
+    return _Outcome("unknown", quarantined) if quarantined else _Outcome("pass", check.title)
 
 
-def _weighed(finding: Finding, words: tuple[JudgeResult, ...]) -> Finding:
-    """Applies the severity caps. Only for parts that were read whole: an unread object could be more severe."""
-    caps = (word.severity for word in words if isinstance(word, SeverityCap))
+def _capped(finding: Finding, results: tuple[JudgeResult, ...]) -> Finding:
+    """Applies the severity caps. The caller does so only if every object was parsed: an unparsed one could be more
+    severe."""
+    caps = (result.severity for result in results if isinstance(result, SeverityCap))
     return msgspec.structs.replace(finding, severity=min((finding.severity, *caps), key=WEIGHTS.index))
 
 
-def _severity(check: Check, case: CheckContext, *, settled: _Settled) -> Severity:
+def _severity(check: Check, case: CheckContext, *, settled: _Outcome) -> Severity:
     if settled.reason is not None and settled.reason.code == "aws_not_asked":
-        return check.severity_unasked(case.hop)
+        return check.severity_without_aws(case.hop)
     return check.severity_for(case.hop)
 
 
@@ -226,7 +235,7 @@ def _finding(
     check: Check,
     case: CheckContext,
     *,
-    settled: _Settled,
+    settled: _Outcome,
     evidence: tuple[Evidence, ...] = (),
     remedies: tuple[Remedy, ...] = (),
     exact: bool = True,
@@ -250,8 +259,8 @@ def _finding(
 
 
 def _remedies(check: Check, case: CheckContext, *, evidence: tuple[Evidence, ...]) -> tuple[Remedy, ...]:
-    """The check's own, and what karpdash itself can do about a failure, named; whether that is offered now is told
-    where its button stands."""
+    """The check's own remedies, then the karpdash actions that can fix the failure; whether an action is available now
+    is decided where its button is shown."""
     names = check.actions(case, evidence) if sum(row.count for row in evidence) else ()
     actions = (Remedy(how="action", text=f"Action {name} of karpdash", action=name) for name in names)
     return (*check.remedies(case, evidence), *actions)

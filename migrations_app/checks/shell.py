@@ -1,6 +1,6 @@
-"""Text of other people as one word of a POSIX shell command, as a comment, and as parts of patches.
+"""Makes untrusted text safe as one word of a POSIX shell command, as a comment, and in patches.
 
-Names, keys and values of a cluster are chosen by whoever may write to it, and a person copies the lines into a shell.
+Names, keys and values of a cluster are chosen by anyone who can write to it, and people copy the lines into a shell.
 """
 
 import json
@@ -11,22 +11,22 @@ _ESCAPED = {"\\": "\\\\", "'": "\\047"}
 
 
 def word(text: str) -> str:
-    """The text as one word of shell, for a place where a program also takes options.
+    """The text as one word of shell, for a place where a program also accepts options.
 
-    A text that the program would take for an option is marked: no object can have that name.
+    A text that the program would read as an option gets a mark that no object name can have.
     """
     return quoted(no_option(text))
 
 
 def no_option(text: str) -> str:
-    """The text, marked where a program would take it for an option."""
+    """The text, marked if a program would read it as an option."""
     return f"NOT-A-NAME:{text}" if text.startswith("-") else text
 
 
 def quoted(text: str) -> str:
-    """The text as exactly one word that no shell expands; as it stands where it needs no quotes.
+    """The text as exactly one word that no shell expands; unchanged if it needs no quotes.
 
-    Unprintable signs are written with backslashes, so that a word never breaks a line.
+    Unprintable characters are written with backslashes, so that a word never breaks a line.
     """
     if text.isprintable():
         return shlex.quote(text)
@@ -34,7 +34,7 @@ def quoted(text: str) -> str:
 
 
 def _escaped(sign: str) -> str:
-    # No single quote stands inside: a shell that does not know $'...' reads a word in single quotes after a dollar.
+    # The word contains no single quote, because a shell without $'...' reads it as a single-quoted word after a dollar.
     if sign in _ESCAPED:
         return _ESCAPED[sign]
     if sign.isprintable():
@@ -43,7 +43,7 @@ def _escaped(sign: str) -> str:
 
 
 def words(texts: Iterable[str]) -> str:
-    """Each text as one word, with spaces between them."""
+    """Each text as one word, separated by spaces."""
     return " ".join(map(word, texts))
 
 
@@ -53,12 +53,12 @@ def json_word(document: object) -> str:
 
 
 def pointer(path: str) -> str:
-    """A dotted field path as a JSON pointer (RFC 6901), its two signs escaped."""
+    """A dotted field path as a JSON pointer (RFC 6901), with its two special characters escaped."""
     return "/" + "/".join(step.replace("~", "~0").replace("/", "~1") for step in path.split("."))
 
 
 def one_line(text: str) -> str:
-    """The text without line breaks and other unprintable signs: what follows a # stays behind it."""
+    """The text without line breaks and other unprintable characters, so that a comment stays on its line."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 

@@ -1,4 +1,4 @@
-"""The tools that the remedies of a check may be for, as several checks name them."""
+"""Groups of tools that the remedies of several checks are written for."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -7,9 +7,9 @@ from migrations_app.checks import changes
 from migrations_app.checks.base import How
 
 CHART_TOOLS: tuple[How, ...] = ("helm", "terraform", "flux", "argocd")
-"""What the values or the version of a chart may be changed with."""
+"""Tools that can change the values or the version of a chart."""
 OBJECT_TOOLS: tuple[How, ...] = ("kubectl", *CHART_TOOLS)
-"""What an object in the cluster may be changed with: directly, or where its source is."""
+"""Tools that can change an object in the cluster, directly or in its source."""
 TOOLS_OF: Final[Mapping[type[changes.ChangeBase], tuple[How, ...]]] = {
     changes.HelmChange: CHART_TOOLS,
     changes.ObjectPatch: OBJECT_TOOLS,
@@ -26,5 +26,5 @@ TOOLS_OF: Final[Mapping[type[changes.ChangeBase], tuple[How, ...]]] = {
     changes.KarpdashAction: ("action",),
     changes.PersonTask: OBJECT_TOOLS,
 }
-"""The tools that `remedies_of` may write a change for, whoever keeps its object. An Observation and a group have those
-of what stands beside them or in them."""
+"""The tools for which `remedies_of` can write a change, whatever tool manages the object. An Observation and a group
+have the tools of the changes next to them or in them."""

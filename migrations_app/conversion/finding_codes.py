@@ -1,4 +1,4 @@
-"""The catalogue of finding codes: code to severity, reason and source.
+"""The catalogue of finding codes: for each code its severity, reason and source.
 
 A code means the same on the terminal, in the API and on the page. Codes are never reused. P =
 aws/karpenter-provider-aws, K = kubernetes-sigs/karpenter.

@@ -184,12 +184,12 @@ def cleaned(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
     """Name, labels and annotations of the object, cleaned; one finding lists what was removed."""
     metadata = _checked(body, notes)
     result: dict[str, Any] = {"name": metadata.get("name")}
-    gone = [key for key in metadata if key in _SERVER_SIDE]
+    removed = [key for key in metadata if key in _SERVER_SIDE]
     for key in ("labels", "annotations"):
         if metadata.get(key) is not None:
             texts = text_map(metadata[key], ("metadata", key), notes=notes) or {}
             if key == "annotations":
-                gone += [f"annotation {name}" for name in texts if _is_ours(name)]
+                removed += [f"annotation {name}" for name in texts if _is_ours(name)]
                 texts = {name: value for name, value in texts.items() if not _is_ours(name)}
             if texts:
                 result[key] = texts
@@ -199,9 +199,9 @@ def cleaned(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
                 "unknown-field", ("metadata", key), what=f"{key} is left out; its value was {shown(metadata[key])}"
             )
     if body.get("status"):
-        gone.append("status")
-    if gone:
-        notes.add("metadata-stripped", ("metadata",), what=f"left out: {', '.join(gone)}")
+        removed.append("status")
+    if removed:
+        notes.add("metadata-stripped", ("metadata",), what=f"left out: {', '.join(removed)}")
     return result
 
 

@@ -34,8 +34,8 @@ class ObjectDraft:
     def class_name(self) -> str | None:
         """The EC2NodeClass that this v1 NodePool uses; None if it uses another kind."""
         reference = template_spec(self.body).get("nodeClassRef") or {}
-        ours = reference.get("group") == CLASS_GROUP and reference.get("kind") == CLASS_KIND
-        return reference.get("name") if ours else None
+        is_ec2 = reference.get("group") == CLASS_GROUP and reference.get("kind") == CLASS_KIND
+        return reference.get("name") if is_ec2 else None
 
     def use_class(self, name: str) -> None:
         """Points this v1 NodePool at another node class."""

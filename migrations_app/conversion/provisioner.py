@@ -147,7 +147,7 @@ def _reference(spec: Spec, notes: FindingCollector, *, inline: dict[str, Any] | 
     """The nodeClassRef of the pool."""
     old: dict[str, str] = spec.get("providerRef") or {}
     at = ("spec", "providerRef")
-    ours = {"apiVersion": CLASS_API, "kind": "EC2NodeClass"}
+    class_kind = {"apiVersion": CLASS_API, "kind": "EC2NodeClass"}
     if inline is not None:
         if old:
             notes.add(
@@ -155,7 +155,7 @@ def _reference(spec: Spec, notes: FindingCollector, *, inline: dict[str, Any] | 
                 at,
                 what=f"providerRef {shown(old.get('name'))} is left out; the inline provider wins",
             )
-        return {**ours, "name": inline["metadata"]["name"]}
+        return {**class_kind, "name": inline["metadata"]["name"]}
     if not old.get("name"):
         notes.add("no-provider", at, what="neither spec.providerRef.name nor spec.provider is given; name a node class")
         return {}
@@ -164,7 +164,7 @@ def _reference(spec: Spec, notes: FindingCollector, *, inline: dict[str, Any] | 
         return old
     if old.keys() & {"kind", "apiVersion"}:
         notes.add("provider-ref-rewritten", at, what=f"{shown(old)} now names kind EC2NodeClass of {CLASS_API}")
-    return {**ours, "name": old["name"]}
+    return {**class_kind, "name": old["name"]}
 
 
 def _pool_spec(spec: Spec, reference: dict[str, str], *, notes: FindingCollector, options: Options) -> Spec:

@@ -44,11 +44,11 @@ def text_of(length: int) -> str:
     """Nanoseconds in Go's format: `0s`, `1m30s`, `720h0m0s`, `1m0.5s`, `1.5ms`."""
     if length == 0:
         return "0s"
-    sign, left = ("-", -length) if length < 0 else ("", length)
-    if left < _SECOND:
-        unit, size = next((u, s) for u, s in (("ms", 10**6), ("µs", 10**3), ("ns", 1)) if left >= s)
-        return f"{sign}{_with_fraction(left, size)}{unit}"
-    minutes, rest = divmod(left, 60 * _SECOND)
+    sign, remaining = ("-", -length) if length < 0 else ("", length)
+    if remaining < _SECOND:
+        unit, size = next((u, s) for u, s in (("ms", 10**6), ("µs", 10**3), ("ns", 1)) if remaining >= s)
+        return f"{sign}{_with_fraction(remaining, size)}{unit}"
+    minutes, rest = divmod(remaining, 60 * _SECOND)
     hours, minutes = divmod(minutes, 60)
     seconds = f"{_with_fraction(rest, _SECOND)}s"
     if hours:
@@ -113,11 +113,11 @@ def read(text: str) -> tuple[int, str] | None:
 
 
 def _decimal(value: int) -> str:
-    sign, left = ("-", -value) if value < 0 else ("", value)
+    sign, remaining = ("-", -value) if value < 0 else ("", value)
     for power, suffix in _DECIMAL_DOWN:
         unit = 10 ** (power + _NANO)
-        if left % unit == 0:
-            return f"{sign}{left // unit}{suffix}"
+        if remaining % unit == 0:
+            return f"{sign}{remaining // unit}{suffix}"
     raise AssertionError("a whole number of billionths always ends at the suffix n")
 
 
@@ -133,12 +133,12 @@ def _binary(value: int) -> str:
 
 
 def _exponent(value: int) -> str:
-    sign, left = ("-", -value) if value < 0 else ("", value)
+    sign, remaining = ("-", -value) if value < 0 else ("", value)
     power = -_NANO
-    while left % 1000 == 0:
-        left //= 1000
+    while remaining % 1000 == 0:
+        remaining //= 1000
         power += 3
-    return f"{sign}{left}" if power == 0 else f"{sign}{left}e{power}"
+    return f"{sign}{remaining}" if power == 0 else f"{sign}{remaining}e{power}"
 
 
 @lru_cache(maxsize=4096)

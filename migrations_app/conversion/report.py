@@ -1,6 +1,5 @@
-"""From texts to conversion results, as the terminal, the API and the page show them; also as Terraform resources and a
-kustomization.
-"""
+"""Reads texts and converts them to results for the terminal, the API and the page; also to Terraform resources and a
+kustomization."""
 
 import json
 import re
@@ -35,7 +34,8 @@ def _resource(body: Body, taken: dict[str, int]) -> str:
 
 
 def _terraform_name(body: Body, taken: dict[str, int]) -> str:
-    """A name that is free; `taken` holds the last number tried for each, so that equal names cost no more."""
+    """An unused resource name; `taken` holds the last number tried for each name, so that many equal names stay
+    cheap."""
     base = _NOT_IN_NAMES.sub("_", f"{body['kind']}_{name_of(body)}".lower()).strip("_")
     name, number = base, taken.get(base, 1)
     while name in taken:
@@ -83,19 +83,19 @@ def kustomize(pairs: Iterable[tuple[Body, list[dict[str, Any]]]]) -> str:
     comments.
     """
     patches: list[dict[str, Any]] = []
-    fresh: list[Body] = []
+    new_objects: list[Body] = []
     for source, results in pairs:
         for body in results:
             if (body["kind"], name_of(body)) == (source.get("kind"), name_of(source)):
                 patches += _patch(source, body)
             else:
-                fresh.append(body)
-    whole: dict[str, Any] = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
-    if fresh:
-        whole["resources"] = [NEW_FILE]
+                new_objects.append(body)
+    kustomization: dict[str, Any] = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+    if new_objects:
+        kustomization["resources"] = [NEW_FILE]
     if patches:
-        whole["patches"] = patches
-    return writer.text_of(whole) + _as_comments(fresh)
+        kustomization["patches"] = patches
+    return writer.text_of(kustomization) + _as_comments(new_objects)
 
 
 NEW_FILE: Final = "karpenter-converted.yaml"
@@ -119,10 +119,10 @@ def _manifest_part(source: Body) -> dict[str, Any]:
     return {**source, "metadata": fields}
 
 
-def _as_comments(fresh: list[Body]) -> str:
-    if not fresh:
+def _as_comments(new_objects: list[Body]) -> str:
+    if not new_objects:
         return ""
-    lines = writer.stream(map(writer.text_of, fresh)).splitlines()
+    lines = writer.stream(map(writer.text_of, new_objects)).splitlines()
     return f"# {NEW_FILE}:\n" + "".join(f"# {line}".rstrip() + "\n" for line in lines)
 
 
@@ -210,8 +210,8 @@ class ConversionReport:
         bodies = self.objects
         if not bodies:
             return ""
-        whole = bodies[0] if len(bodies) == 1 else {"apiVersion": "v1", "kind": "List", "items": bodies}
-        return json.dumps(whole, indent=4) + "\n"
+        document = bodies[0] if len(bodies) == 1 else {"apiVersion": "v1", "kind": "List", "items": bodies}
+        return json.dumps(document, indent=4) + "\n"
 
 
 def convert_texts(

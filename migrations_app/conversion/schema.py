@@ -49,7 +49,7 @@ def wrong(value: Plain, at: Path, *, notes: FindingCollector, expected: str) -> 
     notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {expected} is wanted{hint}")
 
 
-def anything(value: Plain, _at: Path, *, notes: FindingCollector) -> Plain:  # noqa: ARG001  # a reader is always given them
+def anything(value: Plain, _at: Path, *, notes: FindingCollector) -> Plain:  # noqa: ARG001  # a reader always gets findings
     """The value unchanged."""
     return value
 

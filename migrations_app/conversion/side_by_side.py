@@ -41,9 +41,8 @@ def _line_of(path: Path, marks: Mapping[Path, int]) -> int:
 def rows(
     source: Mapping[str, Any], results: Sequence[Mapping[str, Any]], *, losses: Iterable[ConversionFinding] = ()
 ) -> list[SideBySideRow]:
-    """The lines of the source and of its results, aligned; every finding is linked to a line of the old side. A result
-    of the same kind has its fields in the order of the source, so that only differences stand out.
-    """
+    """The lines of the source and of its results, aligned; every finding is linked to a line of the old side. The
+    fields of a result of the same kind are sorted as in the source, so that only real differences show."""
     old_text, marks = writer.text_and_lines(source)
     old = old_text.splitlines()
     bodies = (_ordered_as(source, body) if body.get("kind") == source.get("kind") else body for body in results)

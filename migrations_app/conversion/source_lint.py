@@ -1,4 +1,5 @@
-"""What of a repository a release of Karpenter does not accept: manifests of other generations, Helm values not read."""
+"""Finds what a Karpenter release does not accept in a repository: manifests of other generations, and Helm values that
+it does not read."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -11,11 +12,11 @@ from migrations_app.manifests.reader import Manifest, ManifestFault, read
 _ORDER = ("alpha", "beta", "v1")
 _VALUES = "values"
 _CHARTS = {"karpenter": unread_helm_keys, "karpenter-crd": unread_crd_chart_keys}
-"""Charts by the key that their values have below an umbrella chart."""
+"""The function that finds unread values, by chart name; an umbrella chart has the values below that name."""
 
 
 class LintFinding(NamedTuple):
-    """One line of a file and what is wrong there; `line` is from 1."""
+    """A problem in a file, with its line number from 1."""
 
     file: str
     line: int

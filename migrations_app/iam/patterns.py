@@ -67,7 +67,7 @@ def matches(tokens: Tokens | None, text: str) -> Tri:
     return None if is_match and Wild.HOLE in tokens else is_match
 
 
-@lru_cache(maxsize=8192)  # a scan asks each pattern about the same few hundred actions for every release
+@lru_cache(maxsize=8192)  # a scan matches each pattern with the same few hundred actions for every release
 def action_matches(pattern: str, action: str) -> Tri:
     """Whether an Action element matches the action, ignoring case."""
     pattern, action = pattern.lower(), action.lower()

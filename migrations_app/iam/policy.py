@@ -206,8 +206,8 @@ def _written_out(document: object, name: str) -> object:
 def _statement(item: object, where: str) -> PolicyStatement:
     if not isinstance(item, dict):
         raise InvalidPolicy("is no object", where=where)
-    if strange := sorted(set(item) - _ELEMENTS):
-        raise InvalidPolicy(f"unknown element {_short(strange[0])}", where=where)
+    if unknown_elements := sorted(set(item) - _ELEMENTS):
+        raise InvalidPolicy(f"unknown element {_short(unknown_elements[0])}", where=where)
     if "Principal" in item or "NotPrincipal" in item:
         raise InvalidPolicy("names a Principal: this is a trust or resource policy, not one of the role", where=where)
     if item.get("Effect") not in ("Allow", "Deny"):

@@ -59,11 +59,11 @@ class AwsSite:
         Others stay unchanged: policy variables are handled by the evaluator, and an unknown placeholder could be
         anything.
         """
-        known = self._placeholders()
+        placeholders = self._placeholders()
 
         def value(match: re.Match[str]) -> str:
             literal, name = match.groups()
-            return f"${{{name}}}" if literal else known.get(name.strip(), match[0])
+            return f"${{{name}}}" if literal else placeholders.get(name.strip(), match[0])
 
         return _PLACEHOLDER.sub(value, text)
 

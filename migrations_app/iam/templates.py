@@ -19,7 +19,7 @@ _POLICIES = frozenset({"AWS::IAM::ManagedPolicy", "AWS::IAM::Policy", "AWS::IAM:
 _ROLE = "AWS::IAM::Role"
 _PLACEHOLDER = re.compile(r"\$\{([^{}!]+)\}")
 UNNAMED = "name that the stack gives"
-"""In a placeholder: a role without a RoleName is named by the stack, so nobody can fill it in."""
+"""Part of a placeholder: a role without a RoleName gets its name from the stack, so no user can fill it in."""
 
 
 class _TemplatePolicy(NamedTuple):
@@ -120,9 +120,9 @@ def _roles(properties: Mapping[str, Any]) -> list[str]:
 
 
 def _role_names(resources: Mapping[str, Any]) -> dict[str, str]:
-    """What placeholders of the template's own roles stand for, by placeholder: the name of the role and its ARN.
+    """Placeholders for the template's own roles, mapped to the role's name and its ARN.
 
-    The template says which role it means: one that a cluster uses must not take its place.
+    The role that a cluster uses must not replace them, because the template says which role it means.
     """
     names: dict[str, str] = {}
     for name, resource in resources.items():

@@ -1,4 +1,4 @@
-"""The defaults of a chart in a release, for values that are not given, and what changes between two releases."""
+"""Chart defaults that differ between two releases, for values that the user does not set."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,8 @@ GATES = "settings.featureGates"
 
 
 class ChangedDefault(NamedTuple):
-    """A value whose default is `old` in one release and `new` in another, as JSON; empty where the chart has none."""
+    """A value with the default `old` in one release and `new` in another, as JSON; empty if the chart has no
+    default."""
 
     key: str
     old: str
@@ -22,8 +23,8 @@ class ChangedDefault(NamedTuple):
 
 
 def changed_defaults(start: Release, lands: Release) -> list[ChangedDefault]:
-    """The defaults of the chart karpenter that are other ones at `lands` than at `start`; empty where the tables do not
-    know one of the two minors. New values of features that are off count as no change."""
+    """The defaults of the chart karpenter that differ between `start` and `lands`; empty if the tables do not know one
+    of the two minors. A new default is left out unless its row has `appears`."""
     old, new = find(start), find(lands)
     if old is None or new is None:
         return []

@@ -22,22 +22,22 @@ CHART_SWITCHES = frozenset({"DISABLE_WEBHOOK", "WEBHOOK_METRICS_PORT", "ASSUME_R
 
 
 def ends_with_webhooks(key: str, coming: Release) -> bool:
-    """Whether the Helm value only configures webhooks, which 1.1 removes, so that nothing is lost with it."""
+    """Whether the Helm value only configures webhooks, which 1.1 removes: then nothing is lost with it."""
     return key.partition(".")[0] == "webhook" and minor_order(coming.minor) >= (1, 1)
 
 
 GLOBAL_SETTINGS = "karpenter-global-settings"
 """The ConfigMap with the settings up to 0.32."""
 DRIFT_KEY = "featureGates.driftEnabled"
-"""Its key for the drift gate."""
+"""The key of the ConfigMap that turns on drift."""
 
 _DEEPEST = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadKey:
-    """A setting that was given but that the release does not read. `replacement` is empty if nothing replaces it;
-    `becomes` is what the release does of itself, None where that is not told."""
+    """A setting that is given but not read by the release. `replacement` is empty if nothing replaces it; `becomes` is
+    the behaviour of the release without the setting, None if unknown."""
 
     key: str
     replacement: str = ""
@@ -67,8 +67,8 @@ def unread_crd_chart_keys(config: Mapping[str, object], release: Release) -> lis
 
 def lost_crd_chart_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
     """Same as `unread_crd_chart_keys`, without the values whose feature the release removes."""
-    every = unread_crd_chart_keys(config, release)
-    return [unread_key for unread_key in every if not ends_with_webhooks(unread_key.key, release)]
+    unread_keys = unread_crd_chart_keys(config, release)
+    return [unread_key for unread_key in unread_keys if not ends_with_webhooks(unread_key.key, release)]
 
 
 def lost_helm_keys(config: Mapping[str, object], release: Release) -> list[UnreadKey]:
@@ -86,19 +86,19 @@ def unknown_helm_keys(config: Mapping[str, object]) -> list[str]:
     Each is reported by its shortest prefix that is not part of a known value. Content of known values is the user's
     own.
     """
-    known = (*(row.key for row in MAIN_CHART), *READ_BY_ALL)
+    known_keys = (*(row.key for row in MAIN_CHART), *READ_BY_ALL)
     names = (name for name in _leaves(config) if name.partition(".")[0] != "settings")
-    return list(dict.fromkeys(_shortest(name, known) for name in names if not _lies_in(name, known)))
+    return list(dict.fromkeys(_shortest(name, known_keys) for name in names if not _lies_in(name, known_keys)))
 
 
-def _lies_in(name: str, known: Iterable[str]) -> bool:
-    return any(name == key or name.startswith(f"{key}.") or key.startswith(f"{name}.") for key in known)
+def _lies_in(name: str, keys: Iterable[str]) -> bool:
+    return any(name == key or name.startswith(f"{key}.") or key.startswith(f"{name}.") for key in keys)
 
 
-def _shortest(name: str, known: tuple[str, ...]) -> str:
+def _shortest(name: str, keys: tuple[str, ...]) -> str:
     steps = name.split(".")
     starts = (".".join(steps[:count]) for count in range(1, len(steps) + 1))
-    return next((start for start in starts if not _lies_in(start, known)), name)
+    return next((start for start in starts if not _lies_in(start, keys)), name)
 
 
 def unread_env_names(
@@ -191,11 +191,11 @@ def _unread_key(row: HelmKey, release: Release, *, rows: tuple[HelmKey, ...]) ->
 
 def _usable(name: str, release: Release, *, rows: tuple[HelmKey, ...]) -> str:
     """`name` if that release reads it, otherwise its previous name if that is read, otherwise empty."""
-    known = [row for row in rows if row.key == name]
-    if not known or any(within(release, first=row.first, last=row.last) for row in known):
+    own_rows = [row for row in rows if row.key == name]
+    if not own_rows or any(within(release, first=row.first, last=row.last) for row in own_rows):
         return name
-    older = [row for row in rows if row.key == known[0].replacement]
-    return known[0].replacement if any(within(release, first=row.first, last=row.last) for row in older) else ""
+    older = [row for row in rows if row.key == own_rows[0].replacement]
+    return own_rows[0].replacement if any(within(release, first=row.first, last=row.last) for row in older) else ""
 
 
 def _rows_for(name: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:

@@ -27,7 +27,8 @@ REQUIRED_IN_V1 = {
 POLICY, V1_POLICY = "spec.disruption.consolidationPolicy", "WhenEmptyOrUnderutilized"
 """A field of NodePools, and its value that v1beta1 does not know; v1beta1 fills in WhenUnderutilized."""
 ONLY_IN_BETA = "spec.disruption.expireAfter"
-"""A field of NodePools that v1beta1 fills in and v1 does not know: a NodePool of v1beta1 without it was pruned."""
+"""A field of NodePools that v1beta1 fills in and v1 does not have: a v1beta1 NodePool without it was pruned by the v1
+schema."""
 
 
 class FieldMark(NamedTuple):

@@ -1,10 +1,10 @@
 """Detects the running Karpenter release from what it leaves in the cluster, and how certain the result is.
 
-Asked in this order: image tag, Helm release, Deployment labels; where none names a version, the shape of the CRDs and
-the names of environment variables narrow it down to a range. Sources that contradict the answer are told, not hidden.
+Sources are used in this order: image tag, Helm release, Deployment labels. If none names a version, the shape of the
+CRDs and the names of environment variables give a range. Sources that contradict the result are reported.
 
-The image comes first because it is what runs: an upgrade that reuses the old chart's values writes the new version
-into the record and the labels and keeps the old image.
+The image comes first because it is what runs: an upgrade that reuses the old chart's values writes the new version into
+the record and the labels and keeps the old image.
 """
 
 import re
@@ -52,7 +52,7 @@ class ReleaseEvidence:
     node_class_groups: Collection[str] = ()
     """spec.nodeClassRef.group of every NodePool."""
     other_provider: str = ""
-    """What shows that Karpenter of another cloud provider runs here, in words; empty where nothing does."""
+    """Evidence that Karpenter of another cloud provider runs, as text; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,10 +178,10 @@ def _misfits(release: Release, *, evidence: ReleaseEvidence, table: Table) -> li
 
 
 def _ranged(*, by_crds: tuple[str, ...], by_env: tuple[str, ...]) -> DetectedRelease:
-    both = tuple(minor for minor in by_crds if minor in by_env)
-    if both:
+    common = tuple(minor for minor in by_crds if minor in by_env)
+    if common:
         return DetectedRelease(
-            minors=both, how="shape of the CRDs and environment of the controller", certainty="range"
+            minors=common, how="shape of the CRDs and environment of the controller", certainty="range"
         )
     if by_crds:
         contrary = (f"environment of the controller fits {spoken(by_env)}",) if by_env else ()

@@ -201,7 +201,7 @@ GATEKEEPER_MUTATIONS = tuple(
     for kind in ("Assign", "AssignMetadata", "ModifySet")
 )
 GATEKEEPER_CONSTRAINT = _cluster("Constraint", "*", group="constraints.gatekeeper.sh", namespaced=False)
-"""Stands for the kinds that ConstraintTemplates make: each has a name of its own, told by discovery."""
+"""Stands for the kinds that ConstraintTemplates define: each has its own name, which discovery lists."""
 FLUX_GIT_REPOSITORY = _cluster(
     "GitRepository", "gitrepositories", group="source.toolkit.fluxcd.io", versions="v1 v1beta2 v1beta1"
 )

@@ -97,10 +97,10 @@ def _forced(position: Release, goal: Release, *, kubernetes: str | None, table: 
 
 def _between_windows(position: Release, goal: Release, *, kubernetes: str | None, table: Table) -> Release | None:
     """The newest release that supports a Kubernetes version of `position` and a higher one; None if none is needed."""
-    ours, goal_window = _window(position, table), _window(goal, table)
-    if ours is None or goal_window is None or kubernetes is None:
+    window, goal_window = _window(position, table), _window(goal, table)
+    if window is None or goal_window is None or kubernetes is None:
         return None
-    ceiling = max(minor_order(ours.max), minor_order(kubernetes))
+    ceiling = max(minor_order(window.max), minor_order(kubernetes))
     if minor_order(goal_window.min) <= ceiling:
         return None
     inner = [

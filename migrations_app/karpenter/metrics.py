@@ -48,14 +48,14 @@ def outdated(
     names = names_in(text)
     if not names:
         return ()
-    gone = [metric for name in names for metric in _of_name(name, release, table=table)]
+    names_gone = [metric for name in names for metric in _of_name(name, release, table=table)]
     matchers = matchers_in(text)
-    old = [
+    values_gone = [
         OutdatedMetric(f'{row.label}="{row.old}"', f'{row.label}="{row.new}"', row.release)
         for row in values
         if (row.label, row.old) in matchers and _is_past(row.release, release)
     ]
-    return (*gone, *old)
+    return (*names_gone, *values_gone)
 
 
 def renamed_between(start: Release, landing: Release, *, table: tuple[MetricRow, ...] = METRIC_ROWS) -> tuple[str, ...]:

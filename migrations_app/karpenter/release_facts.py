@@ -141,8 +141,8 @@ OWN_BOOTSTRAPS: Final = (
 """P@v1.14.1:website/content/en/preview/concepts/nodeclasses.md: user data is merged before Karpenter's own part."""
 
 _OWN_CONFIG: Final = re.compile(r"nodeadm init\b[^\n;&|]*?\s(?:-c|--config-source)(?:\s+|=)[\"']?(?!imds:)\S")
-"""nodeadm reads the instance's user data unless it is told another source: there Karpenter's part names the taint.
-P@v1.8.3:pkg/providers/amifamily/bootstrap/nodeadm.go (registerWithTaints)."""
+"""nodeadm reads the instance's user data unless another source is given; only in user data does Karpenter's part add
+the taint. P@v1.8.3:pkg/providers/amifamily/bootstrap/nodeadm.go (registerWithTaints)."""
 _BOTTLEROCKET: Final = re.compile(r"v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-[0-9a-f]+)?(?!\d)", re.ASCII)
 
 
@@ -152,7 +152,7 @@ def enforces_unregistered(running: Release) -> bool:
 
 
 def starts_kubelet(family: str, user_data: str) -> str:
-    """The call by which user data of that family starts the kubelet past Karpenter's part; empty where it does not."""
+    """The call with which the user data starts the kubelet without Karpenter's part; empty if there is none."""
     if family == AL2023 and not _OWN_CONFIG.search(user_data):
         return ""
     return next((row.call for row in OWN_BOOTSTRAPS if row.family == family and row.call in user_data), "")

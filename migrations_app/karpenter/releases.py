@@ -108,7 +108,7 @@ def known_up_to(*, table: Table = RELEASES) -> KnownUpTo:
 
 
 def newer_than_known(running: Release, *, table: Table = RELEASES) -> bool:
-    """Whether that release came out after every release in the table, so that nothing can be said of it."""
+    """Whether that release came out after every release in the table, so that nothing is known about it."""
     return running > known_up_to(table=table).release
 
 
@@ -228,7 +228,7 @@ def flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, b
 
 
 def felt_flips(running: MinorRelease, coming: MinorRelease) -> list[tuple[GateFate, bool, bool]]:
-    """The same, without those that only affect what another check covers."""
+    """The same without gates that have `felt_by`: another check covers their effect."""
     return [flip for flip in flips(running, coming) if not flip[0].felt_by]
 
 
@@ -236,9 +236,8 @@ _VERSION_AGE = ("v1alpha1", "v1alpha5", "v1beta1", "v1")
 
 
 def version_gone(api_version: str, running: Release) -> str:
-    """The group and version in which the release stores what that older version held, where its CRDs do not serve it
-    any more; empty for a served or newer version, and for what is no version of Karpenter's groups.
-    """
+    """The group and version in which the release stores objects of an older version that its CRDs no longer serve;
+    empty for a served or newer version, and for versions of other groups."""
     group, _, version = api_version.partition("/")
     shipped = crd_set(running)
     group_crds = [crd for crd in shipped.crds if crd.kind.group == group] if shipped else []

@@ -126,12 +126,12 @@ def _notes(
 def _leaving(start: Release, *, row: MinorRelease, table: Table) -> str:
     """A note about the patch that the step starts from, if the stop has one and a newer patch is available."""
     stop = next((stop for stop in hops.STOPS if stop.last and stop.spans(start)), None)
-    own = find(start, table=table)
-    if stop is None or own is None or not own.leave_from:
+    start_row = find(start, table=table)
+    if stop is None or start_row is None or not start_row.leave_from:
         return ""
-    if row.minor == own.minor or stop.spans(row.newest):
-        return stop.leaving if start < release(own.leave_from) else ""
-    newer = own.newest_good
+    if row.minor == start_row.minor or stop.spans(row.newest):
+        return stop.leaving if start < release(start_row.leave_from) else ""
+    newer = start_row.newest_good
     return f"{newer} is out. {stop.leaving}" if newer is not None and newer > start else ""
 
 
@@ -160,16 +160,16 @@ def _way_back(start: Release, *, row: MinorRelease, table: Table) -> tuple[Relea
     named = [release(target.since) for target in row.rollback_to if target.since]
     newest = [next((patch for patch in able if patch.minor == target.minor), None) for target in row.rollback_to]
     others = {patch for patch in (*named, *newest) if patch in able and patch != start}
-    own = start in able or (start.minor == row.minor and not row.bad_reasons(start))
-    return (*((start,) if own else ()), *sorted(others, reverse=True))
+    includes_start = start in able or (start.minor == row.minor and not row.bad_reasons(start))
+    return (*((start,) if includes_start else ()), *sorted(others, reverse=True))
 
 
 def _caveats(
     start: Release, *, row: MinorRelease, back: tuple[Release, ...], kubernetes: str | None, table: Table
 ) -> tuple[str, ...]:
-    strange = f"{start}, where this step starts, is not known to be able to take over again"
+    not_proven = f"{start}, where this step starts, is not known to be able to take over again"
     within_minor = f"Going back to {start} within the minor is not described anywhere; nothing is known against it"
-    caveat = strange if start not in back else within_minor if start.minor == row.minor else ""
+    caveat = not_proven if start not in back else within_minor if start.minor == row.minor else ""
     raised = kubernetes and max(kubernetes, row.kubernetes_window(row.newest).min, key=minor_order)
     return tuple(note for note in (*row.rollback_caveats, caveat, _outgrown(back, raised, table=table)) if note)
 
@@ -182,9 +182,9 @@ def _outgrown(back: tuple[Release, ...], kubernetes: str | None, *, table: Table
 
 
 def stay(running: Release, *, kubernetes: str | None = None, table: Table = RELEASES) -> PathHop | None:
-    """The running release as a step that lands where it starts, to be judged where no hop is left.
+    """The running release as a step to itself, used to judge a cluster with no hop left.
 
-    None for a minor the table does not know.
+    None for a minor that is not in the table.
     """
     return None if find(running, table=table) is None else _step(running, running, kubernetes=kubernetes, table=table)
 
@@ -266,7 +266,7 @@ class Path:
     steps: tuple[PathHop, ...] = ()
     notes: tuple[str, ...] = ()
     assumed: bool = False
-    """`current` is the oldest candidate of a range and not a detected release."""
+    """True if `current` is the oldest candidate of a range and not a detected release."""
 
     @property
     def hops(self) -> tuple[str, ...]:
@@ -302,7 +302,7 @@ def path(
 
 
 class SupportedLanding(NamedTuple):
-    """A hop, the release that it lands on, and the Kubernetes that this release supports."""
+    """A hop with its target version and the Kubernetes versions that it supports."""
 
     hop: str
     release: str
@@ -312,11 +312,11 @@ class SupportedLanding(NamedTuple):
 def planned_kubernetes(
     current: Release, landings: Iterable[SupportedLanding], *, minor: str, table: Table = RELEASES
 ) -> str:
-    """In a sentence, from which release of the path on that Kubernetes minor is supported."""
-    own = kubernetes_window(current, table=table)
-    if own is not None and own.holds(minor):
+    """A sentence that says from which release of the path on that Kubernetes minor is supported."""
+    window = kubernetes_window(current, table=table)
+    if window is not None and window.holds(minor):
         return f"Kubernetes {minor}, as planned, is supported by {current} already"
-    current_support = f"{current} supports {own}" if own else f"what {current} supports is not known"
+    current_support = f"{current} supports {window}" if window else f"what {current} supports is not known"
     first = next((step for step in landings if step.kubernetes.holds(minor)), None)
     if first is not None:
         return (

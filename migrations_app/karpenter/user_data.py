@@ -1,6 +1,6 @@
-"""What of a node class's user data decides whether its nodes join: a handful of words, which a bundle may carry.
+"""Reads from a node class's user data whether its nodes can join, and reduces it to the words that decide this.
 
-User data holds tokens and passwords, so a bundle keeps none of its text.
+User data contains tokens and passwords, so a bundle keeps only these words.
 """
 
 import re
@@ -13,18 +13,17 @@ from migrations_app.karpenter.release_facts import AL2023, OWN_BOOTSTRAPS, start
 NODE_CONFIG, NODE_CONFIG_GROUP = "NodeConfig", "node.eks.aws"
 _KUBELET: Final = re.compile(r"^[ \t]*[\"']?kubelet[\"']?[ \t]*:", re.MULTILINE)
 OWN_SOURCE: Final = "nodeadm init --config-source file:removed"
-"""Stands for a nodeadm that reads its configuration from another place than the instance's user data."""
+"""Replaces a nodeadm call that reads its configuration from another source than the instance's user data."""
 
 
 def configures_kubelet(user_data: str) -> bool:
-    """Whether it holds a NodeConfig with a kubelet block."""
+    """Whether the user data contains a NodeConfig with a kubelet block."""
     return NODE_CONFIG in user_data and bool(_KUBELET.search(user_data))
 
 
 def sketch(user_data: str) -> str:
-    """A text without anything of the original, of which everything that is asked of user data is true alike; empty for
-    an empty one.
-    """
+    """A replacement without the original text that gives the same result in every check of user data; empty for empty
+    user data."""
     return "\n".join(_marks(user_data)) if user_data else ""
 
 
@@ -32,9 +31,11 @@ def _marks(user_data: str) -> Iterator[str]:
     yield "# user data was removed; of it these words are kept"
     if UNREGISTERED_TAINT in user_data:
         yield UNREGISTERED_TAINT
-    own = starts_kubelet(AL2023, user_data)
-    yield from (row for row in dict.fromkeys(row.call for row in OWN_BOOTSTRAPS) if row in user_data and row != own)
-    if own:
+    own_call = starts_kubelet(AL2023, user_data)
+    yield from (
+        row for row in dict.fromkeys(row.call for row in OWN_BOOTSTRAPS) if row in user_data and row != own_call
+    )
+    if own_call:
         yield OWN_SOURCE
     yield from (word for word in (NODE_CONFIG, NODE_CONFIG_GROUP) if word in user_data)
     if _KUBELET.search(user_data):

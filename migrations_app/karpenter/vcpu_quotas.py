@@ -1,5 +1,4 @@
-"""Which vCPU quota of EC2 an instance type counts against: which families of instances share one, for each way of
-buying.
+"""The vCPU quota of EC2 that an instance type counts against, by instance family and purchase option.
 
 Sources: Amazon EC2 User Guide, "On-Demand Instance quotas" and "Spot Instance quotas"; the codes are those of the
 Service Quotas console.
@@ -14,7 +13,7 @@ STANDARD: Final = ("a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z")
 
 
 class QuotaRow(NamedTuple):
-    """One quota. `letters` are the letters with which the names of its instance types begin, up to the first digit."""
+    """One quota. `letters` are the letters before the first digit in the names of its instance types."""
 
     code: str
     spot: bool
@@ -43,7 +42,7 @@ QUOTAS: Final[tuple[QuotaRow, ...]] = (
     QuotaRow("L-E3A00192", True, "X", ("x",)),
 )
 SPOT_APART: Final = ("p5",)
-"""Beginnings of names whose spot quota is another one in some accounts; which one counts is not told."""
+"""Prefixes of instance types whose spot quota differs between accounts, so that it is unknown which one counts."""
 _TYPE: Final = re.compile(r"[a-z][a-z0-9-]{1,30}\.[a-z0-9-]{1,30}", re.ASCII)
 _BY_CODE: Final = {row.code: row for row in QUOTAS}
 QUOTA_CODES: Final = tuple(_BY_CODE)
@@ -61,7 +60,7 @@ def is_instance_type(text: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def quota_of(instance_type: str, *, spot: bool) -> QuotaRow | None:
-    """The quota that an instance of that type counts against; None where the tables do not tell it."""
+    """The quota that an instance of that type counts against; None if the tables do not contain it."""
     match = re.match(r"[a-z]+", instance_type) if is_instance_type(instance_type) else None
     if match is None or (spot and instance_type.startswith(SPOT_APART)):
         return None

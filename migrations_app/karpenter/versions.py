@@ -59,7 +59,7 @@ def parse(text: object) -> Release | None:
     return _parsed(text) if isinstance(text, str) and len(text) <= _LONGEST else None
 
 
-@lru_cache(maxsize=4096)  # the tables name the same few hundred releases thousands of times in one judgement
+@lru_cache(maxsize=4096)  # one evaluation parses the same few hundred releases thousands of times
 def _parsed(text: str) -> Release | None:
     match = _RELEASE.fullmatch(text.strip())
     if match is None:

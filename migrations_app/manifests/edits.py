@@ -1,7 +1,7 @@
-"""Changes values inside a YAML text and leaves everything else as it is: comments, order, quotes, empty lines.
+"""Changes values inside a YAML text and keeps everything else: comments, order, quotes, empty lines.
 
-Only the places that differ are written anew. The result is read again and compared with what was wanted, so that a
-text is either changed exactly so or not at all.
+Only the places that differ are rewritten. The result is read again and compared with the expected values, so that a
+text is changed exactly or not at all.
 """
 
 import json
@@ -20,14 +20,15 @@ from migrations_app.manifests.writer import Plain
 from migrations_app.manifests.yaml_reader import KIB, YamlLimits, compose
 
 FILE: Final = YamlLimits(size=512 * KIB, documents=500, depth=40, nodes=50_000, alias_nodes=1000)
-"""A file of a repository. One with aliases is read and never changed, since a value may then stand in two places."""
+"""Limits for a file of a repository. Aliases are read but a document with aliases is never changed, because a value may
+then be used in two places."""
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BETWEEN: Final = re.compile(r"[ \t]*")
 _DASH: Final = re.compile(r"-(?=\s|$)")
 
 
 class _Edit(NamedTuple):
-    """The characters from `start` to `end` become `text`."""
+    """Replaces the characters from `start` to `end` with `text`."""
 
     start: int
     end: int
@@ -35,7 +36,7 @@ class _Edit(NamedTuple):
 
 
 class _TooOdd(Exception):
-    """The text is written in a way that is not changed here in small."""
+    """The text is written in a form that cannot be edited in place."""
 
 
 def values(text: str) -> list[Plain]:
@@ -50,9 +51,9 @@ def values(text: str) -> list[Plain]:
 
 
 def edited(text: str, new_values: Mapping[int, Plain]) -> str:
-    """The text whose documents of these numbers, from 0, have these values.
+    """The text in which the documents with these numbers, from 0, have the new values.
 
-    Raises InvalidManifest where the text cannot be read, or cannot be changed so that it reads as wanted.
+    Raises InvalidManifest if the text cannot be read, or cannot be edited in place.
     """
     before = values(text)
     after = [new_values.get(number, value) for number, value in enumerate(before)]
@@ -76,9 +77,9 @@ def edited(text: str, new_values: Mapping[int, Plain]) -> str:
 
 
 def _spliced(text: str, edits: list[_Edit]) -> str:
-    """The text after the edits. Of insertions at one place the first stands first; what is removed there comes after.
+    """The text after the edits. Insertions at the same place keep their order and come before a removal there.
 
-    Raises _TooOdd where two edits concern the same characters.
+    Raises _TooOdd if two edits overlap.
     """
     parts, at = [], 0
     for edit in sorted(edits, key=lambda edit: edit[:2]):
@@ -110,7 +111,7 @@ def _is_scalar(node: Node) -> bool:
 
 
 def _scalar_text(text: str, node: Node, *, new: Plain) -> str:
-    """The scalar in the quotes that the old one had; with a space where none stands before it."""
+    """The new scalar with the quotes of the old one; with a leading space if it follows a colon directly."""
     written = writer.text_of({"k": new}).removeprefix("k: ").rstrip("\n")
     if "\n" in written:
         raise _TooOdd
@@ -139,7 +140,8 @@ def _in_map(text: str, node: Node, *, old: Mapping[str, Any], new: Mapping[str, 
 
 
 def _entry(text: str, key: Node, *, value: Node, old: Plain, new: Plain, name: str, column: int) -> Iterator[_Edit]:
-    """The value of one key: the places in it that differ, or all of it where it is not written so that they can be."""
+    """Edits for the value of one key: only the places that differ, or the whole value if those cannot be edited in
+    place."""
     try:
         edits = list(_changed(text, value, old=old, new=new))
         _spliced(text, edits)
@@ -154,7 +156,7 @@ def _entry(text: str, key: Node, *, value: Node, old: Plain, new: Plain, name: s
 
 
 def _removed(text: str, key: Node, *, value: Node, following: Node | None) -> _Edit:
-    """The lines of one entry; where it stands behind a dash, what is up to the entry behind it."""
+    """Removes the lines of one entry; after a list dash, only the text up to the next entry."""
     start = text.rfind("\n", 0, key.start_mark.index) + 1
     if _BETWEEN.fullmatch(text, start, key.start_mark.index):
         return _Edit(start, _next_line(text, _end(text, value)), "")
@@ -172,17 +174,17 @@ def _in_list(text: str, node: Node, *, old: list[Any], new: list[Any]) -> Iterat
     for kind, old_start, old_end, new_start, new_end in match.get_opcodes():
         if kind == "equal":
             continue
-        both = min(old_end - old_start, new_end - new_start)
-        for step in range(both):
+        replaced = min(old_end - old_start, new_end - new_start)
+        for step in range(replaced):
             yield from _changed(text, items[old_start + step], old=old[old_start + step], new=new[new_start + step])
-        for item, at in zip(items[old_start + both : old_end], starts[old_start + both : old_end], strict=True):
+        for item, at in zip(items[old_start + replaced : old_end], starts[old_start + replaced : old_end], strict=True):
             yield _Edit(at, _next_line(text, _end(text, item)), "")
-        if fresh := new[new_start + both : new_end]:
-            yield _inserted(text, items, fresh=fresh, before=old_start + both, column=column)
+        if added := new[new_start + replaced : new_end]:
+            yield _inserted(text, items, added=added, before=old_start + replaced, column=column)
 
 
-def _inserted(text: str, items: list[Node], *, fresh: list[Any], before: int, column: int) -> _Edit:
-    lines = writer.list_text(fresh)
+def _inserted(text: str, items: list[Node], *, added: list[Any], before: int, column: int) -> _Edit:
+    lines = writer.list_text(added)
     if before:
         at = _next_line(text, _end(text, items[before - 1]))
         return _Edit(at, at, _below(text, at, lines=lines, column=column))
@@ -195,7 +197,8 @@ def _as_key(value: Plain) -> str:
 
 
 def _below(text: str, at: int, *, lines: list[str], column: int) -> str:
-    """Lines for the start of a line, in the ending that the line above has; for the end of a text without one too."""
+    """The lines, indented, with the line ending of the line above; at the end of a text without final newline they
+    start with one."""
     ending = "\r\n" if text[:at].endswith("\r\n") else "\n"
     indented = [" " * column + line if line else line for line in lines]
     if text[:at].endswith("\n"):
@@ -204,7 +207,7 @@ def _below(text: str, at: int, *, lines: list[str], column: int) -> str:
 
 
 def _end(text: str, node: Node) -> int:
-    """Where the last character of the value stands, plus 1; without the comments behind it."""
+    """The offset behind the last character of the value, without comments that follow."""
     if isinstance(node, MappingNode) and node.value and not node.flow_style:
         return _end(text, node.value[-1][1])
     if isinstance(node, SequenceNode) and node.value and not node.flow_style:

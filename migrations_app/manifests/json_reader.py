@@ -27,7 +27,7 @@ class JsonDocument:
 
 
 class _LazyLines(Composed):
-    """JSON was read without lines; the text is read again as YAML, once, when the first line is asked for."""
+    """Line numbers of JSON: the text is read again as YAML, once, when the first line number is needed."""
 
     text = ""
 

@@ -1,4 +1,4 @@
-"""The text of a YAML map after some of its keys were set, moved or taken out: everything else stays, comments too."""
+"""Sets, moves or removes keys of a YAML map as text; everything else stays, including comments."""
 
 import json
 import re
@@ -19,8 +19,8 @@ Steps = tuple[str, ...]
 
 
 class MapEdit(NamedTuple):
-    """The key at `steps` is set to `text`, which is JSON, or taken out where that is empty. `why` stands as a comment
-    in the place of what is taken out; `source` is the key whose comments it takes along."""
+    """Sets the key at `steps` to `text`, which is JSON, or removes the key if `text` is empty. `why` becomes a comment
+    in place of a removed key; `source` is the key whose comments move along."""
 
     steps: Steps
     text: str
@@ -29,18 +29,18 @@ class MapEdit(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a key and its value stand: lines from `start` up to `end`, which is not included; `indent` in columns."""
+    """The lines of a key and its value, from `start` to `end` (not included); `indent` is the column of the key."""
 
     start: int
     end: int
     indent: int
     block: bool
-    """Whether the value is a map in block style with something in it."""
+    """Whether the value is a map in block style that is not empty."""
 
 
 def edited(text: str, edits: Iterable[MapEdit], *, expected: Plain) -> str | None:
-    """The text after the edits; None where it cannot be edited line by line, such as a map in braces, or where the
-    result would not read as `wanted`."""
+    """The text after the edits; None if the text cannot be edited line by line, such as a map in braces, or the result
+    does not equal `expected`."""
     lines = text.splitlines()
     order = sorted(edits, key=lambda map_edit: not map_edit.text)  # a moved key takes its comments along before it goes
     try:
@@ -54,7 +54,7 @@ def edited(text: str, edits: Iterable[MapEdit], *, expected: Plain) -> str | Non
 
 
 class _NotByLine(Exception):
-    """The text is not written one key a line."""
+    """The text does not have one key per line."""
 
 
 def _make(lines: list[str], edit: MapEdit) -> None:
@@ -88,7 +88,7 @@ def _replace(lines: list[str], edit: MapEdit) -> None:
 
 
 def _add(lines: list[str], edit: MapEdit) -> None:
-    """Below the nearest map that is there, after its last key."""
+    """Adds the key after the last key of the nearest map that exists."""
     about = _comments(lines, edit.source)
     depth = next((count for count in range(len(edit.steps) - 1, 0, -1) if _place(lines, edit.steps[:count])), 0)
     if depth == 0:
@@ -100,8 +100,8 @@ def _add(lines: list[str], edit: MapEdit) -> None:
         if holder is None or not holder.block:
             raise _NotByLine
         at, indent = holder.end, _inner(lines, edit.steps[:depth])
-    new = _written(edit.steps[depth:], edit.text, indent=indent)
-    lines[at:at] = [*(f"{' ' * indent}{line}" for line in about), *new]
+    new_lines = _written(edit.steps[depth:], edit.text, indent=indent)
+    lines[at:at] = [*(f"{' ' * indent}{line}" for line in about), *new_lines]
 
 
 def _written(steps: Steps, text: str, *, indent: int) -> list[str]:
@@ -112,19 +112,20 @@ def _written(steps: Steps, text: str, *, indent: int) -> list[str]:
 
 
 def _comments(lines: list[str], steps: Steps) -> list[str]:
-    """The comments right above a key and behind its value, from the first sign on."""
+    """The comments right above a key and after its value, starting with the number sign; those above are removed from
+    `lines`."""
     place = _place(lines, steps) if steps else None
     if place is None:
         return []
     first = place.start
     while first and re.match(r"\s*#", lines[first - 1]):
         first -= 1
-    own = [line.strip() for line in lines[first : place.start]]
+    comments = [line.strip() for line in lines[first : place.start]]
     trailing = re.search(r"\s(#.*)$", lines[place.start]) if place.end == place.start + 1 else None
     if trailing and not re.search(r"['\"]", lines[place.start]):
-        own.append(trailing[1].strip())
+        comments.append(trailing[1].strip())
     del lines[first : place.start]
-    return own
+    return comments
 
 
 def _root(lines: list[str]) -> Any:  # noqa: ANN401 - PyYAML has no types for its C parser
@@ -135,7 +136,7 @@ def _root(lines: list[str]) -> Any:  # noqa: ANN401 - PyYAML has no types for it
 
 
 def _pairs(node: Any, steps: Steps) -> Iterator[tuple[Any, Any, int]]:  # noqa: ANN401 - as above
-    """Key, value and the line that the next key begins at, or the end of the map, for each step."""
+    """For each step its key, its value, and the line of the next key of the same map; -1 if there is none."""
     for step in steps:
         if not isinstance(node, yaml.MappingNode) or node.flow_style:
             return
@@ -149,7 +150,7 @@ def _pairs(node: Any, steps: Steps) -> Iterator[tuple[Any, Any, int]]:  # noqa: 
 
 
 def _place(lines: list[str], steps: Steps) -> _Place | None:
-    """Where the key stands; None where it is not there. Raises _NotByLine where it shares a line with others."""
+    """The lines of the key; None if it does not exist. Raises _NotByLine if the key shares its line with other text."""
     root = _root(lines)
     pairs = list(_pairs(root, steps)) if root is not None else []
     if len(pairs) < len(steps):
@@ -166,7 +167,8 @@ def _place(lines: list[str], steps: Steps) -> _Place | None:
 
 
 def _is_apart(line: str, indent: int) -> bool:
-    """Whether the line, behind a value, belongs to what follows: empty, or a comment no deeper than the key."""
+    """Whether a line after the value belongs to what follows: an empty line, or a comment that is not indented deeper
+    than the key."""
     stripped = line.lstrip()
     return not stripped or (stripped.startswith("#") and len(line) - len(stripped) <= indent)
 
@@ -178,7 +180,7 @@ def _is_alone(lines: list[str], steps: Steps) -> bool:
 
 
 def _inner(lines: list[str], steps: Steps) -> int:
-    """The column of the keys of that map."""
+    """The column of the keys in the map at `steps`."""
     *_, (_, holder, _) = list(_pairs(_root(lines), steps))
     return int(holder.value[0][0].start_mark.column)
 

@@ -6,7 +6,8 @@ _DIGITS = re.compile(r"([0-9]+)")
 
 
 def natural(name: str) -> tuple[tuple[str | tuple[int, str], ...], str]:
-    """The sort key of a name: its numbers count as numbers, whatever their length; equal ones are told apart."""
+    """The sort key of a name: numbers are compared as numbers of any length; names that are equal then are ordered by
+    their text."""
     pieces = _DIGITS.split(name)
     return tuple(_number(piece) if at % 2 else piece for at, piece in enumerate(pieces)), name
 

@@ -1,23 +1,22 @@
-"""JSON text of a cluster or a file, read to a depth that does not depend on the Python: newer ones read so deep that
-whatever walks the value afterwards would exhaust the stack.
-"""
+"""Parses JSON of a cluster or a file up to a fixed depth: newer Python versions parse deeper, and code that walks such
+a value would exhaust the stack."""
 
 import json
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 LEVELS: Final = 100
-"""Lists and objects inside one another; YAML manifests have the same limit."""
+"""The most nested lists and objects; YAML manifests have the same limit."""
 
 
 class NestedTooDeep(ValueError):
-    """There are more levels than LEVELS."""
+    """The value has more nested levels than LEVELS."""
 
 
 def parse_json(text: str | bytes, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:  # noqa: ANN401 - plain JSON
-    """The value. `pairs` makes each object, as in `json.loads`.
+    """The parsed value. `pairs` makes each object, as in `json.loads`.
 
-    Raises ValueError if it is no JSON, and its subclass NestedTooDeep.
+    Raises ValueError if the text is not JSON, and its subclass NestedTooDeep.
     """
     try:
         value = json.loads(text, object_pairs_hook=pairs)

@@ -53,11 +53,12 @@ class ManifestDocument:
     text: str
     head: str
     odd_numbers: bool = False
-    """Whether its text may hold numbers that JSON has not; looked at once, for a List may hold thousands of objects."""
+    """Whether the text may contain numbers that JSON does not have; checked once per document, because a List may hold
+    thousands of objects."""
     _under: dict[int, dict[Path, list[Repeat]]] = field(default_factory=dict, compare=False, repr=False)
 
     def repeats_under(self, at: Path) -> list[Repeat]:
-        """The repeated keys below that path; grouped once for paths of that length, not searched for each item."""
+        """The repeated keys below that path; grouped once by path, instead of a search for each item."""
         groups = self._under.get(len(at))
         if groups is None:
             groups = self._under[len(at)] = {}
@@ -234,9 +235,9 @@ class _ManifestReader:
             self._take_value(_told_by_list(value, inner), document, item=number, at=item_path)
 
     def _take_object(self, body: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
-        ours = str(body.get("apiVersion")).startswith(_OURS)
-        faults = [_repeated(repeat, document, body=body) for repeat in document.repeats_under(at) if ours]
-        if ours and document.odd_numbers:
+        is_karpenter = str(body.get("apiVersion")).startswith(_OURS)
+        faults = [_repeated(repeat, document, body=body) for repeat in document.repeats_under(at) if is_karpenter]
+        if is_karpenter and document.odd_numbers:
             faults += [_endless(path, document, at=at) for path in _endless_paths(body)]
         self.faults += faults
         if not faults:

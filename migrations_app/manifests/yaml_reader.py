@@ -1,8 +1,8 @@
-"""YAML into plain values on PyYAML's events, within limits. Two ways of reading share one walk over the events:
+"""Reads YAML into plain values from PyYAML's events, within limits. Two readers share the walk over the events:
 
 `read_documents` is for kubeconfigs, bundles and charts: no alias, anchor, tag or repeated key, and only the values of
 JSON. `compose` is for manifests and templates: values as kubectl reads them, the line of every key, repeated keys
-reported, and every alias counted with all the values that it stands for.
+reported, and every alias counted with all its values.
 """
 
 import re
@@ -29,9 +29,9 @@ MIB: Final = 1024 * KIB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YamlLimits:
-    """`size` in bytes; `depth`: maps and lists within each other; `nodes`: scalars, maps and lists together.
+    """`size` in bytes; `depth`: nested maps and lists; `nodes`: scalars, maps and lists together.
 
-    `alias_nodes`: values that the aliases of one document may stand for, all together.
+    `alias_nodes`: values that all aliases of one document may stand for together.
     """
 
     size: int = 256 * KIB
@@ -42,11 +42,11 @@ class YamlLimits:
 
 
 SMALL: Final = YamlLimits()
-"""What a person pastes: a kubeconfig, a form field."""
+"""For pasted text: a kubeconfig, a form field."""
 MANIFESTS: Final = YamlLimits(size=8 * MIB, documents=100_000, depth=100, nodes=8 * MIB, alias_nodes=100_000)
-"""Manifest files, and the templates of CloudFormation."""
+"""For manifest files and CloudFormation templates."""
 
-# libyaml where the wheel brings it, which is 10 times as fast
+# libyaml if the wheel contains it: 10 times as fast
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESOLVED_TAGS: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 _MERGE: Final = "<<"
@@ -105,7 +105,7 @@ class _Anchor(NamedTuple):
 
 @dataclass(slots=True)
 class _Open:
-    """A map or list that is not finished; `key` is the map's key that waits for its value."""
+    """A map or list that is not finished; `key` is the key whose value comes next."""
 
     value: Any
     event: Event
@@ -197,7 +197,7 @@ class _Composer:
         self.put(done.value, done.event)
 
     def put(self, value: Plain, event: Event) -> None:  # noqa: ARG002 - composing with lines needs the event
-        """Add a finished value to the map or list that it stands in."""
+        """Adds a finished value to the map or list that contains it."""
         parent = self.open[-1]
         if parent.key is not None:
             parent.value[parent.key] = value
@@ -278,7 +278,7 @@ class _ManifestComposer(_Composer):
         self.lines[id(parent.value), key] = parent.key_line
 
     def _path(self) -> Path:
-        """Where the innermost open map stands."""
+        """The path of the innermost open map."""
         return tuple(len(above.value) if above.key is None else above.key for above in self.open[1:-1])
 
     def _key(self, value: Plain, line: int) -> str:

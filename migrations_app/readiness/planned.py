@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Finding, Remedy
 from migrations_app.checks.catalogue.preflight.kubernetes_inside_window import check
-from migrations_app.checks.shared.planned_kubernetes import as_planned, stay_inside
+from migrations_app.checks.shared.planned_kubernetes import planned_evidence, stay_inside
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.releases import find, kubernetes_window
 from migrations_app.karpenter.table_types import SupportedKubernetes
@@ -66,7 +66,7 @@ def _blocked(report: Report, last: SupportedLanding, *, minor: str) -> Report:
     if not findings:
         return report
     finding_before, window = findings[-1], last.kubernetes
-    row = as_planned(report.cluster.name, minor=minor, window=window)
+    row = planned_evidence(report.cluster.name, minor=minor, window=window)
     failed_finding = _failed(finding_before, row, remedy=stay_inside(window, last.release))
     hop_findings = sorted(
         (

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 import yaml
 
-from migrations_app.checks.remedies.crd_landing import crds_kept
-from migrations_app.checks.remedies.successors import successors_written
+from migrations_app.checks.remedies.crd_landing import keep_crds
+from migrations_app.checks.remedies.successors import successor_commands
 from migrations_app.checks.render import kubectl
 from migrations_app.checks.shared.drift_hold import drift_hold, is_held
 from migrations_app.conversion.objects import Options
@@ -99,7 +99,7 @@ def test_a_hold_keeps_what_the_pool_has_and_is_taken_back(
 
 def told_to_make_successors() -> tuple[list[str], list[str]]:
     """The kinds that the runbook converts, and the words of the line that converts them."""
-    first, convert = [line for line in successors_written().text.splitlines() if not line.startswith("#")][:2]
+    first, convert = [line for line in successor_commands().text.splitlines() if not line.startswith("#")][:2]
     return [one.resource for one in commands(first)], convert.split()
 
 
@@ -130,7 +130,7 @@ def test_the_mark_against_pruning_is_put_on_each_crd(clean_apiserver: ApiServer)
     admin = clean_apiserver.admin
     serve(clean_apiserver, "v1.1.9", *BETA, version="v1")
     names = ("nodepools.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
-    line = crds_kept([CRD(metadata=Metadata(name=name)) for name in names]).text.splitlines()[-1]
+    line = keep_crds([CRD(metadata=Metadata(name=name)) for name in names]).text.splitlines()[-1]
     assert list(commands(line)) == [Command("annotate", "crd", name) for name in names]
     key, _, value = line.split()[-2].partition("=")
     for name in names:

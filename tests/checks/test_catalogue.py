@@ -7,7 +7,7 @@ import pytest
 from migrations_app.checks import catalogue
 from migrations_app.checks.base import EVERY, PHASES, Check, Evidence
 from migrations_app.checks.docs import page
-from migrations_app.checks.registry import all_checks, spoken_hops
+from migrations_app.checks.registry import all_checks, hops_text
 from migrations_app.checks.runner import run
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.karpenter.hops import every_hop
@@ -115,10 +115,10 @@ def test_the_page_names_every_check_once_in_full():
 
 
 def test_hops_in_words():
-    assert spoken_hops(EVERY) == "every hop"
-    assert spoken_hops(("1.0", "1.1+")) == "1.0, 1.1+"
-    assert spoken_hops(every_hop()[4:]) == f"0.32 to {NEWEST_MINOR}"
-    assert spoken_hops(("1.1+", "0.28", "0.29", "0.30", "0.33+")) == "0.28 to 0.30, 0.33+, 1.1+"
+    assert hops_text(EVERY) == "every hop"
+    assert hops_text(("1.0", "1.1+")) == "1.0, 1.1+"
+    assert hops_text(every_hop()[4:]) == f"0.32 to {NEWEST_MINOR}"
+    assert hops_text(("1.1+", "0.28", "0.29", "0.30", "0.33+")) == "0.28 to 0.30, 0.33+, 1.1+"
 
 
 def test_a_page_tells_former_names():

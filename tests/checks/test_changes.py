@@ -18,7 +18,7 @@ from migrations_app.checks.changes import (
     ObjectPatch,
     group,
     leaves,
-    merge_undone,
+    merge_patch_undo,
 )
 
 POOL = ChangeTarget("NodePool", "web", resource="nodepools.karpenter.sh")
@@ -98,4 +98,4 @@ def merged(tree, patch):
 
 @given(TREE, PATCHES)
 def test_a_merge_patch_is_taken_back(tree, patch):
-    assert merged(merged(tree, patch), merge_undone(patch, tree)) == tree
+    assert merged(merged(tree, patch), merge_patch_undo(patch, tree)) == tree

@@ -7,8 +7,8 @@ import pytest
 
 from migrations_app.checks.base import Check, Remedy
 from migrations_app.checks.docs import page
-from migrations_app.checks.registry import RETIRED, Retired, about, all_checks
-from migrations_app.checks.remedies.commands import chart_values, from_source, kubectl
+from migrations_app.checks.registry import RETIRED, Retired, all_checks, describe
+from migrations_app.checks.remedies.commands import chart_values, kubectl, source_remedies
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.inventory.facts.managers import Managed
 from migrations_app.readiness.evaluate import evaluate
@@ -45,7 +45,7 @@ def named(name: str) -> Check:
         (lambda *_: [kubectl("kubectl get nodes")], ("kubectl",)),
         (lambda *_: [Remedy(how="iam", text="x") for _ in "ab"], ("iam",)),
         (lambda case, _: chart_values(case, {}), ("helm", "terraform", "flux", "argocd")),
-        (lambda *_: from_source(Managed("hand"), "x"), ("helm", "terraform", "flux", "argocd")),
+        (lambda *_: source_remedies(Managed("hand"), "x"), ("helm", "terraform", "flux", "argocd")),
         (functools.partial(print), ()),
         (None, ()),
     ],
@@ -66,10 +66,10 @@ def test_the_tools_of_a_check_stand_in_one_order_and_an_action_comes_last() -> N
 
 
 def test_what_a_check_answers_and_which_release_brought_the_rule() -> None:
-    told = about(named("retired_annotations_replaced"))
+    told = describe(named("retired_annotations_replaced"))
     assert [one.id for one in told.covers] == ["do-not-disrupt-annotation", "annotations-dropped-v1", "WL-03"]
     assert told.introduced_by == "0.32"
-    assert about(a_check())[1:] == ((), (), "")
+    assert describe(a_check())[1:] == ((), (), "")
 
 
 def test_checks_that_are_not_asked_any_more_stay_in_the_page() -> None:

@@ -39,7 +39,7 @@ MORE = {
 ASK = """
 import json
 from tests.newest import NEWEST, NEWEST_MINOR, NEWEST_ROW
-from migrations_app.checks.registry import about, all_checks
+from migrations_app.checks.registry import all_checks, describe
 from migrations_app.inventory.objects.base import Metadata
 from migrations_app.inventory.metric_queries import MetricUser, Query
 from migrations_app.karpenter.detection import ReleaseEvidence, detect
@@ -75,7 +75,7 @@ found = {
     "path": [(step.hop, str(step.release)) for step in path("1.1.10", kubernetes="1.30").steps],
     "back": [str(one) for one in rollback_targets(release(NEWEST))],
     "iam": sorted(needed - before),
-    "rule": next(about(check).covers[-1] for check in all_checks() if check.id == "selected_labels_exist")[0],
+    "rule": next(describe(check).covers[-1] for check in all_checks() if check.id == "selected_labels_exist")[0],
     "checks": {
         finding.id: [finding.status, [(row.seen, row.wanted) for row in finding.evidence]]
         for finding in (finding_of(name, NEWEST_MINOR, cluster()) for name in CHECKS)

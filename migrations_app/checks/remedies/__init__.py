@@ -1,1 +1,1 @@
-"""Wording of fixes: commands and documents filled with the names of the cluster."""
+"""Remedies: commands and documents with the real names of the cluster."""

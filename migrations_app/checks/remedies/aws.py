@@ -1,6 +1,4 @@
-"""Texts for what was not read in AWS: why the answer is open, and how to give access. Remedies in AWS with the
-cluster's real names.
-"""
+"""Remedies in AWS with the cluster's real names, and the results for parts of AWS that were not read."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +7,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import Reason, Remedy, Unknown
 from migrations_app.checks.changes import AwsCall, Change, PersonTask, group
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render.terraform import with_apply
 from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
@@ -22,7 +20,7 @@ AWS_NOT_ASKED = Reason("aws_not_asked", AWS_PREFIX.rstrip("."), NOT_ASKED.why)
 
 
 def could_not_read(name: str, part: Unseen) -> Unknown:
-    """The doubt that the named part, or an object in it, could not be read, with the reason."""
+    """The Unknown for a part, or an object in it, that could not be read, with the reason."""
     if name.startswith(AWS_PREFIX) and part == NOT_ASKED:
         return Unknown(f"{NOT_LOOKED_AT}, {HAND_IN}" if name == POLICIES else NOT_LOOKED_AT, AWS_NOT_ASKED)
     reason = f"{name} could not be read: {part.why}" + (f" ({part.detail})" if part.detail else "")
@@ -30,30 +28,29 @@ def could_not_read(name: str, part: Unseen) -> Unknown:
 
 
 def unread_reason(name: str, part: Unseen) -> Reason | None:
-    """The part behind an answer that is missing: the first of several; None where the name is not that of a part."""
+    """The reason for the first of several parts that were not read; None if the name is not that of a part."""
     if part.behind is not None:
         return Reason("part_unread", part.behind.part, part.behind.why)
-    known = name in PART_NAMES or name.startswith(AWS_PREFIX)
-    return Reason("part_unread", name, part.why) if known else None
+    is_part = name in PART_NAMES or name.startswith(AWS_PREFIX)
+    return Reason("part_unread", name, part.why) if is_part else None
 
 
 Document = Mapping[str, Any]
 
 
-def called(service: str, operation: str, *words: str, final: str = "", undo: AwsCall | None = None) -> AwsCall:
-    """One call of the aws program, with what takes it back or why nothing does."""
+def aws_call(service: str, operation: str, *words: str, final: str = "", undo: AwsCall | None = None) -> AwsCall:
+    """One call of the aws program, with its undo or the reason why it has none."""
     return AwsCall(service=service, operation=operation, words=words, final=final, undo=undo)
 
 
-def as_code(change: Change, *blocks: str) -> Remedy:
-    """The same change as Terraform code."""
+def terraform_remedy(change: Change, *blocks: str) -> Remedy:
+    """The change as Terraform code."""
     return Remedy(how="terraform", text=with_apply("\n\n".join(blocks)), change=change)
 
 
-def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:
-    """Upgrades the control plane of that name to each of these Kubernetes minors in turn; the text of a minor says what
-    has to be done first. A manual task if the name is not known.
-    """
+def upgrade_control_plane(name: str, steps: Sequence[tuple[str, str]]) -> Change:
+    """Upgrades the control plane to each of these Kubernetes minors in turn; the text of a minor says what to do first.
+    A manual task if the cluster's name is unknown."""
     if not name:
         task = f"raise Kubernetes to {steps[-1][0]}, one minor at a time"
         return PersonTask(what=task, why="nothing that was read tells the name of the cluster in EKS", aws=True)
@@ -62,8 +59,8 @@ def control_plane_raised(name: str, steps: Sequence[tuple[str, str]]) -> Change:
         words, notes = ("--name", name, "--kubernetes-version", minor), (before,) if before else ()
         final = "a control plane is not taken back to an earlier minor"
         steps_of_control_plane.append(
-            replace(called("eks", "update-cluster-version", *words, final=final), notes=notes)
+            replace(aws_call("eks", "update-cluster-version", *words, final=final), notes=notes)
         )
-        steps_of_control_plane.append(shown("aws", "eks", "wait", "cluster-active", "--name", name))
+        steps_of_control_plane.append(read_command("aws", "eks", "wait", "cluster-active", "--name", name))
     note = "One minor at a time; after each its node groups and add-ons, and look that all is well"
     return group(*steps_of_control_plane, notes=(note,))

@@ -1,7 +1,4 @@
-"""Remedies for instances that exist: tags that are missing.
-
-Remedies for what nodes need in AWS: roles, instance profiles, access entries.
-"""
+"""Remedies for nodes in AWS: missing instance tags, roles, instance profiles and access entries."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -11,9 +8,9 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, PersonTask, group
-from migrations_app.checks.remedies.aws import as_code, called
+from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_aws, in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.render.terraform import encoded, hcl
 from migrations_app.checks.shell import no_option, word
@@ -25,26 +22,26 @@ from migrations_app.inventory.objects.karpenter import ConfigMap
 from migrations_app.karpenter import labels
 
 
-def retagged(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
-    """Commands for instances whose tag with the cluster's name is missing or whose mark of a claim is left over."""
+def instance_tag_remedies(place: AwsPlace, evidence: Iterable[Evidence]) -> Iterator[Remedy]:
+    """Commands that add the missing cluster tag to instances, or remove a left-over managed-by tag."""
     for row in evidence:
         ids = row.name.removesuffix(" ...").split()
-        at = ("--region", place.region, "--resources", *ids, "--tags")
-        more = (f"{row.count} in all; list the others with aws ec2 describe-instances",) if "..." in row.name else ()
+        options = ("--region", place.region, "--resources", *ids, "--tags")
+        notes = (f"{row.count} in all; list the others with aws ec2 describe-instances",) if "..." in row.name else ()
         if row.path == f"tags[{labels.CLUSTER_NAME_TAG}]":
             note = "1.0 does this by itself once ec2:CreateTags with that key is allowed to it"
             tag = f"Key={labels.CLUSTER_NAME_TAG}"
-            undo = called("ec2", "delete-tags", *at, tag)
-            make = called("ec2", "create-tags", *at, f"{tag},Value={place.cluster}", undo=undo)
-            yield in_aws(group(make, notes=(note, *more)))
+            undo = aws_call("ec2", "delete-tags", *options, tag)
+            make = aws_call("ec2", "create-tags", *options, f"{tag},Value={place.cluster}", undo=undo)
+            yield in_aws(group(make, notes=(note, *notes)))
         elif row.path == f"tags[{labels.MANAGED_BY_CLUSTER}]":
             mark = f"Key={labels.MANAGED_BY_CLUSTER}"
-            undo = called("ec2", "create-tags", *at, f"{mark},Value={place.cluster}")
-            yield in_aws(group(called("ec2", "delete-tags", *at, mark, undo=undo), notes=more))
+            undo = aws_call("ec2", "create-tags", *options, f"{mark},Value={place.cluster}")
+            yield in_aws(group(aws_call("ec2", "delete-tags", *options, mark, undo=undo), notes=notes))
 
 
-def cluster_tag_allowed(place: AwsPlace, ids: Iterable[str]) -> Remedy:
-    """What lets 1.0 tag instances with their cluster, and the call that tags those ids; empty ids are left out."""
+def cluster_tag_remedy(place: AwsPlace, ids: Iterable[str]) -> Remedy:
+    """Lets 1.0 tag instances with their cluster, and tags the instances with these ids; empty ids are ignored."""
     all_ids = [fromkey for fromkey in dict.fromkeys(ids) if fromkey]
     allow = PersonTask(
         what=f"see that the controller may call ec2:CreateTags with {labels.CLUSTER_NAME_TAG} among aws:TagKeys",
@@ -54,113 +51,117 @@ def cluster_tag_allowed(place: AwsPlace, ids: Iterable[str]) -> Remedy:
     )
     if not all_ids or not (place.region and place.cluster):
         return in_aws(allow)
-    at = ("--region", place.region, "--resources", *all_ids[:NAMES_SHOWN], "--tags")
+    options = ("--region", place.region, "--resources", *all_ids[:NAMES_SHOWN], "--tags")
     tag = f"Key={labels.CLUSTER_NAME_TAG}"
-    undo = called("ec2", "delete-tags", *at, tag)
+    undo = aws_call("ec2", "delete-tags", *options, tag)
     tell = f"{labels.CLUSTER_NAME_TAG} is {place.cluster} on each instance, and 1.0 annotates its claim"
-    make = replace(called("ec2", "create-tags", *at, f"{tag},Value={place.cluster}", undo=undo), done=tell)
+    make = replace(aws_call("ec2", "create-tags", *options, f"{tag},Value={place.cluster}", undo=undo), done=tell)
     notes = ["Where it may not be allowed, write the tag yourself; 1.0 then writes the annotation alone"]
     if len(all_ids) > NAMES_SHOWN:
         notes.append(f"and {len(all_ids) - NAMES_SHOWN} more instances, in the same way")
     return in_aws(group(allow, group(make, notes=tuple(notes))))
 
 
-def tags_dropped(settings: ConfigMap, key: str, *, keys: Collection[str]) -> ObjectPatch:
-    """Removes these keys from the entry, which is a JSON object of tags. Raises ValueError if it is not one."""
+def remove_tags(settings: ConfigMap, key: str, *, keys: Collection[str]) -> ObjectPatch:
+    """Removes these keys from a ConfigMap entry that is a JSON object of tags. Raises ValueError if it is not one."""
     tags_json = (settings.data or {})[key]
-    left = json.dumps({name: value for name, value in json.loads(tags_json).items() if name not in keys})
+    remaining = json.dumps({name: value for name, value in json.loads(tags_json).items() if name not in keys})
     target = ChangeTarget("ConfigMap", settings.name, settings.namespace)
     undo = ObjectPatch(target=target, body={"data": {key: tags_json}})
-    return ObjectPatch(target=target, body={"data": {key: left}}, undo=undo, done=f"data[{key}] is {left}")
+    return ObjectPatch(target=target, body={"data": {key: remaining}}, undo=undo, done=f"data[{key}] is {remaining}")
 
 
-def profile_made(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
-    """How to make the profile, or to put a role into one that has none."""
-    known = [node_role.name for node_role in seen.node_roles.items if node_role.role.items]
+def profile_remedies(profile: InstanceProfile, seen: AwsSeen) -> Iterator[Remedy]:
+    """Creates the instance profile, or adds a role to a profile without one."""
+    role_names = [node_role.name for node_role in seen.node_roles.items if node_role.role.items]
     named = ("--instance-profile-name", profile.name)
-    deletion = called("iam", "delete-instance-profile", *named)
-    make = [] if profile.exists else [called("iam", "create-instance-profile", *named, undo=deletion)]
-    if len(known) != 1 or profile.role_arns:
-        yield in_aws(group(*make, _role_chosen(profile.name, known)))
+    deletion = aws_call("iam", "delete-instance-profile", *named)
+    make = [] if profile.exists else [aws_call("iam", "create-instance-profile", *named, undo=deletion)]
+    if len(role_names) != 1 or profile.role_arns:
+        yield in_aws(group(*make, _choose_role(profile.name, role_names)))
         return
-    on = (*named, "--role-name", known[0])
-    out = called("iam", "remove-role-from-instance-profile", *on)
-    change = group(*make, called("iam", "add-role-to-instance-profile", *on, undo=out))
+    on = (*named, "--role-name", role_names[0])
+    out = aws_call("iam", "remove-role-from-instance-profile", *on)
+    change = group(*make, aws_call("iam", "add-role-to-instance-profile", *on, undo=out))
     yield in_aws(change)
-    yield as_code(
-        change, hcl("aws_iam_instance_profile", profile.name, arguments={"name": profile.name, "role": known[0]})
+    yield terraform_remedy(
+        change, hcl("aws_iam_instance_profile", profile.name, arguments={"name": profile.name, "role": role_names[0]})
     )
 
 
-def profile_looked_up(name: str) -> Remedy:
-    """The command that shows the role in an instance profile."""
+def show_profile(name: str) -> Remedy:
+    """The command that shows the role of an instance profile."""
     roles = ("--query", "InstanceProfile.Roles[].RoleName", "--output", "text")
-    return in_aws(shown("aws", "iam", "get-instance-profile", "--instance-profile-name", no_option(name), *roles))
+    return in_aws(
+        read_command("aws", "iam", "get-instance-profile", "--instance-profile-name", no_option(name), *roles)
+    )
 
 
-def _role_chosen(profile: str, known: Sequence[str]) -> PersonTask:
+def _choose_role(profile: str, role_names: Sequence[str]) -> PersonTask:
     command = f"aws iam add-role-to-instance-profile --instance-profile-name {word(profile)} --role-name ROLE"
     return PersonTask(
         what=f"put a role into the profile: {command}",
         why="the cluster does not tell which role its nodes are to have",
-        where=f"roles of nodes that were seen: {', '.join(known) or 'none'}",
+        where=f"roles of nodes that were seen: {', '.join(role_names) or 'none'}",
         aws=True,
     )
 
 
-def role_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
-    """How to make a role for nodes, with the policies that they need."""
-    trust = _trust(place)
+def role_remedies(name: str, place: AwsPlace) -> Iterator[Remedy]:
+    """Creates a node role with the policies that nodes need."""
+    trust = _node_trust_policy(place)
     policy_names = [need.policies[0] for need in NODE_NEEDS]
-    deletion = called("iam", "delete-role", "--role-name", name)
+    deletion = aws_call("iam", "delete-role", "--role-name", name)
     words = ("--role-name", name, "--assume-role-policy-document", compact(trust))
-    make = called("iam", "create-role", *words, undo=deletion)
-    change = group(make, *(_attach(name, policy, place=place) for policy in policy_names))
+    make = aws_call("iam", "create-role", *words, undo=deletion)
+    change = group(make, *(_attach_policy(name, policy, place=place) for policy in policy_names))
     yield in_aws(change)
     role = hcl("aws_iam_role", name, arguments={"name": name, "assume_role_policy": encoded(trust)})
-    yield as_code(change, role, *(_attached(name, policy, place=place) for policy in policy_names))
+    yield terraform_remedy(change, role, *(_attachment_code(name, policy, place=place) for policy in policy_names))
 
 
-def let_in(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
-    """How to mend what keeps nodes of a role out."""
+def join_remedies(fault: JoinFault, seen: AwsSeen) -> Iterator[Remedy]:
+    """Fixes what keeps nodes with a role from joining the cluster."""
     place = seen.place
     if fault.about == "role":
-        yield from role_made(fault.role, place)
+        yield from role_remedies(fault.role, place)
     elif fault.about == "policy":
-        change = _attach(fault.role, fault.policy, place=place)
+        change = _attach_policy(fault.role, fault.policy, place=place)
         yield in_aws(change)
-        yield as_code(change, _attached(fault.role, fault.policy, place=place))
+        yield terraform_remedy(change, _attachment_code(fault.role, fault.policy, place=place))
     elif any(cluster.asks_access_entries for cluster in seen.cluster.items):
-        yield from _entry(_arn(fault.role, seen), place)
+        yield from _access_entry_remedies(_role_arn(fault.role, seen), place)
     else:
-        yield _row(fault.role, place)
+        yield _aws_auth_remedy(fault.role, place)
 
 
-def _entry(arn: str, place: AwsPlace) -> Iterator[Remedy]:
+def _access_entry_remedies(arn: str, place: AwsPlace) -> Iterator[Remedy]:
     where = ("--region", place.region, "--cluster-name", place.cluster)
-    deletion = called("eks", "delete-access-entry", *where, "--principal-arn", arn)
-    change = called("eks", "create-access-entry", *where, "--principal-arn", arn, "--type", "EC2_LINUX", undo=deletion)
+    deletion = aws_call("eks", "delete-access-entry", *where, "--principal-arn", arn)
+    change = aws_call(
+        "eks", "create-access-entry", *where, "--principal-arn", arn, "--type", "EC2_LINUX", undo=deletion
+    )
     yield in_aws(change)
     arguments = {"cluster_name": place.cluster, "principal_arn": arn, "type": "EC2_LINUX"}
-    yield as_code(change, hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
+    yield terraform_remedy(change, hcl("aws_eks_access_entry", arn.rpartition("/")[2], arguments=arguments))
 
 
-def entry_looked_up(role: str, place: AwsPlace) -> Iterator[Remedy]:
-    """How to see whether the cluster has an access entry for the role; all entries where its ARN is not known, and
-    none where the cluster's name or region is not."""
+def show_access_entry(role: str, place: AwsPlace) -> Iterator[Remedy]:
+    """The command that shows the access entry for the role; it lists all entries if the role's ARN is unknown. Nothing
+    if the cluster's name or region is unknown."""
     where = ("--region", place.region, "--cluster-name", place.cluster)
     if not (place.region and place.cluster):
         return
     if not (role and place.account):
         notes = ("The role that nodes of the class have has to be among them",)
-        yield in_aws(shown("aws", "eks", "list-access-entries", *where, notes=notes))
+        yield in_aws(read_command("aws", "eks", "list-access-entries", *where, notes=notes))
         return
     arn = f"arn:{place.partition}:iam::{place.account}:role/{role}"
     notes = ("There has to be one, of type EC2_LINUX, or EC2_WINDOWS for Windows",)
-    yield in_aws(shown("aws", "eks", "describe-access-entry", *where, "--principal-arn", arn, notes=notes))
+    yield in_aws(read_command("aws", "eks", "describe-access-entry", *where, "--principal-arn", arn, notes=notes))
 
 
-def _row(role: str, place: AwsPlace) -> Remedy:
+def _aws_auth_remedy(role: str, place: AwsPlace) -> Remedy:
     row = (
         "add to mapRoles:",
         f"- rolearn: arn:{place.partition}:iam::{place.account}:role/{role}",
@@ -172,7 +173,7 @@ def _row(role: str, place: AwsPlace) -> Remedy:
     return in_cluster(PersonTask(target=target, what="a row of mapRoles more", why=reason, notes=row))
 
 
-def _arn(role: str, seen: AwsSeen) -> str:
+def _role_arn(role: str, seen: AwsSeen) -> str:
     arns = (
         role_row.arn
         for node_role in seen.node_roles.items
@@ -182,21 +183,21 @@ def _arn(role: str, seen: AwsSeen) -> str:
     return next(arns, f"arn:{seen.place.partition}:iam::{seen.place.account}:role/{role}")
 
 
-def _trust(place: AwsPlace) -> dict[str, Any]:
+def _node_trust_policy(place: AwsPlace) -> dict[str, Any]:
     service = "ec2.amazonaws.com.cn" if place.partition == "aws-cn" else "ec2.amazonaws.com"
     statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
     return {"Version": "2012-10-17", "Statement": [statement]}
 
 
-def _attach(role: str, policy: str, *, place: AwsPlace) -> AwsCall:
-    on = ("--role-name", role, "--policy-arn", _managed(policy, place))
-    return called("iam", "attach-role-policy", *on, undo=called("iam", "detach-role-policy", *on))
+def _attach_policy(role: str, policy: str, *, place: AwsPlace) -> AwsCall:
+    on = ("--role-name", role, "--policy-arn", _policy_arn(policy, place))
+    return aws_call("iam", "attach-role-policy", *on, undo=aws_call("iam", "detach-role-policy", *on))
 
 
-def _attached(role: str, policy: str, *, place: AwsPlace) -> str:
-    arguments = {"role": role, "policy_arn": _managed(policy, place)}
+def _attachment_code(role: str, policy: str, *, place: AwsPlace) -> str:
+    arguments = {"role": role, "policy_arn": _policy_arn(policy, place)}
     return hcl("aws_iam_role_policy_attachment", f"{role}_{policy}", arguments=arguments)
 
 
-def _managed(policy: str, place: AwsPlace) -> str:
+def _policy_arn(policy: str, place: AwsPlace) -> str:
     return f"arn:{place.partition}:iam::aws:policy/{policy}"

@@ -1,6 +1,7 @@
-"""Wording of remedies with the cluster's real names, the tool that keeps the object first.
+"""Writes a change as remedies for each tool, with the real names; the remedy for the tool that manages the object comes
+first.
 
-How rights are given to the controller and taken from it, as commands.
+Also grants missing Kubernetes permissions to the controller.
 """
 
 import json
@@ -49,36 +50,35 @@ FIRST: dict[Manager, How] = {
 NAMES_SHOWN = 20
 Needs = tuple[str, ...]
 _TYPED = re.compile(r"true|false|0|[1-9]\d{0,17}")
-"""Text that Helm's --set takes for a truth value or a number."""
+"""Text that Helm's --set reads as a boolean or a number."""
 
 
 def ordered(by: Managed, remedies: Iterable[Remedy]) -> tuple[Remedy, ...]:
-    """The same remedies, that of the tool which keeps the object first."""
+    """The remedies, sorted so that those for the tool that manages the object come first."""
     return tuple(sorted(remedies, key=lambda remedy: remedy.how != FIRST[by.by]))
 
 
-def remedies_of(change: Change, kept_by: Managed, *, landing: str = "the release of the hop") -> tuple[Remedy, ...]:
-    """The change for every tool that can make it, each remedy with the change itself, that of the tool which keeps the
-    object first. Empty where no one tool can. `landing` is the release that the hop lands on, for values of a chart."""
+def remedies_of(change: Change, manager: Managed, *, landing: str = "the release of the hop") -> tuple[Remedy, ...]:
+    """One remedy for every tool that can make the change; remedies for the tool that manages the object come first.
+    Empty if no tool can. `landing` is the target version of the hop, named in texts about chart values."""
     texts: tuple[tuple[How, str], ...] = (
         ("kubectl", kubectl_lines.text(change)),
-        ("helm", helm.text(change, kept_by, landing=landing)),
+        ("helm", helm.text(change, manager, landing=landing)),
         ("iam", aws_cli.text(change)),
-        ("terraform", terraform.text(change, kept_by)),
-        ("flux", flux.text(change, kept_by)),
-        ("argocd", argocd.text(change, kept_by)),
+        ("terraform", terraform.text(change, manager)),
+        ("flux", flux.text(change, manager)),
+        ("argocd", argocd.text(change, manager)),
         ("iam", cloudformation.text(change)),
     )
     remedies = [Remedy(how=how, text=text, change=change) for how, text in texts if text]
     if isinstance(change, KarpdashAction):
         text = f"Action {one_line(change.action)} of karpdash"
         remedies.append(Remedy(how="action", text=text, action=change.action, change=change))
-    return ordered(kept_by, remedies)
+    return ordered(manager, remedies)
 
 
 def in_cluster(change: Change) -> Remedy:
-    """The change as commands for the cluster, whoever keeps the object. Raises ValueError where kubectl cannot make
-    it."""
+    """The change as kubectl commands, whatever manages the object. Raises ValueError if kubectl cannot make it."""
     text = kubectl_lines.text(change)
     if not text:
         raise ValueError("kubectl cannot make this change")
@@ -86,7 +86,7 @@ def in_cluster(change: Change) -> Remedy:
 
 
 def in_aws(change: Change) -> Remedy:
-    """The change as commands of the aws program. Raises ValueError where that cannot make it."""
+    """The change as commands of the aws program. Raises ValueError if the program cannot make it."""
     text = aws_cli.text(change)
     if not text:
         raise ValueError("the aws program cannot make this change")
@@ -94,32 +94,33 @@ def in_aws(change: Change) -> Remedy:
 
 
 def names(evidence: Iterable[Evidence]) -> str:
-    """The names in the evidence, each once, as words of shell; a long list ends in three dots."""
+    """The distinct names in the evidence as shell words; a long list ends in three dots."""
     all_names = dict.fromkeys(row.name for row in evidence)
     return words(names_shown(evidence)) + (" ..." if len(all_names) > NAMES_SHOWN else "")
 
 
 def names_shown(evidence: Iterable[Evidence]) -> list[str]:
-    """The names in the evidence, each once, as they are; no more than are shown."""
+    """The distinct names in the evidence, unquoted, at most NAMES_SHOWN."""
     return list(dict.fromkeys(row.name for row in evidence))[:NAMES_SHOWN]
 
 
-def merged(path: str, leaf: object) -> str:
-    """A merge patch that sets the value at a dotted path, as kubectl takes it behind -p."""
+def merge_patch_word(path: str, leaf: object) -> str:
+    """A merge patch that sets the value at a dotted path, quoted as the argument of kubectl patch -p."""
     body = leaf
     for step in reversed(path.split(".")):
         body = {step: body}
     return json_word(body)
 
 
-def kept_by(inventory: Inventory, row: Evidence) -> Managed:
-    """Who keeps the workload that the evidence names."""
+def workload_manager(inventory: Inventory, row: Evidence) -> Managed:
+    """The tool that manages the workload that the evidence names."""
     owner = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     return managed(owner.metadata) if owner else Managed("hand")
 
 
 def kubectl(*lines: str) -> Remedy:
-    """Those lines of shell; empty ones are left out. What stands behind # in a line cannot begin another line."""
+    """A kubectl remedy of these lines; empty lines are dropped. Line breaks inside a line are removed, so that a
+    comment cannot start a command."""
     return Remedy(how="kubectl", text="\n".join(map(one_line, filter(None, lines))))
 
 
@@ -131,10 +132,10 @@ def chart_values(
     to: Release | None = None,
     when: When = "landing",
 ) -> tuple[Remedy, ...]:
-    """How to give these values to the chart karpenter, in each tool; empty text as a value takes it out.
+    """Remedies that set these values of the chart karpenter, one for each tool; an empty text removes the value.
 
-    Text that says true, false or a number is one, as in Helm's --set. `to` is the release that the chart has to be
-    brought to before the hop. Without values `about` says what is to be changed.
+    The texts true, false and numbers are typed values, as with Helm's --set. `to` is the release that the chart has to
+    be upgraded to before the hop. Without values, `about` says what to change.
     """
     values = tuple(HelmValue(key, as_json(value), about) for key, value in settings.items())
     return helm_remedies(case, values, about="" if values else about, to=to, when=when)
@@ -149,7 +150,8 @@ def helm_remedies(
     when: When = "landing",
     chart: str = CHART,
 ) -> tuple[Remedy, ...]:
-    """How to change these values of one of the two charts, in each tool. `when` is "before" if `to` is given."""
+    """Remedies that change these values of one of the two charts, one for each tool. `when` is "before" if `to` is
+    given."""
     controller = installation(case.inventory)
     by = controller.managed if controller else Managed("hand")
     release, namespace = _release_of(case, chart)
@@ -158,13 +160,13 @@ def helm_remedies(
         chart=chart, release=release, namespace=namespace, when="before" if to else when, why=about,
         version=str(version or ""), values=values,
     )  # fmt: skip
-    # The delivery that was found is that of the chart karpenter.
-    own = by if chart == CHART else Managed(by.by)
-    return remedies_of(change, own, landing=str(case.step.release))
+    # The delivery object found belongs to the chart karpenter, not to karpenter-crd.
+    owner = by if chart == CHART else Managed(by.by)
+    return remedies_of(change, owner, landing=str(case.step.release))
 
 
 def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
-    """Name and namespace of the Helm release of that chart, as its record or the controller's labels tell them."""
+    """Name and namespace of the Helm release of that chart, from its record or the controller's labels."""
     controller = installation(case.inventory)
     release, namespace = (controller.release_name, controller.namespace) if controller else (CHART, "kube-system")
     record = helm_release(case.inventory, chart=CRD_CHART) if chart == CRD_CHART else None
@@ -174,21 +176,20 @@ def _release_of(case: CheckContext, chart: str) -> tuple[str, str]:
 
 
 def as_json(value: object) -> str:
-    """The value as JSON; empty for empty text, which takes a value out."""
+    """The value as JSON; empty for an empty text, which removes the value."""
     if value == "":
         return ""
     return value if isinstance(value, str) and _TYPED.fullmatch(value) else json.dumps(value, ensure_ascii=False)
 
 
-def here(case: CheckContext) -> Release | None:
-    """The release that runs when the hop begins: today's, or what an earlier hop landed on."""
+def release_at_start(case: CheckContext) -> Release | None:
+    """The release at the start of the hop: the running version, or the target version of an earlier hop."""
     return max(case.running.release, case.step.start) if case.running.release else None
 
 
-def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
-    """How to upgrade the CRDs with the chart karpenter-crd, in each tool; without `to`, to the release that the hop
-    starts from.
-    """
+def crd_chart_remedies(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
+    """Remedies that upgrade the CRDs with the chart karpenter-crd, one for each tool; without `to`, to the release at
+    the start of the hop."""
     controller, version = installation(case.inventory), to or case.step.start
     release, namespace = _release_of(case, CRD_CHART)
     lands = version >= case.step.release
@@ -197,18 +198,18 @@ def crd_chart(case: CheckContext, to: Release | None) -> tuple[Remedy, ...]:
         version=str(version), why=f"the CRDs of {version}", done=f"each CRD is that of {version}",
     )  # fmt: skip
     by = controller.managed if controller else Managed("hand")
-    remedies = crd_chart_by(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
+    remedies = crd_upgrade_remedies(by, crd_upgrade(release, namespace=namespace, version=as_tag(version)))
     return tuple(replace(remedy, change=change) for remedy in remedies)
 
 
-def crd_chart_by(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
-    """The same for those who know who keeps the CRDs and where."""
+def crd_upgrade_remedies(by: Managed, upgrade: Upgrade) -> tuple[Remedy, ...]:
+    """Remedies that upgrade the CRDs with the given Helm upgrade, or as code for the tools."""
     helm = Remedy(how="helm", text=upgrade_lines(upgrade))
     code = chart_as_code(CRD_CHART, version=upgrade.version, namespace=upgrade.namespace)
     return ordered(by, (helm, *code))
 
 
-def removal(
+def deletion_remedies(
     target: ChangeTarget,
     objects: Sequence[NamedObject],
     *,
@@ -217,8 +218,9 @@ def removal(
     needs: Needs = (),
     by: Managed | None = None,
 ) -> tuple[Remedy, ...]:
-    """How to delete objects of that kind so that they stay away: from their source first where a tool would bring them
-    back. `target` has any name; `first` is read before; `by` keeps them where their marks do not say it."""
+    """Remedies that delete these objects: first from their source, if a tool would recreate them. The name in `target`
+    is replaced by that of each object; `first` is a note before the commands; `by` is the tool that manages them if
+    their metadata does not show it."""
     by = by or next((item for item in map(managed, (item.metadata for item in objects)) if item.by != "hand"), BY_HAND)
     listed = words(item.name for item in objects[:NAMES_SHOWN]) + (" ..." if len(objects) > NAMES_SHOWN else "")
     steps = (
@@ -232,10 +234,10 @@ def removal(
     return remedies_of(group(*steps, what=task, notes=(first,) if first else ()), by)
 
 
-def beside_source(remedies: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]:
-    """The remedies where a part of the change stands in no source, such as a mark that Karpenter wrote: behind what is
-    done there, as comments, its commands for the cluster."""
-    lines = [note(f"Then {line}") for line in kubectl_lines.text(own).splitlines()]
+def with_cluster_commands(remedies: Sequence[Remedy], cluster_change: Change) -> tuple[Remedy, ...]:
+    """The remedies with the commands of `cluster_change` added as comments for Flux, Argo CD and Terraform: that part
+    of the change is in no source, for instance an annotation that Karpenter wrote."""
+    lines = [note(f"Then {line}") for line in kubectl_lines.text(cluster_change).splitlines()]
     sources = ("flux", "argocd", "terraform")
     return tuple(
         replace(remedy, text="\n".join((remedy.text, *lines))) if remedy.how in sources else remedy
@@ -243,18 +245,19 @@ def beside_source(remedies: Sequence[Remedy], own: Change) -> tuple[Remedy, ...]
     )
 
 
-def from_source(by: Managed, what: str) -> tuple[Remedy, ...]:
-    """What to change where the tool reads it; empty for objects kept by hand or by a tool without a source."""
+def source_remedies(by: Managed, what: str) -> tuple[Remedy, ...]:
+    """What to change in the source that the tool applies; empty for objects managed by hand or by a tool without a
+    source."""
     text = source_note(by, what)
     return (Remedy(how=FIRST[by.by], text=text),) if text else ()
 
 
 LACKING = "karpenter-lacking"
-"""The ClusterRole and its binding for rights that the controller's own roles lack."""
+"""Name of the ClusterRole and binding with permissions that the controller's own roles lack."""
 
 
-def granting(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
-    """How to grant the controller these rights in an additional ClusterRole."""
+def grant_permissions(case: CheckContext, rights: Iterable[RbacRight]) -> Remedy:
+    """Grants the controller these permissions with an additional ClusterRole."""
     controller = installation(case.inventory)
     account = (controller and controller.workload.template.spec.service_account_name) or "default"
     home = controller.namespace if controller else "kube-system"
@@ -281,9 +284,9 @@ def _creation(manifest: Body) -> ObjectApply:
 
 
 def _rules(rights: Iterable[RbacRight]) -> list[Body]:
-    """A rule for each group and set of verbs, in the order of the rights."""
+    """One rule for each API group and set of verbs, in the order of the permissions."""
     resources: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for some in per_target(rights).values():
-        verbs = tuple(dict.fromkeys(right.verb for right in some))
-        resources.setdefault((some[0].group, verbs), []).append(some[0].resource)
+    for target_rights in per_target(rights).values():
+        verbs = tuple(dict.fromkeys(right.verb for right in target_rights))
+        resources.setdefault((target_rights[0].group, verbs), []).append(target_rights[0].resource)
     return [{"apiGroups": [api], "resources": names, "verbs": list(verbs)} for (api, verbs), names in resources.items()]

@@ -1,7 +1,4 @@
-"""How callers reach the controller again: its ports opened, and no sidecar of a mesh in between.
-
-How another autoscaler stops that works against it.
-"""
+"""Remedies that let callers reach the controller: open ports and no service mesh; and stopping a second autoscaler."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,11 +14,12 @@ from migrations_app.inventory.inventory import Inventory
 INGRESS: Final = "/spec/ingress"
 NO_SIDECAR: Final = {"sidecar.istio.io/inject": "false", "linkerd.io/inject": "disabled"}
 BY_LABEL: Final = "sidecar.istio.io/inject"
-"""Istio reads its label first, and the annotation only where there is none."""
+"""Istio reads this label first, and the annotation only if the label is missing."""
 
 
-def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
-    """Opens the ports of the evidence in the policy that it names first, in addition to what that policy allows."""
+def open_ports(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
+    """Opens the ports of the evidence in the first NetworkPolicy that it names, in addition to what the policy
+    allows."""
     first = evidence[0]
     value: Body = {"ports": [{"port": int(row.value("port"))} for row in evidence if row.value("port").isdecimal()]}
     policies = {
@@ -31,33 +29,33 @@ def ports_opened(inventory: Inventory, evidence: Sequence[Evidence]) -> Remedy:
     rules = len(policies[(first.namespace, first.name)].spec.ingress or ())
     target, last = ChangeTarget("NetworkPolicy", first.name, first.namespace), f"{INGRESS}/{rules}"
     body: Body = {"op": "add", "path": INGRESS, "value": [value]}
-    back: tuple[Body, ...] = ({"op": "replace", "path": INGRESS, "value": []},)
+    undo_body: tuple[Body, ...] = ({"op": "replace", "path": INGRESS, "value": []},)
     if rules:
         body = {"op": "add", "path": f"{INGRESS}/-", "value": value}
-        back = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
+        undo_body = ({"op": "test", "path": last, "value": value}, {"op": "remove", "path": last})
     patch = ObjectPatch(
         target=target,
         body=(body,),
         notes=("Lets everybody call these ports; narrow it by ipBlock to the subnets of the control plane",),
-        undo=ObjectPatch(target=target, body=back),
+        undo=ObjectPatch(target=target, body=undo_body),
         done=f"NetworkPolicy {first.namespace}/{first.name} lets these ports in",
     )
     return in_cluster(patch)
 
 
-def without_sidecars(installation: Installation) -> Remedy:
-    """Recreates the controller's pods outside of every service mesh."""
+def remove_sidecars(installation: Installation) -> Remedy:
+    """Recreates the controller's pods without sidecars of a service mesh."""
     target = ChangeTarget("Deployment", installation.name, installation.namespace)
     template = installation.workload.template.metadata
     annotations, labels = template.annotations or {}, template.labels or {}
     label = BY_LABEL in labels
     patch = ObjectPatch(
         target=target,
-        body=_marked(dict(NO_SIDECAR), {BY_LABEL: "false"} if label else {}),
+        body=_template_patch(dict(NO_SIDECAR), {BY_LABEL: "false"} if label else {}),
         notes=("Replaces the controller's pods by some without a sidecar; in the chart: podAnnotations, podLabels",),
         undo=ObjectPatch(
             target=target,
-            body=_marked(
+            body=_template_patch(
                 {key: annotations.get(key) for key in NO_SIDECAR}, {BY_LABEL: labels[BY_LABEL]} if label else {}
             ),
         ),
@@ -66,13 +64,14 @@ def without_sidecars(installation: Installation) -> Remedy:
     return in_cluster(patch)
 
 
-def _marked(annotations: Body, labels: Body) -> Body:
+def _template_patch(annotations: Body, labels: Body) -> Body:
     metadata = {"annotations": annotations} | ({"labels": labels} if labels else {})
     return {"spec": {"template": {"metadata": metadata}}}
 
 
-def autoscaler_stopped(inventory: Inventory, row: Evidence) -> Change:
-    """The other autoscaler without pods, undone with those it has; for a person where it has no number of pods."""
+def stop_autoscaler(inventory: Inventory, row: Evidence) -> Change:
+    """Scales the other autoscaler to 0 pods; the undo restores its replicas. A manual task if its kind has no
+    replicas."""
     autoscaler = workload(inventory, kind=row.kind, namespace=row.namespace, name=row.name)
     if row.kind not in ("Deployment", "StatefulSet"):
         return PersonTask(

@@ -1,4 +1,4 @@
-"""How to point the conversion of CRDs at the Service of the controller."""
+"""Remedies that make the conversion webhook of CRDs call the controller's Service."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,13 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import Body, HelmValue, ObjectPatch, Observation, PersonTask, group
-from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here, in_cluster
+from migrations_app.checks.remedies.commands import (
+    as_json,
+    crd_chart_remedies,
+    helm_remedies,
+    in_cluster,
+    release_at_start,
+)
 from migrations_app.checks.remedies.crd_landing import crd_target
 from migrations_app.checks.shell import no_option, pointer, words
 from migrations_app.checks.shell import note as remark
@@ -23,64 +29,64 @@ SERVICE = "spec.conversion.webhook.clientConfig.service"
 UNANSWERED, CALLED_ALREADY = "conversion_unanswered", "called_already"
 
 
-def can_be_mended(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
-    """Whether one of the CRDs is known to be wrong, and what is right is known too."""
+def is_fixable(case: CheckContext, _evidence: tuple[Evidence, ...]) -> bool:
+    """Whether an action can fix this: at least one CRD is known to be wrong, and the right values are known."""
     return any(mend.strategy for mend in conversion_repairs(case.inventory, case.running.release).values())
 
 
-def by_chart(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
-    """The chart karpenter-crd told of the Service, or brought to the release that runs where it was told nothing."""
+def chart_fixes(case: CheckContext, real: Service | None) -> tuple[Remedy, ...]:
+    """Sets the Service in the values of karpenter-crd; without such a release, upgrades the chart to the running
+    version."""
     if crd_values(case.inventory) is not None:
-        # The same chart again would change nothing: it keeps the values that it was given.
+        # Upgrading to the same chart would change nothing, because it keeps its values.
         return helm_remedies(case, _values(real), when="before", chart=CRD_CHART)
-    return crd_chart(case, here(case))
+    return crd_chart_remedies(case, release_at_start(case))
 
 
-def by_patch(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
-    """The Service written into each CRD; empty where more than the Service is amiss, or the right one is not known."""
+def patch_fixes(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
+    """Patches the Service in each CRD; empty if more than the Service is wrong, or the right Service is unknown."""
     if real is None or any(not row.path.startswith(SERVICE) for row in evidence):
         return ()
     named = {row.name for row in evidence}
     crds = [crd for crd in case.inventory.crds.items if crd.name in named]
-    return (in_cluster(group(*(_called(crd, real) for crd in crds))),)
+    return (in_cluster(group(*(_service_patch(crd, real) for crd in crds))),)
 
 
-def _called(crd: CRD, real: Service) -> ObjectPatch:
+def _service_patch(crd: CRD, real: Service) -> ObjectPatch:
     name, service = crd.name, conversion_target(crd)
     body: Body = {"namespace": real.namespace, "name": real.name, "port": 8443, "path": webhook_path(crd)}
     target = crd_target(name)
     done = f"the conversion of {name} calls {body['namespace']}/{body['name']}"
-    patch = ObjectPatch(target=target, body=_service(body), done=done)
+    patch = ObjectPatch(target=target, body=_service_body(body), done=done)
     if service is None:
         return patch
     before: Body = {"namespace": service.namespace, "name": service.name}
     before |= {key: value for key, value in (("port", service.port), ("path", service.path)) if value}
-    return replace(patch, undo=ObjectPatch(target=target, body=_service(before)))
+    return replace(patch, undo=ObjectPatch(target=target, body=_service_body(before)))
 
 
-def _service(body: Body) -> tuple[Body, ...]:
+def _service_body(body: Body) -> tuple[Body, ...]:
     return ({"op": "replace", "path": pointer(SERVICE), "value": body},)
 
 
-def by_looking(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
-    """The next thing where no CRD is what has to be changed: why nothing is ready behind the controller's Service, or
-    that the controller writes its certificate anew. Empty where a change of the CRDs helps.
-    """
+def diagnosis(case: CheckContext, evidence: Sequence[Evidence], *, real: Service | None) -> tuple[Remedy, ...]:
+    """What to do if the CRDs are right: find out why no pod is ready behind the controller's Service, or restart the
+    controller so that it writes its certificate again. Empty if a change of the CRDs helps."""
     conversion_mends = conversion_repairs(case.inventory, case.running.release)
     codes = {conversion_mends[row.name].code for row in evidence if row.name in conversion_mends}
     if real is None or codes not in ({UNANSWERED}, {CALLED_ALREADY}):
         return ()
     home = ("kubectl", "-n", real.namespace)
     if codes == {CALLED_ALREADY}:
-        return _restarted(case, home)
+        return _restart_remedies(case, home)
     note = "What is behind the right Service is not ready: the controller's pods, by their events"
     ends = Observation(pipe=((*home, "describe", "service", no_option(real.name)),), notes=(note,))
     pods = Observation(pipe=((*home, "describe", "pods", "-l", "app.kubernetes.io/name=karpenter"),))
     return (in_cluster(group(ends, pods)),)
 
 
-def _restarted(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:
-    """Commands that start the controller anew: no patch says that, for the time of it is part of the object."""
+def _restart_remedies(case: CheckContext, home: tuple[str, ...]) -> tuple[Remedy, ...]:
+    """Commands that restart the controller; no patch can say that, because the patch would contain the time."""
     reason = "the right Service is called and refuses; at its start the controller writes its certificate into the CRDs"
     task = PersonTask(what="restart the controller", why=reason)
     names = [workload.name for workload in case.inventory.controller.items]

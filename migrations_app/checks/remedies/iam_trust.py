@@ -1,4 +1,4 @@
-"""How to make a role of the controller trust it, with its real names."""
+"""Remedies that make a role trust the controller, with the cluster's real names."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 from migrations_app.checks.base import CheckContext, Remedy
 from migrations_app.checks.changes import PersonTask, group
-from migrations_app.checks.remedies.aws import as_code, called
+from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import chart_values, in_aws
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.shell import word
@@ -18,12 +18,12 @@ from migrations_app.inventory.aws_facts.trust import Fit
 WHOLE = "The document is the whole trust policy: an update replaces what is there"
 PROVIDERS = "aws iam list-open-id-connect-providers"
 ADVISED = "kube-system"
-"""Where the guides install Karpenter from 0.33 on; before, it was a namespace of its own."""
+"""The namespace in which the guides install Karpenter from 0.33 on; before, Karpenter had its own namespace."""
 ANNOTATION = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
 
 
 def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
-    """The trust policy with what it lacks, the command that sets it, and the same as code."""
+    """The trust policy with the missing statement, the command that sets it, and both as Terraform code."""
     if not fit.role.role.items:
         about = "AWS has no role of the ARN that is set: name the one that exists"
         yield from chart_values(case, {ANNOTATION: "arn:aws:iam::<account>:role/<name>"}, about=about, when="person")
@@ -41,17 +41,18 @@ def trust_remedies(case: CheckContext, fit: Fit) -> Iterator[Remedy]:
         present = []
     document = {"Version": WITH_VARIABLES, "Statement": [*present, statement_wanted]}
     words = ("iam", "update-assume-role-policy", "--role-name", role.name, "--policy-document")
-    undo = called(*words, role.trust) if role.trust else None
+    undo = aws_call(*words, role.trust) if role.trust else None
     task = f"make the identity provider where IAM has none for this issuer: {_provider(entry)}"
     tasks = (PersonTask(what=task, where=PROVIDERS, aws=True),) if _provider(entry) else ()
-    change = group(*tasks, called(*words, compact(document), undo=undo), notes=(WHOLE,))
+    change = group(*tasks, aws_call(*words, compact(document), undo=undo), notes=(WHOLE,))
     yield in_aws(change)
     yield Remedy(how="iam", text=json.dumps(document, indent=2), change=change)
-    yield as_code(change, _terraform(document, entry=entry, fit=fit))
+    yield terraform_remedy(change, _terraform(document, entry=entry, fit=fit))
 
 
 def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
-    """The subjects to admit: where Karpenter stands in a namespace of its own, also the one that it is to move to."""
+    """The conditions with the service accounts to admit: if Karpenter has its own namespace, also the one in
+    kube-system, where it is to move."""
     if entry.kind != "Federated":
         return {}
     issuer = entry.principal.partition(":oidc-provider/")[2]
@@ -62,7 +63,7 @@ def _conditions(entry: RoleAssumption, fit: Fit) -> dict[str, Any]:
 
 
 def _provider(entry: RoleAssumption) -> str:
-    """The command that makes the identity provider of the issuer; empty where none is needed."""
+    """The command that creates the identity provider of the issuer; empty if none is needed."""
     if entry.kind != "Federated":
         return ""
     url = word(f"https://{entry.principal.partition(':oidc-provider/')[2]}")

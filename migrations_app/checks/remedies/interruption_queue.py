@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.changes import AwsCall, group
-from migrations_app.checks.remedies.aws import as_code, called
+from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.render.terraform import encoded, hcl, label
 from migrations_app.checks.shell import note
@@ -20,63 +20,67 @@ RETENTION = "300"
 ONE_MORE = "The policy that is there, with one statement more; where a statement denies it, that one has to go instead"
 
 
-def queue_made(name: str, place: AwsPlace) -> Iterator[Remedy]:
-    """How to make the queue with its policy and the rules that feed it."""
+def queue_creation(name: str, place: AwsPlace) -> Iterator[Remedy]:
+    """Creates the queue with its policy and the rules that send to it."""
     arn = f"arn:{place.partition}:sqs:{place.region}:{place.account}:{name}"
     policy = with_sender('{"Version":"2012-10-17"}', services=SENDERS, queue_arn=arn)
     attributes = {"MessageRetentionPeriod": RETENTION, "SqsManagedSseEnabled": "true", "Policy": json.dumps(policy)}
     at = ("--region", place.region)
-    deletion = called("sqs", "delete-queue", *at, "--queue-url", f"https://{_host(place)}/{place.account}/{name}")
+    deletion = aws_call("sqs", "delete-queue", *at, "--queue-url", f"https://{_host(place)}/{place.account}/{name}")
     words = (*at, "--queue-name", name, "--attributes", json.dumps(attributes))
-    steps = [called("sqs", "create-queue", *words, undo=deletion)]
+    steps = [aws_call("sqs", "create-queue", *words, undo=deletion)]
     for rule in RULES:
         of, to = f"{place.cluster}-{rule.id}", ("--targets", f"Id=karpenter,Arn={arn}")
-        off = called("events", "delete-rule", *at, "--name", of)
-        out = called("events", "remove-targets", *at, "--rule", of, "--ids", "karpenter")
-        steps.append(called("events", "put-rule", *at, "--name", of, "--event-pattern", rule.pattern, undo=off))
-        steps.append(called("events", "put-targets", *at, "--rule", of, *to, undo=out))
+        off = aws_call("events", "delete-rule", *at, "--name", of)
+        out = aws_call("events", "remove-targets", *at, "--rule", of, "--ids", "karpenter")
+        steps.append(aws_call("events", "put-rule", *at, "--name", of, "--event-pattern", rule.pattern, undo=off))
+        steps.append(aws_call("events", "put-targets", *at, "--rule", of, *to, undo=out))
     yield in_aws(group(*steps))
     settings = {"name": name, "message_retention_seconds": int(RETENTION), "sqs_managed_sse_enabled": True}
     about = note(f"With its rules: modules/karpenter of terraform-aws-modules/eks, queue_name = {name}")
     block = hcl("aws_sqs_queue", name, arguments=settings | {"policy": encoded(policy)})
-    yield as_code(group(*steps), f"{about}\n{block}")
+    yield terraform_remedy(group(*steps), f"{about}\n{block}")
 
 
-def policy_mended(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> Iterator[Remedy]:
-    """The queue's policy with one statement more; nothing where the policy that is there cannot be read."""
+def policy_remedies(queue: Queue, place: AwsPlace, *, senders: Sequence[str]) -> Iterator[Remedy]:
+    """Adds one statement to the queue's policy; nothing if the current policy cannot be read."""
     try:
         policy = with_sender(queue.policy, services=tuple(senders), queue_arn=queue.arn)
     except InvalidPolicy:
         return
-    undo = _set(queue.name, {"Policy": queue.policy}, place=place)
-    change = group(_set(queue.name, {"Policy": json.dumps(policy)}, place=place, undo=undo), notes=(ONE_MORE,))
+    undo = _set_attributes(queue.name, {"Policy": queue.policy}, place=place)
+    change = group(
+        _set_attributes(queue.name, {"Policy": json.dumps(policy)}, place=place, undo=undo), notes=(ONE_MORE,)
+    )
     yield in_aws(change)
     arguments = {"queue_url": f"https://{_host(place)}/{place.account}/{queue.name}", "policy": encoded(policy)}
-    yield as_code(change, hcl("aws_sqs_queue_policy", label(queue.name), arguments=arguments))
+    yield terraform_remedy(change, hcl("aws_sqs_queue_policy", label(queue.name), arguments=arguments))
 
 
-def encryption_mended(queue: Queue, place: AwsPlace) -> Remedy:
-    """SQS's own encryption in place of a key that no other service may use."""
-    undo = _set(queue.name, {"KmsMasterKeyId": queue.kms_key}, place=place) if queue.kms_key else None
-    return in_aws(_set(queue.name, {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"}, place=place, undo=undo))
+def encryption_remedy(queue: Queue, place: AwsPlace) -> Remedy:
+    """Replaces a key that no other service may use by the encryption of SQS itself."""
+    undo = _set_attributes(queue.name, {"KmsMasterKeyId": queue.kms_key}, place=place) if queue.kms_key else None
+    return in_aws(
+        _set_attributes(queue.name, {"KmsMasterKeyId": "", "SqsManagedSseEnabled": "true"}, place=place, undo=undo)
+    )
 
 
-def _set(name: str, attributes: dict[str, str], *, place: AwsPlace, undo: AwsCall | None = None) -> AwsCall:
+def _set_attributes(name: str, attributes: dict[str, str], *, place: AwsPlace, undo: AwsCall | None = None) -> AwsCall:
     url = f"https://{_host(place)}/{place.account}/{name}"
     at = ("--region", place.region, "--queue-url", url)
-    return called("sqs", "set-queue-attributes", *at, "--attributes", json.dumps(attributes), undo=undo)
+    return aws_call("sqs", "set-queue-attributes", *at, "--attributes", json.dumps(attributes), undo=undo)
 
 
 def _host(place: AwsPlace) -> str:
     return f"sqs.{place.region}.amazonaws.com" + (".cn" if place.partition == "aws-cn" else "")
 
 
-def mended(faults: Sequence[QueueFault], queue: Queue, *, place: AwsPlace) -> Iterator[Remedy]:
-    """What mends these faults of that queue."""
+def queue_remedies(faults: Sequence[QueueFault], queue: Queue, *, place: AwsPlace) -> Iterator[Remedy]:
+    """Remedies for these faults of the queue."""
     abouts = {fault.about for fault in faults}
     if "queue" in abouts:
-        yield from queue_made(queue.name, place)
+        yield from queue_creation(queue.name, place)
     if "policy" in abouts:
-        yield from policy_mended(queue, place, senders=[fault.sender for fault in faults if fault.sender])
+        yield from policy_remedies(queue, place, senders=[fault.sender for fault in faults if fault.sender])
     if "key" in abouts:
-        yield encryption_mended(queue, place)
+        yield encryption_remedy(queue, place)

@@ -1,4 +1,5 @@
-"""Remedies that change Karpenter's own objects: where their source is first, then the command for each."""
+"""Remedies that change Karpenter's own objects: in the source of the object first, then with a command for each
+object."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,10 +18,10 @@ from migrations_app.checks.changes import (
     PersonTask,
     When,
     group,
-    merge_undone,
+    merge_patch_undo,
 )
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster, remedies_of
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option, pointer
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, managed
 from migrations_app.inventory.facts.node_pools import REFERENCE, own_pools, text
@@ -36,26 +37,26 @@ RESOURCES: Final = {
     "EC2NodeClass": ("ec2nodeclasses", "ec2nodeclasses.karpenter.k8s.aws"),
     "NodeClaim": ("nodeclaims", "nodeclaims.karpenter.sh"),
 }
-"""Of each kind the part of an inventory that holds it, and its name for kubectl."""
+"""For each kind, the part of the inventory that holds it, and its name for kubectl."""
 
 StepOf = Callable[[Evidence], Change]
-"""Makes the change of the object that a row of evidence names."""
+"""Returns the change for the object that a row of evidence names."""
 
 
-def kept(inventory: Inventory, row: Evidence) -> Managed:
-    """The tool that manages the object of the evidence; none if the object is not in the inventory."""
+def manager_of(inventory: Inventory, row: Evidence) -> Managed:
+    """The tool that manages the object of the evidence; by hand if the object is not in the inventory."""
     named_object = found_object(inventory, row)
     return managed(named_object.metadata) if named_object else BY_HAND
 
 
 def found_object(inventory: Inventory, row: Evidence) -> NamedObject | None:
-    """The object that the evidence names; None where it is not among the parts."""
+    """The object that the evidence names; None if the inventory does not contain it."""
     part = RESOURCES.get(row.kind, ("", ""))[0]
     objects = inventory.part(part).items if part else ()
     return next((item for item in objects if isinstance(item, NamedObject) and item.name == row.name), None)
 
 
-def changed(
+def change_remedies(
     case: CheckContext,
     evidence: Sequence[Evidence],
     *,
@@ -65,20 +66,20 @@ def changed(
     when: When = "before",
     look: Observation | None = None,
 ) -> tuple[Remedy, ...]:
-    """The change in words for the source of the first object, and a command for each object, comments before them.
-    `look` shows what has to be known first."""
-    steps = dict.fromkeys(_reversible(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
+    """The change as text for the source of the first object, and as a command for each object with comments before it.
+    `look` is a read-only command to run first."""
+    steps = dict.fromkeys(_with_undo(replace(line(row), when=when), row, inventory=case.inventory) for row in evidence)
     first = (look,) if look else ()
-    return remedies_of(group(*first, *steps, what=what, notes=tuple(notes)), kept(case.inventory, evidence[0]))
+    return remedies_of(group(*first, *steps, what=what, notes=tuple(notes)), manager_of(case.inventory, evidence[0]))
 
 
-def _reversible(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
-    """The same with its way back, where it is a merge patch of an object that was read whole."""
+def _with_undo(step: Change, row: Evidence, *, inventory: Inventory) -> Change:
+    """The step with its undo, if the step is a merge patch of an object that was read whole; otherwise unchanged."""
     before = found_object(inventory, row)
     if not isinstance(step, ObjectPatch) or not isinstance(step.body, dict) or not isinstance(before, WholeObject):
         return step
     tree = {"spec": before.spec or {}, "status": before.status or {}}
-    return replace(step, undo=replace(step, body=merge_undone(step.body, tree), done="", notes=()))
+    return replace(step, undo=replace(step, body=merge_patch_undo(step.body, tree), done="", notes=()))
 
 
 def target_of(row: Evidence) -> ChangeTarget:
@@ -87,12 +88,12 @@ def target_of(row: Evidence) -> ChangeTarget:
 
 
 def _resource(kind: str) -> str:
-    """What kubectl calls it. Raises KeyError where it is neither a kind of Karpenter's nor Node."""
+    """The name of the kind for kubectl. Raises KeyError if it is neither a kind of Karpenter nor Node."""
     return "nodes" if kind == "Node" else RESOURCES[kind][1]
 
 
-def patched(path: str, value: object) -> StepOf:
-    """A merge patch that sets that path; null takes the field out."""
+def merge_patch_of(path: str, value: object) -> StepOf:
+    """Returns a function that makes a merge patch which sets that path; null removes the field."""
     body: Any = value
     for step in reversed(path.split(".")):
         body = {step: body}
@@ -100,9 +101,9 @@ def patched(path: str, value: object) -> StepOf:
     return lambda row: ObjectPatch(target=target_of(row), body=body, done=done)
 
 
-def kubelet_carried(inventory: Inventory, row: Evidence, *, mark: str) -> Change:
-    """The kubelet settings that the annotation `mark` of a pool holds, written to its class; for a person where pools
-    that share the class hold different ones, or the class has its own."""
+def move_kubelet_to_class(inventory: Inventory, row: Evidence, *, mark: str) -> Change:
+    """Writes the kubelet settings in the annotation `mark` of a pool to its node class. A manual task if the pools that
+    share the class have different settings, or the class has its own."""
     pools = {own_pool.name: own_pool for own_pool in own_pools(inventory)}
     name = text(pools[row.name], f"{REFERENCE}.name") if row.name in pools else ""
     sharing = [pool.metadata.annotation(mark) for pool in pools.values() if text(pool, f"{REFERENCE}.name") == name]
@@ -115,12 +116,12 @@ def kubelet_carried(inventory: Inventory, row: Evidence, *, mark: str) -> Change
         reason = "pools that share a class may want different settings"
         return PersonTask(target=target if name else None, what=f"spec.kubelet: {row.name} has {row.seen}", why=reason)
     body: Body = {"spec": {"kubelet": settings}}
-    undo = ObjectPatch(target=target, body=merge_undone(body, {"spec": ec2_node_class.spec or {}}))
+    undo = ObjectPatch(target=target, body=merge_patch_undo(body, {"spec": ec2_node_class.spec or {}}))
     return ObjectPatch(target=target, body=body, undo=undo, done=f"spec.kubelet of {name} says {json.dumps(settings)}")
 
 
 def _same_settings(annotations: Sequence[str | None]) -> Body | None:
-    """The settings that every annotation holds; None where they differ, one is missing, or one is no map."""
+    """The settings in all annotations; None if they differ, one is missing, or one is not a map."""
     try:
         settings = [json.loads(text) for text in annotations if text]
     except ValueError:
@@ -129,29 +130,29 @@ def _same_settings(annotations: Sequence[str | None]) -> Body | None:
     return settings[0] if alike and isinstance(settings[0], dict) else None
 
 
-def edited(row: Evidence) -> PersonTask:
-    """The object in an editor, with the field and the wanted value."""
+def edit_task(row: Evidence) -> PersonTask:
+    """A task to edit the object, with the field and the wanted value."""
     task = "; ".join(part for part in (row.path, row.wanted) if part)
     return PersonTask(target=target_of(row), what=task, why="the value is a choice")
 
 
-def converted(row: Evidence) -> PersonTask:
-    """What becomes of the object, shown, for a person to use; it changes nothing."""
+def conversion_task(row: Evidence) -> PersonTask:
+    """A task with a pipe that shows the converted object; it changes nothing."""
     target = target_of(row)
     get = ("kubectl", "get", target.resource, no_option(row.name), "-o", "yaml")
     reason = "where it is written is a choice, and so is what it says about losses"
     return PersonTask(target=target, pipe=(get, ("karpdash", "convert", "-f", "-")), why=reason)
 
 
-def described(evidence: Sequence[Evidence], *notes: str) -> Remedy:
+def describe_remedy(evidence: Sequence[Evidence], *notes: str) -> Remedy:
     """Commands that show the objects, one for each kind; they change nothing."""
-    return in_cluster(description(evidence, *notes))
+    return in_cluster(describe_commands(evidence, *notes))
 
 
-def description(evidence: Sequence[Evidence], *notes: str) -> Change:
-    """The same as a part of a fix."""
+def describe_commands(evidence: Sequence[Evidence], *notes: str) -> Change:
+    """The same commands as a change, to be used as a step of a fix."""
     kinds = dict.fromkeys(row.kind for row in evidence[:NAMES_SHOWN])
-    steps = (shown("kubectl", "describe", _resource(kind), *_named(evidence, kind)) for kind in kinds)
+    steps = (read_command("kubectl", "describe", _resource(kind), *_named(evidence, kind)) for kind in kinds)
     return group(*steps, notes=notes)
 
 
@@ -159,24 +160,25 @@ def _named(evidence: Sequence[Evidence], kind: str) -> Sequence[str]:
     return tuple(dict.fromkeys(no_option(row.name) for row in evidence[:NAMES_SHOWN] if row.kind == kind))
 
 
-def appended(whole_object: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
-    """The JSON patch that adds the value to a list which may be absent: nothing can be added to what is not there."""
-    at, there = pointer(path), whole_object.get(path)
-    if isinstance(there, list) and there:
+def append_patch(whole_object: WholeObject, path: str, *, value: object) -> list[dict[str, object]]:
+    """The JSON patch that appends the value to a list; if the list is missing or empty, it creates the list, because a
+    patch cannot append to a missing list."""
+    at, current = pointer(path), whole_object.get(path)
+    if isinstance(current, list) and current:
         return [{"op": "add", "path": f"{at}/-", "value": value}]
     return [{"op": "add", "path": at, "value": [value]}]
 
 
-def appended_undone(whole_object: WholeObject, path: str) -> list[dict[str, object]]:
-    """The JSON patch that takes out what `appended` adds, as long as nothing else was added behind it."""
-    at, there = pointer(path), whole_object.get(path)
-    return [{"op": "remove", "path": f"{at}/{len(there)}" if isinstance(there, list) and there else at}]
+def append_undo(whole_object: WholeObject, path: str) -> list[dict[str, object]]:
+    """The JSON patch that undoes `append_patch`, as long as nothing else was appended since."""
+    at, current = pointer(path), whole_object.get(path)
+    return [{"op": "remove", "path": f"{at}/{len(current)}" if isinstance(current, list) and current else at}]
 
 
-def claims_deleted(
+def delete_claims(
     evidence: Sequence[Evidence], *notes: str, when: When = "before", needs: tuple[str, ...] = ()
 ) -> Change:
-    """Each Machine, NodeClaim or Node deleted when the one before is gone."""
+    """Deletes each Machine, NodeClaim or Node, one after the other has gone."""
     steps = (
         ObjectDelete(
             target=target,
@@ -192,11 +194,11 @@ def claims_deleted(
     return group(*steps, notes=notes)
 
 
-def finalizers_removed(
+def remove_finalizers(
     nodes: Sequence[NamedObject], *, selected_by: str, beside: Sequence[tuple[ChangeTarget, NamedObject]] = ()
 ) -> Remedy:
-    """How to take Karpenter's finalizers off nodes and the objects `beside` them, the question about their instances
-    first."""
+    """Removes Karpenter's finalizers from nodes and from the objects in `beside`; the first step shows the instances of
+    the nodes."""
     columns = "custom-columns=NAME:.metadata.name,ID:.spec.providerID"
     note = "First check that the instance is terminated: without the finalizer it keeps running and is billed"
     look = Observation(pipe=(("kubectl", "get", "nodes", "-l", selected_by, "-o", columns),), notes=(note,))
@@ -205,7 +207,7 @@ def finalizers_removed(
 
 
 def _without_finalizers(target: ChangeTarget, named_object: NamedObject) -> Change:
-    """Those of others stay; the patch is refused where the list has changed meanwhile."""
+    """Removes only Karpenter's finalizers; the patch is refused if the list has changed since the scan."""
     numbered = [(at, name) for at, name in enumerate(named_object.metadata.finalizers or ()) if is_karpenter(name)]
     steps: list[dict[str, Any]] = []
     for at, name in reversed(numbered):

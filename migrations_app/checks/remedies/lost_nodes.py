@@ -1,12 +1,12 @@
-"""How to remove Karpenter's nodes without a claim, and instances that no object names."""
+"""Remedies for Karpenter's nodes without a claim, and for instances that no object names."""
 
 from collections.abc import Sequence
 
 from migrations_app.checks.base import CheckContext, Evidence, Remedy
 from migrations_app.checks.changes import Change, PersonTask, group
 from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.karpenter_objects import claims_deleted
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.karpenter_objects import delete_claims
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import word
 from migrations_app.inventory.facts.ownership import TERMINATION
 from migrations_app.karpenter.versions import minor_order
@@ -18,12 +18,12 @@ kubernetes-sigs/karpenter@v0.37.8:pkg/controllers/node/termination/controller.go
 _NOTE = "Once a NodePool that fits these pods is ready and the old Provisioner is fenced, one node after the other"
 
 
-def nodes_ended(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
-    """Each Node deleted where the controller that runs ends its instance then; the others are for a person."""
+def delete_nodes(case: CheckContext, evidence: Sequence[Evidence]) -> Change:
+    """Deletes each Node whose instance the running controller then ends; the other nodes are manual tasks."""
     names = _ended_by_controller(case)
     ends = [row for row in evidence if row.name in names]
-    steps = [claims_deleted(ends, needs=FIRST)] if ends else []
-    return group(*steps, *(_by_hand(row.name) for row in evidence if row.name not in names), notes=(_NOTE,))
+    steps = [delete_claims(ends, needs=FIRST)] if ends else []
+    return group(*steps, *(_manual_deletion(row.name) for row in evidence if row.name not in names), notes=(_NOTE,))
 
 
 def _ended_by_controller(case: CheckContext) -> frozenset[str]:
@@ -39,7 +39,7 @@ def _ended_by_controller(case: CheckContext) -> frozenset[str]:
     )
 
 
-def _by_hand(name: str) -> PersonTask:
+def _manual_deletion(name: str) -> PersonTask:
     return PersonTask(
         what=f"drain {name}, end its instance, then delete the Node",
         why="the controller that runs does not end the instance of such a node",
@@ -49,18 +49,31 @@ def _by_hand(name: str) -> PersonTask:
     )
 
 
-def instances_compared(case: CheckContext, ids: str) -> Remedy:
-    """The instances of Karpenter's in this cluster, to be compared with its claims; `ids` are those without one."""
+def compare_instances(case: CheckContext, ids: str) -> Remedy:
+    """Lists Karpenter's instances in this cluster, to be compared with its claims; `ids` are the instances without a
+    claim."""
     place = case.inventory.aws.place
     at = ("--region", place.region) if place.region else ()
     owned = (f"Name=tag:kubernetes.io/cluster/{place.cluster},Values=owned",) if place.cluster else ()
-    ours = "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name"
+    with_pool_tag = "Name=tag-key,Values=karpenter.sh/nodepool,karpenter.sh/provisioner-name"
     query = "Reservations[].Instances[].[InstanceId,LaunchTime,PrivateDnsName]"
-    words = ("aws", "ec2", "describe-instances", *at, "--filters", *owned, ours, "--query", query, "--output", "table")
+    words = (
+        "aws",
+        "ec2",
+        "describe-instances",
+        *at,
+        "--filters",
+        *owned,
+        with_pool_tag,
+        "--query",
+        query,
+        "--output",
+        "table",
+    )
     task = PersonTask(
         what="end those that were launched long ago and that nobody knows",
         why="an instance that just starts has no claim yet, and somebody else may use one",
         where=ids,
         aws=True,
     )
-    return in_aws(group(shown(*words, notes=("Compare with the provider ids of the claims",)), task))
+    return in_aws(group(read_command(*words, notes=("Compare with the provider ids of the claims",)), task))

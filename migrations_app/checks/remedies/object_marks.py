@@ -11,29 +11,29 @@ M = TypeVar("M", ObjectLabels, ObjectAnnotations)
 Marks = Mapping[str, str]
 
 
-def labelled(
+def change_labels(
     target: ChangeTarget, current: Marks | None, *, given: Marks | None = None, removed: Sequence[str] = ()
 ) -> ObjectLabels:
-    """The change of the labels of an object that has those in `current`."""
+    """Changes labels of an object; `current` are its labels now."""
     change = ObjectLabels(target=target, given=dict(given or {}), removed=tuple(removed), done=_done(given, removed))
-    return _reversible(change, current or {})
+    return _with_undo(change, current or {})
 
 
-def annotated(
+def change_annotations(
     target: ChangeTarget, current: Marks | None, *, given: Marks | None = None, removed: Sequence[str] = ()
 ) -> ObjectAnnotations:
-    """The change of the annotations of an object that has those in `current`."""
+    """Changes annotations of an object; `current` are its annotations now."""
     change = ObjectAnnotations(
         target=target, given=dict(given or {}), removed=tuple(removed), done=_done(given, removed)
     )
-    return _reversible(change, current or {})
+    return _with_undo(change, current or {})
 
 
-def _reversible(change: M, current: Marks) -> M:
+def _with_undo(change: M, current: Marks) -> M:
     touched = (*change.given, *change.removed)
-    back = {key: current[key] for key in touched if key in current}
-    new = tuple(key for key in change.given if key not in current)
-    return replace(change, undo=replace(change, given=back, removed=new, done=""))
+    former = {key: current[key] for key in touched if key in current}
+    added = tuple(key for key in change.given if key not in current)
+    return replace(change, undo=replace(change, given=former, removed=added, done=""))
 
 
 def _done(values: Marks | None, removed: Sequence[str]) -> str:

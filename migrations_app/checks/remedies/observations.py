@@ -1,4 +1,4 @@
-"""Read-only commands, and the notes of a change for people: how to undo it."""
+"""Read-only commands as changes, and comments that say how to undo a change."""
 
 from collections.abc import Iterator
 
@@ -7,13 +7,13 @@ from migrations_app.checks.render import kubectl
 from migrations_app.checks.render.kubectl import SHOWN
 
 
-def shown(*words: str, notes: tuple[str, ...] = ()) -> Observation:
-    """One program that only reads, its words as they are."""
+def read_command(*words: str, notes: tuple[str, ...] = ()) -> Observation:
+    """One read-only program with its arguments."""
     return Observation(pipe=(words,), notes=notes)
 
 
-def way_back(change: Change, head: str) -> Iterator[str]:
-    """Comments: the head, and the commands of kubectl that undo what can be undone; none where nothing can be."""
+def undo_comments(change: Change, head: str) -> Iterator[str]:
+    """Comments: `head`, then the kubectl commands of every undo; nothing if nothing can be undone."""
     lines = [kubectl.text(leave.undo) for leave in leaves(change) if leave.undo is not None]
     if lines:
         yield head

@@ -1,9 +1,9 @@
-"""What keeps pods where they are, loosened for the time of a rollout or said in the words of today."""
+"""Remedies for the protection of pods: loosen budgets, remove annotations, and rename them to the current name."""
 
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, PersonTask
-from migrations_app.checks.remedies.object_marks import annotated
-from migrations_app.checks.remedies.placement import nested, workload_target
+from migrations_app.checks.remedies.object_marks import change_annotations
+from migrations_app.checks.remedies.placement import merge_patch_at, workload_target
 from migrations_app.checks.shell import word
 from migrations_app.inventory.objects.workloads import BudgetSpec
 from migrations_app.karpenter import labels
@@ -12,23 +12,23 @@ RESTARTS = "It makes the pods anew, the protected ones too: wait until their wor
 MARK = f"{labels.DO_NOT_DISRUPT}=true"
 
 
-def budget_loosened(row: Evidence, spec: BudgetSpec) -> ObjectPatch:
+def loosen_budget(row: Evidence, spec: BudgetSpec) -> ObjectPatch:
     """Lets the budget allow one disruption; the undo restores its spec."""
     target = ChangeTarget(row.kind, row.name, row.namespace, resource="pdb")
-    back = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
+    former = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
     return ObjectPatch(
         target=target,
         body={"spec": {"minAvailable": None, "maxUnavailable": 1}},
-        undo=ObjectPatch(target=target, body={"spec": back}, when="after"),
+        undo=ObjectPatch(target=target, body={"spec": former}, when="after"),
         done=f"PodDisruptionBudget {row.namespace}/{row.name} lets one pod go",
     )
 
 
-def protection_taken_off(row: Evidence) -> Change:
-    """The annotation that the evidence names, off a pod or a node; for a person off the pods of a workload."""
+def remove_protection(row: Evidence) -> Change:
+    """Removes the annotation that the evidence names from a pod or node; a manual task for the pods of a workload."""
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
     if row.kind in ("Pod", "Node"):
-        return annotated(ChangeTarget(row.kind, row.name, row.namespace), {key: "true"}, removed=(key,))
+        return change_annotations(ChangeTarget(row.kind, row.name, row.namespace), {key: "true"}, removed=(key,))
     pods = f"the {row.count} pods" if row.count > 1 else "the pod"
     home = f"kubectl -n {word(row.namespace)}"
     return PersonTask(
@@ -38,19 +38,18 @@ def protection_taken_off(row: Evidence) -> Change:
     )
 
 
-def protection_renewed(row: Evidence) -> Change:
-    """Adds today's annotation and keeps the old one. In a template this restarts the pods; a running pod is annotated
-    in place.
-    """
+def renew_protection(row: Evidence) -> Change:
+    """Adds the current annotation next to the old one. In a template this restarts the pods; a running pod is annotated
+    in place."""
     root, inside, _ = row.path.partition(".template.metadata.annotations")
     if inside:
         target, path = workload_target(row), f"{root}{inside}"
         notes = () if row.kind == "NodePool" else (RESTARTS,)
-        undo = ObjectPatch(target=target, body=nested(path, {labels.DO_NOT_DISRUPT: None}))
-        body = nested(path, {labels.DO_NOT_DISRUPT: "true"})
+        undo = ObjectPatch(target=target, body=merge_patch_at(path, {labels.DO_NOT_DISRUPT: None}))
+        body = merge_patch_at(path, {labels.DO_NOT_DISRUPT: "true"})
         return ObjectPatch(target=target, body=body, undo=undo, done=f"the template has {MARK}", notes=notes)
     if row.kind in ("Pod", "Node", "NodeClaim"):
-        return annotated(workload_target(row), {}, given={labels.DO_NOT_DISRUPT: "true"})
+        return change_annotations(workload_target(row), {}, given={labels.DO_NOT_DISRUPT: "true"})
     return PersonTask(
         what=f"mark each pod of {row.kind} {row.name} in {row.namespace}: kubectl annotate pod NAME {MARK}",
         why="its template was not seen, and its pods change",

@@ -1,4 +1,5 @@
-"""How to see that the controller has rewritten every stored object as v1, and what may only be done then."""
+"""Commands that show whether the controller has rewritten every stored object as v1, and the change that is safe only
+after that."""
 
 from collections.abc import Iterable
 
@@ -14,7 +15,7 @@ NOTHING_CONVERTS = "Right before the new CRDs, for nothing converts then: each l
 
 
 def all_rewritten(crd: str) -> tuple[tuple[str, ...], ...]:
-    """A pipe that succeeds only where there are objects of that CRD and each is marked as rewritten."""
+    """A pipe that succeeds only if objects of that CRD exist and each has the annotation of a rewritten object."""
     return (
         ("kubectl", "get", crd, "--no-headers", "-o", REWRITTEN),
         ("sort", "-u"),
@@ -24,12 +25,12 @@ def all_rewritten(crd: str) -> tuple[tuple[str, ...], ...]:
 
 
 def only_v1_stored(crd: str) -> tuple[tuple[str, ...], ...]:
-    """A pipe that succeeds only where that CRD lists v1 alone as stored."""
+    """A pipe that succeeds only if the CRD lists v1 as its only stored version."""
     return ("kubectl", "get", "crd", crd, "-o", "jsonpath={.status.storedVersions[*]}"), ("grep", "-qx", "v1")
 
 
-def conversion_ended(crds: Iterable[str]) -> Change:
-    """The conversion taken off each CRD that lists v1 alone as stored."""
+def end_conversion(crds: Iterable[str]) -> Change:
+    """Turns off the conversion of each CRD that lists v1 as its only stored version."""
     steps = (
         ObjectPatch(
             target=crd_target(name), guard=only_v1_stored(name), needs=("stored_versions_clean",),
@@ -42,8 +43,8 @@ def conversion_ended(crds: Iterable[str]) -> Change:
     return group(*steps, notes=(NOTHING_CONVERTS,))
 
 
-def rewriting_watched() -> Remedy:
-    """Commands that only look: the versions that are stored, and what the controller says where it gets stuck."""
+def watch_rewrite() -> Remedy:
+    """Read-only commands: the stored versions, and the objects that are not rewritten yet."""
     crds = words(kind.crd_name for kind in kinds.CURRENT_KINDS)
     return kubectl(
         "# The controller rewrites every object, then trims the list by itself, with its webhook on: minutes to hours",

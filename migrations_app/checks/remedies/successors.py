@@ -1,4 +1,4 @@
-"""How to create NodePools and EC2NodeClasses from alpha objects before any of those is deleted."""
+"""Remedies that create NodePools and EC2NodeClasses from alpha objects before any alpha object is deleted."""
 
 from msgspec.structs import replace
 
@@ -24,8 +24,8 @@ _COLUMNS = quoted(
 )
 
 
-def successors_written() -> Remedy:
-    """The commands: convert, write what is missing, see that it is ready."""
+def successor_commands() -> Remedy:
+    """The commands: convert, fill in what is missing, and check that the objects are ready."""
     lines = kubectl(
         "# On 0.32, which runs both. Nothing is changed or removed: the new objects stand beside the old ones",
         f"kubectl get {_ALPHA} -o yaml > alpha.yaml",
@@ -39,6 +39,6 @@ def successors_written() -> Remedy:
     return replace(lines, change=SUCCESSORS)
 
 
-def successors_made() -> tuple[Remedy, ...]:
-    """The commands, and the action of karpdash."""
-    return (successors_written(), *remedies_of(SUCCESSORS, BY_HAND))
+def successor_remedies() -> tuple[Remedy, ...]:
+    """The commands, and the karpdash action."""
+    return (successor_commands(), *remedies_of(SUCCESSORS, BY_HAND))

@@ -1,4 +1,5 @@
-"""Changes as text, one module for each tool; text that a tool cannot say is empty, never an approximation.
+"""Writes changes as text, one module per tool. If a tool cannot make a change, the text is empty, never an
+approximation.
 
-Nothing here looks at an inventory or decides what to change.
+Nothing here reads an inventory or decides what to change.
 """

@@ -1,16 +1,17 @@
-"""Argo CD: values of an Application, its automated sync off and on, and what to change in its source."""
+"""Text for Argo CD: values of an Application, pausing and resuming its automated sync, and what to change in its
+source."""
 
 from textwrap import indent
 
 from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
 from migrations_app.checks.render.sources import source_text
-from migrations_app.checks.render.values import below, json_scalar, reasons, tag_of, yaml_of
+from migrations_app.checks.render.values import json_scalar, reasons, tag_of, under_key, yaml_of
 from migrations_app.checks.shell import note, word
 from migrations_app.inventory.facts.managers import Managed
 
 
 def text(change: Change, by: Managed) -> str:
-    """The change for Argo CD; empty where Argo CD has no part in it."""
+    """The change for Argo CD; empty if Argo CD does not manage what it changes."""
     match change:
         case HelmChange():
             return values_text(by, tree=yaml_of(change.given), version=tag_of(change), about=reasons(change))
@@ -28,25 +29,25 @@ def _set(change: DeliveryPause | DeliveryResume, policy: str) -> str:
 
 
 def applied_text(by: Managed) -> str:
-    """The line that applies an Application, whether or not it syncs by itself, and waits until it is healthy."""
+    """The command that syncs an Application, automated or not, and waits until it is healthy."""
     name = f"{word(by.namespace)}/{word(by.name)}" if by.namespace else word(by.name)
     return f"argocd app sync {name} && argocd app wait {name} --health  # once its source says so; prunes nothing"
 
 
 def values_text(by: Managed, *, tree: str, version: str, about: str, skips_crds: bool = False) -> str:
-    """What stands in the Application; `tree` is YAML, `about` lines of comments, each may be empty. With a version
-    `skips_crds` leaves the CRDs of the chart out."""
+    """The text for the Application's Helm values; `tree` is YAML, `about` lines of comments, both may be empty. With a
+    version, `skips_crds` excludes the CRDs of the chart."""
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "argocd" and by.name else ""
     if not version:
         return f"{note(f'Application{name}, spec.source.helm.valuesObject')}\n{about}{tree}".rstrip()
-    values_object = below("valuesObject", tree, depth=2)
-    values = below("helm", "\n".join(filter(None, ("skipCrds: true" * skips_crds, values_object))), depth=2)
+    values_object = under_key("valuesObject", tree, depth=2)
+    values = under_key("helm", "\n".join(filter(None, ("skipCrds: true" * skips_crds, values_object))), depth=2)
     return f"{note(f'Application{name}, spec.source')}\n{about}targetRevision: {version}\n{values}".rstrip()
 
 
 def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
-    """An Application for the chart of the CRDs; `tree` is YAML of its values, or empty."""
-    helm_tree = below("helm", below("valuesObject", tree, depth=2), depth=2)
+    """An Application for the CRD chart; `tree` is YAML of its values, or empty."""
+    helm_tree = under_key("helm", under_key("valuesObject", tree, depth=2), depth=2)
     values = f"\n{indent(helm_tree, '    ')}" if helm_tree else ""
     return (
         f"# New Application of {chart}, where the others are kept or by argocd app create --file; synced before the "

@@ -1,4 +1,4 @@
-"""The aws program: policies attached and detached, and other calls."""
+"""Text for the aws program: attaching and detaching policies, and other calls."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -14,13 +14,13 @@ ROLE_UNKNOWN = "nothing that was read names the role"
 
 
 def text(change: Change) -> str:
-    """The lines, comments where the controller's role is not known; empty where a part of the change is not for AWS,
-    or what should be the ARN of a role is none."""
+    """The command lines, as comments if the controller's role is unknown. Empty if a part of the change is not for AWS,
+    or the ARN of the role is invalid."""
     steps = tuple(leaves(change))
-    own = any(map(_of_aws, steps))
-    ours = (IamStatements, AwsCall, Observation, PersonTask)
+    has_aws_change = any(map(_of_aws, steps))
+    renderable = (IamStatements, AwsCall, Observation, PersonTask)
     named = all(not step.role or read_role_arn(step.role) for step in steps if isinstance(step, IamStatements))
-    if not own or not named or not all(isinstance(step, ours) for step in steps):
+    if not has_aws_change or not named or not all(isinstance(step, renderable) for step in steps):
         return ""
     return "\n".join(_lines(change))
 
@@ -70,7 +70,7 @@ def _policy(change: IamStatements, role: RoleArn) -> Iterator[str]:
 
 
 def _for_a_person(change: IamStatements) -> Iterator[str]:
-    """The policy as comments: without the name of the role there is no command."""
+    """The policy as comments, because there is no command without the name of the role."""
     task = "detach {} from" if change.removed else "make the policy {} of this document and attach it to"
     yield from task_lines(
         PersonTask(what=f"{task.format(change.policy)} the role of the controller", why=ROLE_UNKNOWN, aws=True)

@@ -1,4 +1,4 @@
-"""A chart as code: its values or its version where Terraform, Flux and Argo CD read them."""
+"""Writes the values or version of a chart as code for Terraform, Flux and Argo CD."""
 
 from migrations_app.checks.base import Remedy
 from migrations_app.checks.render import argocd, flux, terraform
@@ -8,9 +8,10 @@ from migrations_app.inventory.facts.managers import Managed
 def as_code(
     by: Managed, *, release: str, tree: str, version: str, about: str, skips_crds: bool = False
 ) -> tuple[Remedy, ...]:
-    """How these values, and that version where one is told, are given to the release in each tool.
+    """Remedies that set these values, and the version if given, in each tool.
 
-    `tree` and `about` are YAML and comments, or empty. `skips_crds`: Argo CD leaves the CRDs of the chart out.
+    `tree` and `about` are YAML and comments, or empty. `skips_crds`: the Argo CD Application excludes the CRDs of the
+    chart.
     """
     applied = argocd.values_text(by, tree=tree, version=version, about=about, skips_crds=skips_crds)
     return (
@@ -21,8 +22,8 @@ def as_code(
 
 
 def applied_by(by: Managed, *, release: str) -> tuple[Remedy, ...]:
-    """How Flux, Argo CD or Terraform applies what its source says now, and how long it takes; nothing where another
-    tool keeps the chart, or the object that delivers it is not known."""
+    """How Flux, Argo CD or Terraform applies its source and waits for the result; empty if another tool manages the
+    chart or the delivery object is unknown."""
     match by.by:
         case "terraform":
             return (Remedy(how="terraform", text=terraform.applied_text(release)),)
@@ -34,8 +35,8 @@ def applied_by(by: Managed, *, release: str) -> tuple[Remedy, ...]:
 
 
 def chart_as_code(chart: str, *, version: str, namespace: str, tree: str = "") -> tuple[Remedy, ...]:
-    """A release of its own for the chart of the CRDs, which the main chart then leaves out, in each tool. `tree` is
-    YAML of its values, or empty."""
+    """A separate release for the CRD chart, for each tool; the main chart then has to skip the CRDs. `tree` is YAML of
+    its values, or empty."""
     return (
         Remedy(how="terraform", text=terraform.crd_release(chart, version=version, namespace=namespace, tree=tree)),
         Remedy(how="flux", text=flux.crd_release(chart, version=version, namespace=namespace, tree=tree)),

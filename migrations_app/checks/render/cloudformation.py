@@ -1,4 +1,4 @@
-"""CloudFormation: policies that a role gets, as a template."""
+"""Text for CloudFormation: policies for a role as a template."""
 
 import json
 
@@ -8,8 +8,8 @@ from migrations_app.inventory.objects.cluster_arn import read_role_arn
 
 
 def text(change: Change) -> str:
-    """A whole template as JSON, for a stack beside the one that holds the role; empty where the change is more than
-    statements that a role gets."""
+    """A whole template as JSON, for a separate stack next to that of the role; empty if the change does more than add
+    statements to a role."""
     steps = [leave for leave in leaves(change) if isinstance(leave, IamStatements)]
     roles = [role for step in steps if not step.removed and (role := read_role_arn(step.role))]
     if len(roles) < sum(1 for _ in leaves(change)):
@@ -31,5 +31,5 @@ def text(change: Change) -> str:
 
 
 def _logical(name: str) -> str:
-    """The name as CloudFormation takes one for a resource: letters and digits, no digit first."""
+    """The name as a logical id of CloudFormation: letters and digits, starting with a letter."""
     return "Policy" + "".join(sign for sign in name if sign.isascii() and sign.isalnum())

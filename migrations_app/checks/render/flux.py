@@ -1,10 +1,10 @@
-"""Flux: values of a HelmRelease, its objects suspended and resumed, and what to change in a repository."""
+"""Text for Flux: values of a HelmRelease, suspending and resuming its objects, and what to change in a repository."""
 
 from textwrap import indent
 
 from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
 from migrations_app.checks.render.sources import source_text
-from migrations_app.checks.render.values import below, json_scalar, reasons, tag_of, yaml_of
+from migrations_app.checks.render.values import json_scalar, reasons, tag_of, under_key, yaml_of
 from migrations_app.checks.shell import note, word
 from migrations_app.inventory.facts.managers import Managed
 
@@ -12,7 +12,7 @@ _KINDS = {"HelmRelease": "helmrelease", "Kustomization": "kustomization"}
 
 
 def text(change: Change, by: Managed) -> str:
-    """The change for Flux; empty where Flux has no part in it."""
+    """The change for Flux; empty if Flux does not manage what it changes."""
     match change:
         case HelmChange():
             return values_text(by, tree=yaml_of(change.given), version=tag_of(change), about=reasons(change))
@@ -25,23 +25,23 @@ def text(change: Change, by: Managed) -> str:
 
 
 def applied_text(by: Managed) -> str:
-    """The command that applies a HelmRelease at once, and ends when it is ready."""
+    """The command that reconciles a HelmRelease at once and waits until it is ready."""
     where = f"{word(by.name)} --namespace {word(by.namespace)}" if by.namespace else word(by.name)
     return f"flux reconcile helmrelease {where} --with-source  # once it says so; ends when the new pods are ready"
 
 
 def values_text(by: Managed, *, tree: str, version: str, about: str) -> str:
-    """What stands in the HelmRelease; `tree` is YAML, `about` lines of comments, each may be empty."""
+    """The text for the HelmRelease's values; `tree` is YAML, `about` lines of comments, both may be empty."""
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "flux" and by.name else ""
     if not version:
         return f"{note(f'HelmRelease{name}, spec.values')}\n{about}{tree}".rstrip()
-    values = below("values", tree, depth=2)
+    values = under_key("values", tree, depth=2)
     return f"{note(f'HelmRelease{name}, spec')}\n{about}chart:\n  spec:\n    version: {version}\n{values}".rstrip()
 
 
 def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
-    """A HelmRelease for the chart of the CRDs; `tree` is YAML of its values, or empty."""
-    values = f"\n{indent(below('values', tree, depth=2), '  ')}" if tree else ""
+    """A HelmRelease for the CRD chart; `tree` is YAML of its values, or empty."""
+    values = f"\n{indent(under_key('values', tree, depth=2), '  ')}" if tree else ""
     return (
         f"# New HelmRelease of {chart} in the repository, ready before the controller changes.\n"
         "# In that of karpenter: install.crds and upgrade.crds Skip.\n"

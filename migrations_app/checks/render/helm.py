@@ -1,8 +1,8 @@
-"""The one renderer for Helm: all changes of a Helm release become one values file and one upgrade.
+"""Text for Helm: all changes of a Helm release become one values file and one upgrade.
 
-What was given is read from Helm and handed back with -f, and the changes go over it in a second file, where null takes
-a key out. So the new chart's own defaults count, its image tag and digest among them, and no secret is ever printed.
-Helm's flag for reusing values is never used: it keeps the old chart's defaults, and takes nothing out.
+The user's values are read from Helm and passed back with -f; the changes are a second file, in which null removes a
+key. So the defaults of the new chart apply, including image tag and digest, and no secret is printed. Helm's flag for
+reusing values is never used: it keeps the defaults of the old chart and removes nothing.
 """
 
 import re
@@ -23,8 +23,8 @@ _NO_FILE = re.compile(r"[^A-Za-z0-9.]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """`version` is as the chart spells it; `flags` are further words for helm. `installs`: whether there may be no such
-    release yet; the values of one that is there are kept."""
+    """One helm upgrade. `version` is in the spelling of the chart; `flags` are further arguments. `installs`: the
+    release may not exist yet; if it exists, its values are kept."""
 
     release: str
     namespace: str
@@ -36,13 +36,13 @@ class Upgrade:
 
 
 def upgrade_lines(upgrade: Upgrade) -> str:
-    """Complete lines of shell: read the values that were given, write the changes, upgrade."""
+    """Complete shell lines: read the user's values, write the changes, upgrade."""
     release, namespace = word(upgrade.release), word(upgrade.namespace)
     values_file, changes = _file(upgrade.release, "values"), _file(upgrade.release, "changes")
     read = f"helm get values {release} --namespace {namespace} -o yaml > {values_file}"
     lines, files = [read], [f"-f {values_file}"]
     if upgrade.installs:
-        # Whoever may not read the values cannot upgrade either, so that none are dropped.
+        # A user without permission to read the values cannot upgrade either, so no values are lost here.
         lines = [note(f"Where there is no release {upgrade.release} yet, there are no values to keep")]
         lines += [f"{read} || printf '{{}}\\n' > {values_file}"]
     if upgrade.changes:
@@ -62,16 +62,16 @@ def _written(changes: tuple[HelmValue, ...], file: str) -> Iterator[str]:
 
 
 def text(change: Change, by: Managed, *, landing: str) -> str:
-    """The change of values for the page of its check, or in words for the chart that holds the object; empty where Helm
-    has no part in it."""
+    """The values to change, for the page of the check; for objects in a chart, what to change there. Empty if Helm does
+    not manage what it changes."""
     if isinstance(change, HelmChange):
         return change_note(change, landing=landing)
     return source_text(change, by, tool="helm")
 
 
 def change_note(change: HelmChange, *, landing: str) -> str:
-    """The change for the page of its check: its keys, and the upgrade that they are a part of. `landing` is the release
-    that the hop lands on."""
+    """The change as comments for the page of the check: its keys, and the upgrade that includes them. `landing` is the
+    target version of the hop."""
     where = f"release {change.release} (chart {change.chart}, namespace {change.namespace})"
     to = f", at {change.version}" if change.version else ""
     sentences = {
@@ -92,10 +92,10 @@ def _line(helm_value: HelmValue) -> str:
 
 
 def _file(release: str, subject: str) -> str:
-    """A name of a file that needs no quotes."""
+    """A file name that needs no quotes."""
     return f"{_NO_FILE.sub('-', release).strip('-.') or 'karpenter'}.{subject}.yaml"
 
 
 def crd_upgrade(release: str, *, namespace: str, version: str) -> Upgrade:
-    """Brings the chart of the CRDs to that version, with the values that it was given."""
+    """The upgrade of the CRD chart to that version, with the values that it has."""
     return Upgrade(release=release, namespace=namespace, chart=CRD_CHART, version=version, installs=True)

@@ -1,4 +1,4 @@
-"""kubectl: complete lines of shell for changes of objects, in the order in which they are made."""
+"""Text for kubectl: complete shell lines for changes of objects, in the order of the changes."""
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -28,15 +28,15 @@ from migrations_app.checks.shell import json_word, note, word, words
 from migrations_app.manifests.writer import text_of
 
 SHOWN: Final = 20
-"""Commands and names of one kind that a text shows; a comment says how many there are beside them."""
+"""The most commands and names of one kind in a text; a comment gives the number of the others."""
 NEUTRAL: Final = (Observation, PersonTask)
-"""What may stand among the lines of any program."""
+"""Steps that may stand between the commands of any program."""
 _METRIC: Final = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
-"""The name of a metric of Prometheus."""
+"""The name of a Prometheus metric."""
 
 
 def text(change: Change) -> str:
-    """The lines; empty where a part of the change is not for kubectl."""
+    """The lines; empty if a part of the change is not for kubectl."""
     steps = [leave for leave in leaves(change) if isinstance(leave, (*OF_OBJECTS, *NEUTRAL))]
     if len(steps) < sum(1 for _ in leaves(change)) or any(_of_aws(step) for step in steps if isinstance(step, NEUTRAL)):
         return ""
@@ -52,20 +52,21 @@ def _of_aws(change: Observation | PersonTask) -> bool:
 def _lines(change: Change) -> Iterator[str]:
     if isinstance(change, ChangeGroup):
         yield from comments(change.notes)
-        for key, run in groupby(change.steps, key=_alike):
+        for key, run in groupby(change.steps, key=_group_key):
             steps = list(run)
             if key is None:
                 for step in steps:
                     yield from _lines(step)
             else:
-                yield from _together(steps)
+                yield from _group_lines(steps)
     else:
         yield from comments(change.notes)
         yield from _command([change])
 
 
-def _together(steps: Sequence[Change]) -> Iterator[str]:
-    """Alike changes of several objects: their comments once, one command where kubectl takes several names."""
+def _group_lines(steps: Sequence[Change]) -> Iterator[str]:
+    """The lines for equal changes of several objects: comments once, and one command if kubectl accepts several
+    names."""
     yield from comments(steps[0].notes)
     distinct_steps = list(dict.fromkeys(steps))
     alone = isinstance(steps[0], ObjectDelete) and steps[0].alone
@@ -77,51 +78,51 @@ def _together(steps: Sequence[Change]) -> Iterator[str]:
         yield note(f"and {len(distinct_steps) - SHOWN} more, in the same way")
 
 
-def _alike(step: Change) -> Hashable | None:
-    """What changes share that are told together; None for those that stand for themselves."""
+def _group_key(step: Change) -> Hashable | None:
+    """A key that is equal for changes that can share a command; None for changes that cannot."""
     match step:
         case ObjectDelete():
-            return "delete", _where(step.target), step.propagation, step.alone, step.notes
+            return "delete", _without_name(step.target), step.propagation, step.alone, step.notes
         case ObjectLabels() | ObjectAnnotations():
-            return type(step), _where(step.target), tuple(sorted(step.given.items())), step.removed, step.notes
+            return type(step), _without_name(step.target), tuple(sorted(step.given.items())), step.removed, step.notes
         case ObjectPatch():
-            return "patch", _where(step.target), step.subresource, step.notes
+            return "patch", _without_name(step.target), step.subresource, step.notes
         case NodeTaint():
             return "taint", step.notes
         case QueryRename():
             return "rename", step.notes
         case PersonTask() if step.target is not None:
-            return "task", _where(step.target), step.notes
+            return "task", _without_name(step.target), step.notes
     return None
 
 
-def _where(target: ChangeTarget) -> ChangeTarget:
+def _without_name(target: ChangeTarget) -> ChangeTarget:
     return replace(target, name="")
 
 
 def _command(steps: Sequence[Change]) -> Iterator[str]:
-    """The command of a change; of several where they differ in nothing but the name."""
+    """The command of one change, or of several that differ only in the object's name."""
     first = steps[0]
     match first:
         case ObjectPatch():
             sub = f" --subresource={word(first.subresource)}" if first.subresource else ""
             form = "merge" if isinstance(first.body, dict) else "json"
-            seen = f"{piped(first.guard)} && " if first.guard else ""
-            yield f"{seen}{_on('patch', first.target)}{sub} --type={form} -p {json_word(first.body)}"
+            guard = f"{piped(first.guard)} && " if first.guard else ""
+            yield f"{guard}{_command_head('patch', first.target)}{sub} --type={form} -p {json_word(first.body)}"
         case ObjectApply():
             yield from printed(text_of(first.manifest))
             yield "  | kubectl apply -f -"
         case ObjectDelete():
             cascade = f" --cascade={first.propagation}" if first.propagation != "background" else ""
-            yield f"{_on('delete', first.target, names=_names(steps))}{cascade}"
+            yield f"{_command_head('delete', first.target, names=_names(steps))}{cascade}"
         case ObjectLabels() | ObjectAnnotations():
             verb = "label" if isinstance(first, ObjectLabels) else "annotate"
             more = " --overwrite" if first.given else ""
-            yield f"{_on(verb, first.target, names=_names(steps))} {_marks(first.given, first.removed)}{more}"
+            yield f"{_command_head(verb, first.target, names=_names(steps))} {_marks(first.given, first.removed)}{more}"
         case NodeTaint():
             yield f"kubectl taint node {word(first.target.name)} {_taint(first)}"
         case QueryRename():
-            yield from _renamed(first)
+            yield from _rename_command(first)
         case _:
             yield from _without_change(first)
 
@@ -133,25 +134,26 @@ def _without_change(first: Change) -> Iterator[str]:
         case PersonTask() if first.pipe:
             yield piped(first.pipe)
         case PersonTask() if first.target is not None and first.target.resource:
-            yield f"{_on('edit', first.target)}  {note(' '.join(first.what.split()))}"
+            yield f"{_command_head('edit', first.target)}  {note(' '.join(first.what.split()))}"
         case PersonTask():
             yield from task_lines(first)
 
 
-def _renamed(change: QueryRename) -> Iterator[str]:
-    """The object written back with the new names; nothing where none of them is the name of a metric."""
+def _rename_command(change: QueryRename) -> Iterator[str]:
+    """Commands that read the object, rename the metrics and write it back; nothing if no pair consists of two valid
+    metric names."""
     pairs = [pair for pair in change.names.items() if all(map(_METRIC.fullmatch, pair))]
     script = "; ".join(f"s/\\b{old}\\b/{new}/g" for old, new in pairs)
     if script:
-        yield f"{_on('get', change.target)} -o yaml | sed -E {word(script)} | kubectl replace -f -"
+        yield f"{_command_head('get', change.target)} -o yaml | sed -E {word(script)} | kubectl replace -f -"
 
 
 def _names(steps: Sequence[Change]) -> str:
     return words(step.target.name for step in steps if step.target is not None)
 
 
-def _on(verb: str, target: ChangeTarget, *, names: str = "") -> str:
-    """The command up to the names of its objects."""
+def _command_head(verb: str, target: ChangeTarget, *, names: str = "") -> str:
+    """The command up to and including the names of the objects."""
     home = f" -n {word(target.namespace)}" if target.namespace else ""
     return f"kubectl{home} {verb} {word(target.resource or target.kind.lower())} {names or word(target.name)}"
 

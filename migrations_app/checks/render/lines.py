@@ -1,4 +1,4 @@
-"""Lines of shell that belong to no tool: comments, commands that only read, files, tasks for a person."""
+"""Shell lines that belong to no single tool: comments, read-only commands, files and tasks for a person."""
 
 from collections.abc import Iterable
 
@@ -7,17 +7,17 @@ from migrations_app.checks.shell import note, quoted
 
 
 def comments(notes: Iterable[str]) -> list[str]:
-    """Each as a comment on one line."""
+    """Each note as a comment on one line."""
     return [note(text) for text in notes]
 
 
 def observed(change: Observation) -> str:
-    """The command that reads, and the file that takes what it prints."""
+    """The read-only command, and the file for its output."""
     return f"{piped(change.pipe)} > {quoted(change.into)}" if change.into else piped(change.pipe)
 
 
 def piped(pipe: Iterable[tuple[str, ...]]) -> str:
-    """The programs piped into each other, every word quoted."""
+    """The programs as a shell pipe, every word quoted."""
     return " | ".join(" ".join(map(quoted, words)) for words in pipe)
 
 
@@ -28,8 +28,8 @@ def task_lines(change: PersonTask) -> list[str]:
 
 
 def printed(text: str) -> list[str]:
-    """Lines that print the text, line by line; what stands behind them takes it.
+    """Lines that print the text line by line; a command after them takes the output.
 
-    No here-document: its end would not be found where the lines are printed indented.
+    Not a here-document: its end would not be recognised if the lines are indented.
     """
     return ["printf '%s\\n' \\", *(f"  {quoted(line)} \\" for line in text.splitlines())]

@@ -1,4 +1,4 @@
-"""What to change where a tool reads an object: the words that stand first when a direct write would be undone."""
+"""Says what to change in the source of an object, if a tool would revert a direct change in the cluster."""
 
 from typing import Final
 
@@ -27,10 +27,10 @@ OF_OBJECTS: Final = (
 
 
 def source_text(change: Change, by: Managed, *, tool: Manager) -> str:
-    """The change in words for the source of that tool; empty where it keeps no object of the change."""
-    own = by.by == tool and any(map(_of_object, leaves(change)))
+    """What to change in the source of that tool; empty if the tool manages no object of the change."""
+    is_managed = by.by == tool and any(map(_of_object, leaves(change)))
     deleted_targets = tuple(dict.fromkeys(leave.target for leave in leaves(change) if isinstance(leave, ObjectDelete)))
-    return source_note(by, _change_text(change), gone=deleted_targets) if own else ""
+    return source_note(by, _change_text(change), gone=deleted_targets) if is_managed else ""
 
 
 def _of_object(change: Change) -> bool:
@@ -47,8 +47,8 @@ def _change_text(change: Change) -> str:
 
 
 def source_note(by: Managed, what: str, *, gone: tuple[ChangeTarget, ...] = ()) -> str:
-    """Comments: the source and what to do there, and how it is applied; empty for objects kept by hand or by eksctl.
-    `gone` are objects that the source holds no more."""
+    """Comments: the source, what to do there, and how to apply it; empty for objects managed by hand or by eksctl.
+    `gone` are objects that the source no longer contains."""
     owner = f" ({by.namespace + '/' if by.namespace else ''}{by.name})" if by.name else ""
     where = {
         "flux": f"In the repository that Flux applies{owner}",
@@ -66,7 +66,7 @@ TERRAFORM: Final = f"Then terraform plan -out={PLAN}, see that nothing else chan
 
 
 def _applied(by: Managed, gone: tuple[ChangeTarget, ...]) -> str:
-    """How the tool applies what its source says now; empty where the name of its object is not known."""
+    """How the tool applies its source; empty if the name of the delivery object is unknown."""
     if by.by == "terraform":
         return TERRAFORM
     if by.by == "argocd" and by.name:
@@ -87,5 +87,5 @@ _FLUX: Final = {
 
 
 def _group_of(target: ChangeTarget) -> str:
-    """The API group that the name of the resource says; empty where it says none."""
+    """The API group in the name of the resource; empty if it has none."""
     return target.resource.partition(".")[2]

@@ -1,4 +1,4 @@
-"""Terraform: values of a helm_release, policies of a role, and what to change in the code that holds an object."""
+"""Text for Terraform: values of a helm_release, policies of a role, and what to change in the code of an object."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from migrations_app.inventory.objects.cluster_arn import read_role_arn
 
 
 class HclExpression(str):
-    """Terraform text that stands for itself, not for a string."""
+    """A Terraform expression, written without quotes."""
 
     __slots__ = ()
 
@@ -24,20 +24,19 @@ REPOSITORY: Final = "oci://public.ecr.aws/karpenter"
 
 
 def text(change: Change, by: Managed) -> str:
-    """The change as Terraform code, or in words for the code that holds the object, and how it is applied; empty where
-    it has no part."""
+    """The change as Terraform code, or what to change in the code of the object, with how to apply it; empty if
+    Terraform does not manage what it changes."""
     code = _code(change)
     return with_apply(code) if code else source_text(change, by, tool="terraform")
 
 
 def with_apply(code: str) -> str:
-    """The code and, as a comment behind it, how it is applied."""
+    """The code, followed by a comment that says how to apply it."""
     return f"{code.rstrip()}\n{note(TERRAFORM)}"
 
 
 def applied_text(release: str) -> str:
-    """The lines that show and then apply what the code says of a Helm release; the second ends when its pods are
-    ready."""
+    """The lines that show and then apply the change of a Helm release; the second waits until its pods are ready."""
     look = note(f"see that helm_release {release} changes, and nothing else")
     return f"terraform plan -out={PLAN}  {look}\nterraform apply {PLAN}"
 
@@ -54,7 +53,7 @@ def _code(change: Change) -> str:
 
 
 def values_text(release: str, *, tree: str, version: str, about: str) -> str:
-    """What stands in the helm_release; `tree` is YAML, `about` lines of comments, each may be empty."""
+    """The values of the helm_release; `tree` is YAML, `about` lines of comments, both may be empty."""
     pinned = f'version = "{version}"\n' if version else ""
     changed = [line for line in tree.splitlines() if not line.startswith("#")]
     comments = [line for line in tree.splitlines() if line.startswith("#")]
@@ -65,7 +64,7 @@ def values_text(release: str, *, tree: str, version: str, about: str) -> str:
 
 
 def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> str:
-    """A helm_release for the chart of the CRDs; `tree` is YAML of its values, or empty."""
+    """A helm_release for the CRD chart; `tree` is YAML of its values, or empty."""
     head = f"# helm_release of {chart}, applied before the controller changes; in that of karpenter: skip_crds = true"
     fields: dict[str, object] = {"name": chart, "namespace": namespace, "repository": REPOSITORY, "chart": chart}
     if tree:
@@ -74,7 +73,7 @@ def crd_release(chart: str, *, version: str, namespace: str, tree: str = "") -> 
 
 
 def _policy(change: IamStatements) -> str:
-    """The statements as a policy of the role; empty where they are to go, or the role has no ARN."""
+    """The statements as a policy of the role; empty if they are to be removed or the role has no ARN."""
     role = read_role_arn(change.role)
     if role is None or change.removed:
         return ""
@@ -89,7 +88,7 @@ def _policy(change: IamStatements) -> str:
 
 
 def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:
-    """One block of Terraform. A value that begins with jsonencode( or a reference is an HclExpression."""
+    """One Terraform block. A value that starts with jsonencode( or is a reference has to be an HclExpression."""
     lines = [
         f"  {key} = {value if isinstance(value, HclExpression) else quoted(value)}" for key, value in arguments.items()
     ]
@@ -97,7 +96,7 @@ def hcl(kind: str, name: str, *, arguments: Mapping[str, object]) -> str:
 
 
 def _in_lines(document: Mapping[str, Any]) -> HclExpression:
-    """The document as an argument of a block, one entry a line."""
+    """The document as an argument of a block, one entry per line."""
     return HclExpression(f"jsonencode({indent(_literal(json.dumps(document, indent=2)), '  ').lstrip()})")
 
 
@@ -106,16 +105,16 @@ def encoded(document: Mapping[str, Any]) -> HclExpression:
 
 
 def quoted(value: object) -> str:
-    """A value as HCL reads it: its two template openings escaped."""
+    """The value as an HCL string, with HCL's two template openings escaped."""
     return _literal(json.dumps(value))
 
 
 def label(name: str) -> str:
-    """A name as a label of Terraform: letters, digits, hyphens and underscores, no digit first."""
+    """The name as a Terraform label: letters, digits, hyphens and underscores, not starting with a digit."""
     plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "_" for sign in name)
     return plain if plain[:1].isalpha() else f"_{plain}"
 
 
 def _literal(plain: str) -> str:
-    """Text in a string or heredoc of Terraform: its two template openings escaped."""
+    """Text inside a string or heredoc of Terraform, with HCL's two template openings escaped."""
     return plain.replace("${", "$${").replace("%{", "%%{")

@@ -1,4 +1,4 @@
-"""Values of a chart as YAML that every tool reads alike."""
+"""Writes chart values as YAML that every tool reads in the same way."""
 
 import json
 import re
@@ -12,17 +12,17 @@ from migrations_app.karpenter.releases import as_tag
 from migrations_app.karpenter.versions import parse
 
 _PLAIN = re.compile(r"[\w./@-]+", re.ASCII)
-"""Text that YAML reads as it stands, where it is none of `_NO_TEXT`."""
+"""Text that needs no quotes in YAML, unless it matches `_NO_TEXT`."""
 _NO_TEXT = re.compile(
     r"[-+]?(?:[\d_][\d_.:-]*(?:e[-+]?\d+)?|0[box][\da-f_]+|\.\d[\d_]*(?:e[-+]?\d+)?|\.inf|\.nan)"
     r"|true|false|yes|no|on|off|null|y|n|[-.]+",
     re.IGNORECASE,
 )
-"""What some version of YAML reads as a number, a date, a truth value or null."""
+"""Text that some version of YAML reads as a number, a date, a boolean or null."""
 
 
 def json_scalar(value: object) -> str:
-    """A value that is no filled map or list, as YAML 1.1 and 1.2 read it alike, on one line."""
+    """A value that is not a filled map or list, on one line that YAML 1.1 and 1.2 read in the same way."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and not _NO_TEXT.fullmatch(value) and value[0] not in "-@":
         return value
     return "".join(map(_printable, json.dumps(value, ensure_ascii=False)))
@@ -35,22 +35,22 @@ def _printable(sign: str) -> str:
 
 
 def yaml_of(values: Mapping[str, str]) -> str:
-    """Those values, JSON each, as a tree; the keys without a value, which are taken out, are comments behind it. A key
-    with nothing below it would take out all that stands below it in the chart."""
+    """The values, given as JSON, as a YAML tree. Keys without a value are to be removed: they follow as comments,
+    because an empty key would remove everything below it in the chart."""
     lines: list[str] = []
-    seen: tuple[str, ...] = ()
+    open_keys: tuple[str, ...] = ()
     for key, value in sorted((key, value) for key, value in values.items() if value):
         *parents, last = steps_of(key)
         for depth, parent in enumerate(parents):
-            if seen[: depth + 1] != tuple(parents[: depth + 1]):
+            if open_keys[: depth + 1] != tuple(parents[: depth + 1]):
                 lines.append(f"{'  ' * depth}{json_scalar(parent)}:")
         lines.append(f"{'  ' * len(parents)}{json_scalar(last)}: {json_scalar(json.loads(value))}")
-        seen = tuple(parents)
+        open_keys = tuple(parents)
     return "\n".join((*lines, *(note(f"without {key}") for key, value in sorted(values.items()) if not value)))
 
 
-def below(head: str, tree: str, *, depth: int) -> str:
-    """The tree below that key, indented so many signs; a tree of comments alone stands without the key."""
+def under_key(head: str, tree: str, *, depth: int) -> str:
+    """The tree below that key, indented by `depth`; a tree that is only comments is written without the key."""
     if not tree:
         return ""
     bare = all(line.startswith("#") for line in tree.splitlines())
@@ -58,8 +58,8 @@ def below(head: str, tree: str, *, depth: int) -> str:
 
 
 def reasons(change: HelmChange) -> str:
-    """Why the values change, as lines of comments, each reason once; empty where none is told."""
-    return "".join(f"{note(fromkey)}\n" for fromkey in dict.fromkeys(_reasons(change)) if fromkey)
+    """The reasons for the changed values as comment lines, each once; empty if there is none."""
+    return "".join(f"{note(reason)}\n" for reason in dict.fromkeys(_reasons(change)) if reason)
 
 
 def _reasons(change: HelmChange) -> Iterator[str]:
@@ -68,6 +68,6 @@ def _reasons(change: HelmChange) -> Iterator[str]:
 
 
 def tag_of(change: HelmChange) -> str:
-    """The version of the chart as charts spell it; empty where it stays."""
+    """The chart version in the spelling of charts; empty if the version does not change."""
     version = parse(change.version)
     return as_tag(version) if version else ""

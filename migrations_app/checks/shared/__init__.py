@@ -1,1 +1,1 @@
-"""Questions that several checks share."""
+"""Code that several checks share."""

@@ -1,8 +1,8 @@
-"""What is said, and what can be done, where AWS has no room for the nodes that replace others."""
+"""Evidence and remedies if AWS has no room for replacement nodes."""
 
 from migrations_app.checks.base import CheckContext, Evidence, Unknown
 from migrations_app.checks.changes import Change, PersonTask
-from migrations_app.checks.remedies.aws import called, could_not_read
+from migrations_app.checks.remedies.aws import aws_call, could_not_read
 from migrations_app.inventory.aws_facts.capacity_room import CapacityKind, CapacityLine
 from migrations_app.inventory.parts import Unseen
 
@@ -12,7 +12,7 @@ KINDS: dict[CapacityKind, tuple[str, str, str]] = {
     "reserved": ("CapacityReservation", "free instances", "instances"),
     "offered": ("InstanceType", "zones", "types and zones"),
 }
-"""Kind and path of the evidence, and what is counted."""
+"""For each limit, the kind and path of its evidence, and the unit."""
 TASKS: dict[str, tuple[str, str, str]] = {
     "Zone": (
         "add a subnet of the zone that its node classes select, or let fewer nodes go at once",
@@ -30,12 +30,12 @@ TASKS: dict[str, tuple[str, str, str]] = {
         "spec.template.spec.requirements of the NodePools",
     ),
 }
-"""By kind of evidence what a person has to do, why, and where."""
+"""By kind of evidence: the task for a person, its reason, and where to do it."""
 AWS_DECIDES = "AWS decides on the request, which may take days"
 
 
 def shortage(case: CheckContext, line: CapacityLine) -> Evidence:
-    """A limit that is too low, with what raises a quota."""
+    """Evidence for a limit that is too low, with the values for raising a quota."""
     kind, path, unit = KINDS[line.what]
     seen = f"{line.free} free" + (f" ({line.why})" if line.why else "")
     wanted = f"{line.need} {unit} at the peak of the rollout"
@@ -46,20 +46,20 @@ def shortage(case: CheckContext, line: CapacityLine) -> Evidence:
     return evidence.with_data(code=quota.code, value=str((quota.used or 0) + (line.need or 0)))
 
 
-def not_known(case: CheckContext, line: CapacityLine) -> Unknown:
-    """That a limit could not be compared, and why."""
+def unknown_limit(case: CheckContext, line: CapacityLine) -> Unknown:
+    """The Unknown for a limit that could not be compared, with the reason."""
     part = case.inventory.part(line.part) if line.part else None
     if isinstance(part, Unseen):
         return could_not_read(line.part, part)
     return Unknown(f"{KINDS[line.what][1]} of {line.name or 'no zone'}: {line.why or 'not known'}")
 
 
-def widened(case: CheckContext, row: Evidence) -> Change:
-    """What makes room: a request to raise the quota; everything else is for a person."""
+def make_room(case: CheckContext, row: Evidence) -> Change:
+    """Makes room: a request to raise the quota; a manual task for every other limit."""
     if row.kind != "ServiceQuota":
         what, why, where = TASKS[row.kind]
         return PersonTask(what=f"{row.name}: {what}", why=why, where=where, aws=True)
     region = case.inventory.aws.place.region
     words = ("--service-code", "ec2", "--quota-code", row.value("code"), "--desired-value", row.value("value"))
     at = ("--region", region) if region else ()
-    return called("service-quotas", "request-service-quota-increase", *words, *at, final=AWS_DECIDES)
+    return aws_call("service-quotas", "request-service-quota-increase", *words, *at, final=AWS_DECIDES)

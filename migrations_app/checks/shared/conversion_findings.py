@@ -1,4 +1,4 @@
-"""What a conversion of the cluster's own objects would lose, as words of a check."""
+"""Converts the cluster's own objects and reports what the conversion would lose as results of a check."""
 
 from collections.abc import Collection, Iterator
 from functools import lru_cache
@@ -17,14 +17,15 @@ from migrations_app.karpenter import kinds
 
 ALPHA: Final = tuple(kind.kind for kind in kinds.ALPHA_KINDS)
 UNREADABLE: Final = frozenset({"bad-type", "bad-quantity", "bad-duration", "name-missing"})
-"""Codes of values whose meaning is unknown: what becomes of the object cannot be told."""
+"""Codes of malformed values: the result of the conversion is unknown."""
 STOPPING: Final = frozenset(code for code, row in CATALOGUE.items() if row.severity in ("error", "action"))
-"""Codes of objects that are not converted, or not without a decision."""
+"""Codes of objects that are not converted, or only after a decision."""
 
 
-def lost(inventory: Inventory, *, generation: str, codes: Collection[str]) -> Iterator[Evidence | Unknown]:
-    """What the objects of that generation ("alpha", "beta", "v1") lose on the way to the next one."""
-    for item in items(inventory, generation=generation):
+def conversion_losses(inventory: Inventory, *, generation: str, codes: Collection[str]) -> Iterator[Evidence | Unknown]:
+    """The findings with these codes for objects of that generation ("alpha", "beta", "v1") on conversion to the next
+    one; Unknown for malformed values."""
+    for item in conversion_items(inventory, generation=generation):
         for loss in item.losses:
             if loss.code in UNREADABLE:
                 yield Unknown(f"{loss.kind} {loss.name}: {loss.path}: {loss.what}"[:LONGEST_FIELD_TEXT])
@@ -32,8 +33,8 @@ def lost(inventory: Inventory, *, generation: str, codes: Collection[str]) -> It
                 yield _evidence(loss)
 
 
-def items(inventory: Inventory, *, generation: str) -> tuple[Item, ...]:
-    """The conversion of each object of that generation; pools of EKS Auto Mode are not asked about."""
+def conversion_items(inventory: Inventory, *, generation: str) -> tuple[Item, ...]:
+    """The conversion result of each object of that generation, without the NodePools of EKS Auto Mode."""
     return tuple(item for item in _converted(_PartsKey(inventory)) if item.generation == generation)
 
 
@@ -48,7 +49,7 @@ def _evidence(loss: ConversionFinding) -> Evidence:
 
 
 class _PartsKey:
-    """The parts that a conversion reads, as a key: the same ones, not equal ones, which would take long to tell."""
+    """Cache key of the parts that a conversion reads. It compares identity, because comparing content is slow."""
 
     def __init__(self, inventory: Inventory) -> None:
         self.parts = {name: inventory.part(name) for name in CONVERTIBLE_PARTS}
@@ -62,13 +63,14 @@ class _PartsKey:
 
 @lru_cache(maxsize=1)
 def _converted(key: _PartsKey) -> tuple[Item, ...]:
-    """Several checks ask at each hop of one scan, so the last answer is kept, with those small parts alone."""
-    given: dict[str, Any] = key.parts
-    inventory = Inventory(cluster="", taken_at="", **given)
-    own = {pool.name for pool in own_pools(inventory)}
-    trees = [tree for tree in convertible(inventory) if tree["kind"] != "NodePool" or _name(tree) in own]
+    """The conversion of all objects. The last result is cached, because several checks need it at each hop; the key
+    holds only these parts, not the whole inventory."""
+    parts: dict[str, Any] = key.parts
+    inventory = Inventory(cluster="", taken_at="", **parts)
+    own_names = {pool.name for pool in own_pools(inventory)}
+    trees = [tree for tree in convertible(inventory) if tree["kind"] != "NodePool" or _name(tree) in own_names]
     known = KnownNames(all_pools_given=True)
-    # Apart: beside its successor a template would be told to make the same class a second time.
+    # Converted separately: next to its successor, a template would be reported as a duplicate class.
     alpha = [tree for tree in trees if tree["kind"] in ALPHA]
     return (
         *convert(alpha, known=known).items,

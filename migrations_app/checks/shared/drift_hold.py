@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES
-from migrations_app.checks.remedies.observations import way_back
+from migrations_app.checks.remedies.observations import undo_comments
 from migrations_app.checks.render.kubectl import SHOWN
 from migrations_app.checks.shell import json_word
 from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT
@@ -25,7 +25,7 @@ _KEEPS_REASONS: Final = (1, 0)
 
 
 def is_held(pool: NodePool) -> bool:
-    """Whether it has a budget of nothing without a schedule, for every reason or for drift."""
+    """Whether the pool has a budget of 0 nodes without a schedule that covers drift or every reason."""
     return any(
         isinstance(budget, dict)
         and str(budget.get("nodes")) in ("0", "0%")
@@ -36,28 +36,28 @@ def is_held(pool: NodePool) -> bool:
 
 
 def budgets_with_hold(pool: NodePool, running: Release | None) -> list[Any]:
-    """The budgets of the pool, or the one that it has by default, and one that lets no node drift."""
+    """The budgets of the pool, or its default budget, and one more that lets no node drift."""
     hold: dict[str, Any] = {"nodes": "0"}
-    return [*_own(pool), hold | {"reasons": [DRIFTED]} if _keeps_reasons(running) else hold]
+    return [*_own_budgets(pool), hold | {"reasons": [DRIFTED]} if _keeps_reasons(running) else hold]
 
 
 def drift_hold(pools: Iterable[NodePool], running: Release | None) -> Change | None:
-    """The hold for each pool that lacks it, with the way back; None where none does."""
-    steps = [_held_patch(pool, running) for pool in pools if not is_held(pool)]
+    """Adds the hold to each pool that lacks it, with its undo; None if every pool has it."""
+    steps = [_hold_patch(pool, running) for pool in pools if not is_held(pool)]
     if not steps:
         return None
     notes = [_MILD] if _keeps_reasons(running) else [_HARD, "before 1.0 a budget has no reasons, so take it back soon"]
     if running is not None and minor_order(running.minor) < KNOWS_BUDGETS:
         notes.append(f"{running} keeps no budgets: set it when the new CRDs are there, before the controller")
         steps = [replace(step, when="landing", needs=("hop_crds_installed",)) for step in steps]
-    return group(*steps, what=_settings_text(steps), notes=(*notes, *way_back(group(*steps), _BACK)))
+    return group(*steps, what=_settings_text(steps), notes=(*notes, *undo_comments(group(*steps), _BACK)))
 
 
-def _held_patch(pool: NodePool, running: Release | None) -> ObjectPatch:
+def _hold_patch(pool: NodePool, running: Release | None) -> ObjectPatch:
     patch = _patch(pool, budgets_with_hold(pool, running))
-    back = _patch(pool, _own(pool))
-    back = replace(back, when="after", what=_settings_text([back]))
-    return replace(patch, undo=back, done=f"{BUDGETS} of NodePool {pool.name} ends with the hold")
+    undo = _patch(pool, _own_budgets(pool))
+    undo = replace(undo, when="after", what=_settings_text([undo]))
+    return replace(patch, undo=undo, done=f"{BUDGETS} of NodePool {pool.name} ends with the hold")
 
 
 def _settings_text(steps: list[ObjectPatch]) -> str:
@@ -73,7 +73,7 @@ def _keeps_reasons(running: Release | None) -> bool:
     return running is not None and minor_order(running.minor) >= _KEEPS_REASONS
 
 
-def _own(pool: NodePool) -> list[Any]:
+def _own_budgets(pool: NodePool) -> list[Any]:
     return _budgets(pool) or [{"nodes": f"{DEFAULT_PERCENT}%"}]
 
 

@@ -1,4 +1,4 @@
-"""What is said where a dump does not hold who manages the fields of objects."""
+"""The Unknown for dumps that do not contain the managed fields of objects."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from migrations_app.inventory.parts import Seen
 
 
 def hidden_fields(inventory: Inventory, parts: Sequence[str]) -> Iterator[Unknown]:
-    """One doubt about all parts whose objects were dumped without their managed fields; none where they were shown."""
+    """One Unknown that names all parts whose objects were dumped without managed fields; nothing if all have them."""
     hidden = [name for name in parts if _hides(inventory, name)]
     if hidden:
         yield Unknown(f"{', '.join(hidden)} came without managed fields: dump them with --show-managed-fields")

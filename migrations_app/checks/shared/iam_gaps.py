@@ -1,4 +1,4 @@
-"""What the checks of permissions have in common: gaps of the controller's roles as words of a check."""
+"""Turns gaps in the IAM permissions of the controller's roles into results of the IAM checks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from migrations_app.inventory.parts import NOT_ASKED, Unseen
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
 PROFILE_HOPS = hops_from("0.32")
-"""From here on the controller makes instance profiles itself."""
+"""From this hop on, the controller creates instance profiles itself."""
 _OF_PROFILES = frozenset({"instance-profile", "pass-role"})
 _PASSING = "iam:PassRole"
 _CAUSES_SHOWN = 3
@@ -33,17 +33,18 @@ _WORDS = {
     RequestVerdict.BLOCKED_BY_CONDITION: "blocked by a condition",
     RequestVerdict.BLOCKED_BY_RESOURCE: "not granted on this resource",
 }
-ControllerPolicies = Callable[[Gap], bool]
-BOTH = "0.32"
-"""The one release in which both generations run; nodes of the older one have to end on it."""
-BOTH_HOPS = (BOTH, ALPHA_LEFT)
+GapFilter = Callable[[Gap], bool]
+MIXED_RELEASE = "0.32"
+"""The only release that runs both generations; nodes of the older generation have to be terminated while it runs."""
+MIXED_HOPS = (MIXED_RELEASE, ALPHA_LEFT)
 GapPart = Literal["provisioners", "needs", "profiles"]
-"""What a check tells of the gaps: the rights over capacity of Provisioners, those of instance profiles, all others."""
+"""The gaps that one check reports: permissions for capacity of Provisioners, permissions for instance profiles, or all
+others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleGaps:
-    """What one role lacks of the needs of a release, as far as one check speaks of it."""
+    """What one role lacks for a release, limited to the gaps that one check reports."""
 
     seen: Permissions
     role: RolePolicies
@@ -54,67 +55,73 @@ class RoleGaps:
         return (*self.report.gaps, *self.report.legacy_gaps)
 
 
-def of_profiles(gap: Gap) -> bool:
-    """Whether the gap concerns instance profiles and the roles in them, which have a check of their own."""
+def is_about_profiles(gap: Gap) -> bool:
+    """Whether the gap is only about instance profiles and their roles, which a separate check reports."""
     return _OF_PROFILES.issuperset(gap.needed_for)
 
 
 def new_actions(case: CheckContext) -> tuple[str, ...]:
-    """The actions that every installation with these settings has to grant anew before the hop, each once.
+    """The actions that every installation with these settings has to grant in addition before the hop, each once.
 
-    With the type of the resource where the release before asks for the action on others.
-
-    Raises InvalidInput for a release whose needs are not known.
+    If the release before needs the action on other resource types only, the resource type is added. Raises InvalidInput
+    for a release whose needs are unknown.
     """
-    seen = features_seen(case.inventory)
+    features = features_seen(case.inventory)
 
-    def asked(release: str) -> dict[tuple[str, str], None]:
+    def needed(release: str) -> dict[tuple[str, str], None]:
         probes = probes_for(minor_of(release))
-        return {(probe.action, probe.kind): None for probe in probes if seen.issuperset(probe.features)}
+        return {(probe.action, probe.kind): None for probe in probes if features.issuperset(probe.features)}
 
-    before = asked(str(case.step.start))
-    known = {action for action, _ in before}
-    new = (permission for permission in asked(str(case.step.release)) if permission not in before)
-    return tuple(dict.fromkeys(f"{action} on {kind}" if action in known else action for action, kind in new))
+    before = needed(str(case.step.start))
+    known_actions = {action for action, _ in before}
+    new = (permission for permission in needed(str(case.step.release)) if permission not in before)
+    return tuple(dict.fromkeys(f"{action} on {kind}" if action in known_actions else action for action, kind in new))
 
 
-def lacking(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown:
-    """What each role lacks that the check of this part tells. From 0.32 on profiles and their roles have a check of
-    their own. While capacity of Provisioners is there, 0.32 needs the rights over it: asked at the hop after it too,
-    for until then it is 0.32 that ends these nodes."""
-    apart = case.hop in PROFILE_HOPS
+def gaps_for_part(case: CheckContext, part: GapPart) -> tuple[RoleGaps, ...] | Unknown:
+    """For each role, the gaps that the check of this part reports. From 0.32 on, a separate check reports instance
+    profiles and their roles. While capacity of Provisioners exists, 0.32 needs permissions for it; the hop after 0.32
+    checks them too, because until then 0.32 terminates those nodes."""
+    profiles_apart = case.hop in PROFILE_HOPS
     match part:
         case "needs":
-            return lacks(case, mine=lambda gap: not apart or not of_profiles(gap))
+            return gaps_by_role(case, accepts=lambda gap: not profiles_apart or not is_about_profiles(gap))
         case "profiles":
-            return lacks(case, mine=of_profiles) if apart else ()
+            return gaps_by_role(case, accepts=is_about_profiles) if profiles_apart else ()
         case "provisioners":
-            return lacks(case, mine=lambda _gap: True, release=BOTH, legacy=True) if legacy_asked(case) else ()
+            return (
+                gaps_by_role(case, accepts=lambda _gap: True, release=MIXED_RELEASE, legacy=True)
+                if has_legacy_capacity(case)
+                else ()
+            )
 
 
-def legacy_asked(case: CheckContext) -> bool:
-    """Whether a Provisioner, or a Machine or node of one, is left at a hop where both generations run."""
-    seen = case.inventory
-    left = seen.provisioners.items or seen.machines.items or case.ownership.by_owner.get("karpenter_alpha")
-    return case.hop in BOTH_HOPS and bool(left)
+def has_legacy_capacity(case: CheckContext) -> bool:
+    """Whether a Provisioner, or a Machine or node of one, exists at a hop with both generations."""
+    inventory = case.inventory
+    capacity = (
+        inventory.provisioners.items or inventory.machines.items or case.ownership.by_owner.get("karpenter_alpha")
+    )
+    return case.hop in MIXED_HOPS and bool(capacity)
 
 
-def lacks(
-    case: CheckContext, *, mine: ControllerPolicies, release: str = "", legacy: bool = False
+def gaps_by_role(
+    case: CheckContext, *, accepts: GapFilter, release: str = "", legacy: bool = False
 ) -> tuple[RoleGaps, ...] | Unknown:
-    """What each role lacks of what is always needed, for the release of the hop unless another is named.
+    """For each role, the gaps that are always needed and that `accepts` accepts, for `release` or the target version of
+    the hop.
 
-    With `legacy` it is what capacity of Provisioners needs, and nothing else.
+    With `legacy`, only the gaps for capacity of Provisioners.
     """
-    seen = permissions(case.inventory)
-    if isinstance(seen, Unseen):
-        return Unknown(f"the controller's permissions could not be read: {_unread_text(seen)}")
+    granted = permissions(case.inventory)
+    if isinstance(granted, Unseen):
+        return Unknown(f"the controller's permissions could not be read: {_unread_text(granted)}")
     try:
-        reports = seen.reports(release or str(case.step.release))
+        reports = granted.reports(release or str(case.step.release))
     except InvalidInput as error:
         return Unknown(str(error))
     return tuple(
-        RoleGaps(seen=seen, role=policies, report=_narrowed(report, mine, legacy=legacy))
+        RoleGaps(seen=granted, role=policies, report=_narrowed(report, accepts, legacy=legacy))
         for policies, report in reports
     )
 
@@ -123,38 +130,41 @@ def _unread_text(part: Unseen) -> str:
     return part.why + (f" ({part.detail})" if part.detail else "")
 
 
-def _narrowed(report: GapReport, in_scope: ControllerPolicies, *, legacy: bool) -> GapReport:
+def _narrowed(report: GapReport, in_scope: GapFilter, *, legacy: bool) -> GapReport:
     gaps = tuple(gap for gap in report.gaps if not legacy and gap.required == "always" and in_scope(gap))
-    old = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and in_scope(gap))
-    return replace(report, gaps=gaps, legacy_gaps=old)
+    legacy_gaps = tuple(gap for gap in report.legacy_gaps if legacy and gap.required == "always" and in_scope(gap))
+    return replace(report, gaps=gaps, legacy_gaps=legacy_gaps)
 
 
-def words(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
-    """A word for each gap: evidence of a clear refusal, else why it cannot be told."""
+def gap_results(gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
+    """One result for each gap: Evidence for a certain refusal, otherwise Unknown with the reason."""
     if isinstance(gaps_of_roles, Unknown):
         yield gaps_of_roles
         return
-    for lack in gaps_of_roles:
-        yield from (_word(lack, gap) for gap in lack.gaps)
+    for role_gaps in gaps_of_roles:
+        yield from (_gap_result(role_gaps, gap) for gap in role_gaps.gaps)
 
 
-def weighed(gaps_of_roles: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]) -> Iterator[JudgeResult]:
-    """The results for all gaps and these doubts; a warning at most if the controller works without what is refused."""
+def capped_results(
+    gaps_of_roles: tuple[RoleGaps, ...] | Unknown, *, doubts: Iterable[JudgeResult]
+) -> Iterator[JudgeResult]:
+    """The results of `gap_results` and the given `doubts`; capped to a warning if the controller works without
+    everything that is refused."""
     more = tuple(doubts)
-    yield from words(gaps_of_roles)
+    yield from gap_results(gaps_of_roles)
     yield from more
-    gaps = [gap for lack in gaps_of_roles for gap in lack.gaps] if isinstance(gaps_of_roles, tuple) else []
+    gaps = [gap for role_gaps in gaps_of_roles for gap in role_gaps.gaps] if isinstance(gaps_of_roles, tuple) else []
     light = all(isinstance(result, Unknown) and result.reason == AWS_NOT_ASKED for result in more)
     if gaps and light and all(gap.severity == "degraded" for gap in gaps):
         yield SeverityCap("warning")
 
 
-def _word(lack: RoleGaps, gap: Gap) -> JudgeResult:
-    if doubt := _doubt(lack.seen, gap):
+def _gap_result(role_gaps: RoleGaps, gap: Gap) -> JudgeResult:
+    if doubt := _doubt(role_gaps.seen, gap):
         return Unknown(f"{_action(gap)}: {doubt}"[:_LONGEST])
     return Evidence(
-        kind="IAM role" if lack.role.role.arn else "IAM policies",
-        name=name_of(lack.role),
+        kind="IAM role" if role_gaps.role.role.arn else "IAM policies",
+        name=name_of(role_gaps.role),
         path=_action(gap),
         seen=f"{_WORDS[gap.verdict]}: {'; '.join(gap.causes[:_CAUSES_SHOWN])}"[:_LONGEST],
         wanted=" ".join(_reasons(gap)),
@@ -162,7 +172,7 @@ def _word(lack: RoleGaps, gap: Gap) -> JudgeResult:
 
 
 def _action(gap: Gap) -> str:
-    """The action and the kinds of resources that this cluster asks for; a gap lists those of rare settings as well."""
+    """The action and the resource types that this cluster needs; a gap also lists those of rare settings."""
     return f"{gap.action} on {', '.join(sorted({refusal.probe.kind for refusal in gap.refusals if refusal.applies}))}"
 
 
@@ -173,19 +183,20 @@ def _reasons(gap: Gap) -> Iterator[str]:
 
 
 def name_of(policies: RolePolicies) -> str:
-    """The name of the role, or the names of the documents if they were uploaded without a role."""
+    """The name of the role; for documents uploaded without a role, their names."""
     if policies.role.arn:
         return policies.role.arn.rpartition("/")[2]
     return ", ".join(policy.name for policy in policies.policies)[:200] or "none"
 
 
-def _doubt(seen: Permissions, gap: Gap) -> str:
-    """Why a gap is none for certain; empty where it is. A refusal that hangs on names needs that they were told."""
+def _doubt(granted: Permissions, gap: Gap) -> str:
+    """Why the gap is uncertain; empty if it is certain. A refusal that depends on names is certain only if those names
+    are known."""
     if gap.verdict is RequestVerdict.UNKNOWN:
         return gap.causes[0]
     if gap.verdict is RequestVerdict.MISSING:
         return ""
-    untold = [name for name in seen.untold if _concerns(name, gap.action)]
+    untold = [name for name in granted.untold if _concerns(name, gap.action)]
     return f"nothing tells the {' and the '.join(untold)} ({gap.causes[0]})" if untold else ""
 
 
@@ -196,19 +207,19 @@ def _concerns(name: str, action: str) -> bool:
 
 
 def unknown_node_roles(case: CheckContext, gaps_of_roles: tuple[RoleGaps, ...] | Unknown) -> Iterator[JudgeResult]:
-    """A doubt if the roles of nodes are not known: that iam:PassRole covers them then proves nothing."""
+    """An Unknown if the node roles are unknown: then it is unknown whether iam:PassRole covers them."""
     unasked = case.inventory.aws.node_roles == NOT_ASKED
     hint = f". {NOT_LOOKED_AT}" if unasked else ""
-    role_gaps = gaps_of_roles if isinstance(gaps_of_roles, tuple) else ()
-    for lack in role_gaps:
-        lacking = any(gap.action == _PASSING for gap in lack.gaps)
-        if NODE_ROLE in lack.seen.untold and not lacking:
+    all_gaps = gaps_of_roles if isinstance(gaps_of_roles, tuple) else ()
+    for role_gaps in all_gaps:
+        is_refused = any(gap.action == _PASSING for gap in role_gaps.gaps)
+        if NODE_ROLE in role_gaps.seen.untold and not is_refused:
             yield Unknown(f"{_PASSING}: nothing tells the {NODE_ROLE}{hint}", AWS_NOT_ASKED if unasked else None)
             return
 
 
-def contradicted(case: CheckContext) -> Iterator[JudgeResult]:
-    """A doubt for each request of the hop's release that AWS itself refuses though the documents allow it."""
+def contradictions(case: CheckContext) -> Iterator[JudgeResult]:
+    """An Unknown for each request of the target version that the policy documents allow but AWS itself refuses."""
     try:
         probe_ids = {probe.id for probe in probes_for(minor_of(str(case.step.release)))}
     except InvalidInput:

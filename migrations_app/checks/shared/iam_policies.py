@@ -1,4 +1,4 @@
-"""Policies that close the gaps of the controller's role, with its real names: beside the ones it has, and after."""
+"""Remedies that close IAM gaps of the controller's role: policies to add, and what may be removed after the upgrade."""
 
 import json
 import re
@@ -10,10 +10,10 @@ from msgspec import UNSET, UnsetType
 from migrations_app.checks.base import CheckContext, How, Remedy
 from migrations_app.checks.changes import Change, IamStatements, PersonTask, group
 from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.render import aws_cli, cloudformation, terraform
 from migrations_app.checks.render.aws_cli import compact
-from migrations_app.checks.shared.iam_gaps import GapPart, RoleGaps, lacking, name_of
+from migrations_app.checks.shared.iam_gaps import GapPart, RoleGaps, gaps_for_part, name_of
 from migrations_app.checks.shared.iam_room import (
     PlacedPolicies,
     PlacedPolicy,
@@ -39,7 +39,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
 
 BY_TERRAFORM = Managed("terraform")
 MODULES = (NEWEST_MODULE, "20.37.2")
-"""Versions of the Terraform EKS module to write for: the blocks of statements are spelled otherwise from 21 on."""
+"""Versions of the Terraform EKS module to write for; from 21 on, the blocks of statements have other names."""
 _KEEP = {
     "0.32": "Keep what the role has until no node of a Provisioner is left: 0.32 needs both.",
     ALPHA_LEFT: "Keep what the role has: the document of 0.33 alone refuses spot launches of 0.32.",
@@ -48,62 +48,69 @@ _KEEP = {
 }
 _KEEP_OTHERWISE = "Keep what the role has until the new release has proven itself."
 _BY_PREFIX = re.compile(r"-\d{18}[0-9a-f]{8}", re.ASCII)
-"""How Terraform ends a name that it was given a prefix for: a time stamp and a counter."""
+"""The suffix of a name that Terraform made from a prefix: a time stamp and a counter."""
 _REMOVALS_SHOWN = 15
 QUOTA = "L-0DA4ABF3"
-"""Managed policies attached to an IAM role; 10 unless AWS raised it, at most 20."""
+"""Code of the quota for managed policies attached to an IAM role; 10 unless AWS raised it, at most 20."""
 _QUOTA_MOST = 20
 
 
 def closing_remedies(case: CheckContext, part: GapPart) -> Iterator[Remedy]:
-    """For each role with gaps of this part: what to do, the smallest policy, and the same as code, the tool in use
-    first. `part` is in the names of new policies, so that two checks never propose the same one."""
-    gaps_of_roles, placed = lacking(case, part), placed_policies(case)
-    for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
-        if lack.gaps:
-            arn = lack.role.role.arn
+    """Remedies for each role with gaps of this part: the steps, the smallest policy, and the same as code; those for
+    the tool in use come first. `part` is in the names of new policies, so that no two checks propose the same
+    policy."""
+    gaps_of_roles, placed = gaps_for_part(case, part), placed_policies(case)
+    for role_gaps in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
+        if role_gaps.gaps:
+            arn = role_gaps.role.role.arn
             role_documents = placed.get((arn, part), ())
             tidies = next((gap_part for role, gap_part in placed if role == arn), part) == part
-            yield from _first(_tool(case, lack.role), _of_role(case, lack, placed=role_documents, tidies=tidies))
+            yield from _tool_first(
+                _tool(case, role_gaps.role), _of_role(case, role_gaps, placed=role_documents, tidies=tidies)
+            )
 
 
-def _first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
+def _tool_first(tool: How, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
     yield from sorted(remedies, key=lambda remedy: remedy.how != tool)
 
 
 def _tool(case: CheckContext, role: RolePolicies) -> How:
-    """The tool that keeps the role, told by the names that Terraform makes up and by what keeps the controller."""
+    """The tool that manages the role, guessed from names that Terraform generates and from the tool that manages the
+    controller."""
     names = (name_of(role), *(policy.name for policy in role.policies))
     controller = installation(case.inventory)
     by_terraform = (controller and controller.managed.by == "terraform") or any(map(_BY_PREFIX.search, names))
     return "terraform" if by_terraform else "iam"
 
 
-def _of_role(case: CheckContext, lack: RoleGaps, *, placed: Sequence[PlacedPolicy], tidies: bool) -> Iterator[Remedy]:
-    """`tidies`: it also says what may go afterwards, which one part of a hop does."""
-    closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
+def _of_role(
+    case: CheckContext, role_gaps: RoleGaps, *, placed: Sequence[PlacedPolicy], tidies: bool
+) -> Iterator[Remedy]:
+    """The remedies for one role. With `tidies` they also say what may be removed afterwards; only one part of a hop
+    does that."""
+    closed = closing(role_gaps.report, role_gaps.seen.site, policies=role_gaps.role.policies)
     try:
         closed.documents()
     except InvalidInput as error:
         yield _iam(_comments([f"no document can be proposed: {error}"]))
         return
-    change = _added(lack.role, lack.seen, placed=placed) if placed else UNSET
-    after = _afterwards(case, lack, closed=closed) if tidies and placed else ()
-    steps = (*_steps(case, lack, closed=closed, change=change), *after)
+    change = _attach_placed(role_gaps.role, role_gaps.seen, placed=placed) if placed else UNSET
+    after = _removable_later(case, role_gaps, closed=closed) if tidies and placed else ()
+    steps = (*_steps(case, role_gaps, closed=closed, change=change), *after)
     yield _iam("\n".join(filter(None, steps)), change)
     if isinstance(change, UnsetType):
         return
     yield from (_iam(json.dumps(policy.document, indent=2), change) for policy in placed)
-    yield from _as_code(lack, change, closed=closed)
-    if _tool(case, lack.role) == "terraform":
+    yield from _as_code(role_gaps, change, closed=closed)
+    if _tool(case, role_gaps.role) == "terraform":
         for version in MODULES:
             code = terraform.with_apply(closed.text("module", version=version))
             yield Remedy(how="terraform", text=code, change=change)
 
 
-def _as_code(lack: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Remedy]:
-    """As a stack and as Terraform; with the role as a parameter where its name is not known."""
-    named = bool(lack.role.role.arn)
+def _as_code(role_gaps: RoleGaps, change: Change, *, closed: Closing) -> Iterator[Remedy]:
+    """The policies as CloudFormation and Terraform; the role is a parameter if its name is unknown."""
+    named = bool(role_gaps.role.role.arn)
     template = cloudformation.text(change) if named else closed.text("cloudformation")
     if template:
         yield _iam(template, change)
@@ -116,26 +123,26 @@ def _iam(text: str, change: Change | UnsetType = UNSET) -> Remedy:
     return Remedy(how="iam", text=text, change=change)
 
 
-def _steps(case: CheckContext, lack: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
-    """What to do, as commands and comments: add beside what is there, and keep that during the hop."""
-    yield _comments([*_missing_names(lack, closed), *_stubborn(closed)])
+def _steps(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing, change: Change | UnsetType) -> Iterator[str]:
+    """The steps as commands and comments: add the policies, and keep the existing ones during the upgrade."""
+    yield _comments([*_missing_names(role_gaps, closed), *_unfixable(closed)])
     if not isinstance(change, UnsetType):
         keep = _KEEP.get(case.hop, _KEEP_OTHERWISE)
         yield _comments(["Before the upgrade, beside the policies that the role has: allows of several add up.", keep])
         yield aws_cli.text(change)
 
 
-def _missing_names(lack: RoleGaps, closed: Closing) -> list[str]:
-    """A comment for each placeholder in the documents whose real name is not known."""
+def _missing_names(role_gaps: RoleGaps, closed: Closing) -> list[str]:
+    """A comment for each placeholder in the documents whose real name is unknown."""
     written = json.dumps(closed.documents())
     return [
         f"nothing tells the {name}: put it right in the documents before they are used"
-        for name in lack.seen.untold
-        if any(value in written for value in lack.seen.named(name))
+        for name in role_gaps.seen.untold
+        if any(value in written for value in role_gaps.seen.named(name))
     ]
 
 
-def _stubborn(closed: Closing) -> list[str]:
+def _unfixable(closed: Closing) -> list[str]:
     rows = (
         f"{refusal.probe.action}: no added statement helps, {refusal.answer.because}"
         for refusal in closed.added.stubborn
@@ -143,14 +150,14 @@ def _stubborn(closed: Closing) -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-def _added(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
-    """The policies on the role; for a person where it takes no more of them."""
-    homeless = [policy for policy in placed if policy.place == "none"]
-    fits = [_attached(role.role.arn, policy) for policy in placed if policy.place != "none"]
-    return group(*fits, *([_no_room(role, seen, policies=homeless)] if homeless else []))
+def _attach_placed(role: RolePolicies, seen: Permissions, *, placed: Sequence[PlacedPolicy]) -> Change:
+    """Attaches the policies to the role; a manual task for those that exceed its quotas."""
+    unplaced = [policy for policy in placed if policy.place == "none"]
+    fits = [_attach_policy(role.role.arn, policy) for policy in placed if policy.place != "none"]
+    return group(*fits, *([_make_room(role, seen, policies=unplaced)] if unplaced else []))
 
 
-def _attached(role: str, one: PlacedPolicy) -> IamStatements:
+def _attach_policy(role: str, one: PlacedPolicy) -> IamStatements:
     statements, inline = tuple(one.document["Statement"]), one.place == "inline"
     undo = IamStatements(role=role, policy=one.name, statements=statements, inline=inline, removed=True)
     done = f"the role has {one.name}"
@@ -159,7 +166,7 @@ def _attached(role: str, one: PlacedPolicy) -> IamStatements:
     )  # fmt: skip
 
 
-def _no_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[PlacedPolicy]) -> PersonTask:
+def _make_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[PlacedPolicy]) -> PersonTask:
     attached = sum(policy.kind != "inline" for policy in role.role.policies.items)
     quota = max(attached, MOST_ATTACHED) + len(policies)
     which = ("--service-code", "iam", "--quota-code", QUOTA, "--region", seen.site.iam_region)
@@ -175,41 +182,41 @@ def _no_room(role: RolePolicies, seen: Permissions, *, policies: Sequence[Placed
     )
 
 
-def _afterwards(case: CheckContext, lack: RoleGaps, *, closed: Closing) -> Iterator[str]:
-    """What of the role no release needs that is still to run, and the release before the hop still did."""
+def _removable_later(case: CheckContext, role_gaps: RoleGaps, *, closed: Closing) -> Iterator[str]:
+    """Comments about statements of the role that the start version needs and the target version does not."""
     added = IamPolicy(name="added", statements=closed.added.statements)
     start, release = str(case.step.start), str(case.step.release)
-    policies, site = [*lack.role.policies, added], lack.seen.site
-    before = removable(lack.role.policies, release=start, site=site)
+    policies, site = [*role_gaps.role.policies, added], role_gaps.seen.site
+    before = removable(role_gaps.role.policies, release=start, site=site)
     removables = removable(policies, release=release, site=site)
-    old = [
+    removable_now = [
         removable_statement
         for removable_statement in removables
         if removable_statement.statement not in added.statements and removable_statement not in before
     ]
-    if old:
+    if removable_now:
         yield _comments([f"Once {release} runs and a rollback is no longer needed, this may be removed:"])
-        yield _comments([f"  {line}" for line in removal_lines(old[:_REMOVALS_SHOWN])])
+        yield _comments([f"  {line}" for line in removal_lines(removable_now[:_REMOVALS_SHOWN])])
 
 
 def _comments(lines: Iterable[str]) -> str:
-    """The lines as comments. Names in documents are untrusted: none of them may start a new line."""
+    """The lines as comments. Names in documents are untrusted, so each comment stays on one line."""
     return "\n".join(map(note, lines))
 
 
-def within_reach(
+def instance_remedies(
     case: CheckContext, refused: Sequence[InstanceRequestAnswer], *, seen: Permissions
 ) -> Iterator[Remedy]:
-    """For each role the smallest policies that allow these requests, those of other checks of the hop among them, and
-    what no added statement would lift."""
+    """For each role the smallest policies that allow these requests, including policies of other checks of the hop, and
+    what no added statement can fix."""
     placed = placed_policies(case)
     for role in seen.roles:
         arn = role.role.arn
         role_refusals = [refusal for refusal in refused if refusal.role.role.arn == arn]
         lifted: list[InstanceRequestAnswer] = []
-        for part in _helping(role_refusals, placed, arn=arn, seen=seen):
+        for part in _helpful_parts(role_refusals, placed, arn=arn, seen=seen):
             added = placed[arn, part]
-            change = _added(role, seen, placed=added)
+            change = _attach_placed(role, seen, placed=added)
             yield in_aws(change)
             if code := terraform.text(change, BY_TERRAFORM):
                 yield Remedy(how="terraform", text=code, change=change)
@@ -222,10 +229,10 @@ def within_reach(
             yield _denied(arn, stubborn)
 
 
-def _helping(
+def _helpful_parts(
     refused: Sequence[InstanceRequestAnswer], placed: PlacedPolicies, *, arn: str, seen: Permissions
 ) -> Iterator[PolicyPart]:
-    """The parts of which each allows some of the requests."""
+    """The parts whose policies allow at least one of the requests."""
     for (role, part), policies in placed.items():
         documents = [refusal.document for refusal in policies]
         if role == arn and any(allowed_with(refusal, documents, seen=seen) for refusal in refused):
@@ -238,31 +245,31 @@ def _denied(arn: str, refused: Sequence[InstanceRequestAnswer]) -> Remedy:
     notes = ("No added statement lifts this; the one that is named has to change:", *causes)
     if role is None:
         return in_aws(PersonTask(what="change the statement that is named", notes=notes, aws=True))
-    return in_aws(shown("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
+    return in_aws(read_command("aws", "iam", "list-attached-role-policies", "--role-name", role.name, notes=notes))
 
 
-def splitting(case: CheckContext, lack: RoleGaps) -> Iterator[Remedy]:
-    """What to do where no policy of the role has room: documents of their own, which other checks of the hop attach, or
-    all of it divided anew."""
-    closed = closing(lack.report, lack.seen.site, policies=lack.role.policies)
-    own = tuple(
+def split_remedies(case: CheckContext, role_gaps: RoleGaps) -> Iterator[Remedy]:
+    """What to do if the missing permissions fit in no existing policy: separate documents, which other checks of the
+    hop attach, or all policies divided anew."""
+    closed = closing(role_gaps.report, role_gaps.seen.site, policies=role_gaps.role.policies)
+    editable = tuple(
         policy
-        for policy, document in zip(lack.role.policies, lack.role.role.policies.items, strict=True)
+        for policy, document in zip(role_gaps.role.policies, role_gaps.role.role.policies.items, strict=True)
         if document.kind != "aws_managed"
     )
     try:
-        apart, divided = closed.documents(), replace(closed, policies=own).documents("merged")
+        apart, divided = closed.documents(), replace(closed, policies=editable).documents("merged")
     except InvalidInput as error:
         yield _iam(_comments([f"no document can be proposed: {error}"]))
         return
-    documents = of_release(placed_policies(case), lack.role)
+    documents = of_release(placed_policies(case), role_gaps.role)
     yield _iam(_comments(_SIZES))
     rest = [
-        *(in_aws(_added(lack.role, lack.seen, placed=added)) for added in documents),
+        *(in_aws(_attach_placed(role_gaps.role, role_gaps.seen, placed=added)) for added in documents),
         *(_iam(json.dumps(policy_document, indent=2)) for policy_document in divided if len(divided) > len(apart)),
         *_inline(divided),
     ]
-    yield from _first(_tool(case, lack.role), rest)
+    yield from _tool_first(_tool(case, role_gaps.role), rest)
 
 
 _SIZES = (
@@ -273,7 +280,7 @@ _SIZES = (
 
 
 def _inline(divided: tuple[Document, ...]) -> Iterator[Remedy]:
-    """The switch of the Terraform EKS module's Karpenter submodule, where all of it fits a role inline."""
+    """The setting of the Terraform EKS module's Karpenter submodule, if all policies fit inline."""
     if sum(map(size_of, divided)) <= INLINE_LIMIT:
         about = "# terraform-aws-modules/eks/aws//modules/karpenter, from 21.8: one inline policy in place of a managed"
         yield Remedy(how="terraform", text=f"{about}\nenable_inline_policy = true\n")

@@ -1,6 +1,5 @@
-"""The policies that the checks of one hop add to the controller's roles: each statement once, under free names, and
-each where the quotas of IAM leave room for it.
-"""
+"""The policies that the checks of one hop add to the controller's roles, without repeated statements and with unused
+names. Each policy is managed or inline, depending on the quotas that the role has left."""
 
 import json
 import re
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from migrations_app.checks.base import CheckContext
-from migrations_app.checks.shared.iam_gaps import GapPart, lacking
+from migrations_app.checks.shared.iam_gaps import GapPart, gaps_for_part
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, filled, parse_policy
@@ -20,7 +19,7 @@ from migrations_app.inventory.objects.aws import ControllerRole
 from migrations_app.karpenter.versions import minor_order
 
 PolicyPart: TypeAlias = GapPart | Literal["instances"]
-"""Which check asks for a policy; part of its name."""
+"""The check that adds a policy; part of the policy's name."""
 PolicyPlace = Literal["managed", "inline", "none"]
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 _LONGEST_NAME = 128
@@ -28,7 +27,7 @@ _LONGEST_NAME = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPolicy:
-    """A policy to add. `place` is "none" where the role takes neither a managed nor an inline one of its size."""
+    """A policy to add. `place` is "none" if the role accepts neither a managed nor an inline policy of its size."""
 
     name: str
     document: Document
@@ -40,12 +39,12 @@ class PlacedPolicy:
 
 
 PlacedPolicies: TypeAlias = Mapping[tuple[str, PolicyPart], tuple[PlacedPolicy, ...]]
-"""By the ARN of a role and the part."""
+"""The policies by ARN of the role and part."""
 
 
 def placed_policies(case: CheckContext) -> PlacedPolicies:
-    """Everything that the hop adds, in a fixed order, so that each check tells the same names and places. A part of
-    which one statement alone is larger than a policy has none."""
+    """Everything that the hop adds, in a fixed order, so that each check names the same policies and places. A part
+    with a statement that is larger than a policy has no entry."""
     seen = permissions(case.inventory)
     if not isinstance(seen, Permissions):
         return {}
@@ -62,13 +61,14 @@ def placed_policies(case: CheckContext) -> PlacedPolicies:
 
 
 def of_release(placed: PlacedPolicies, role: RolePolicies) -> list[tuple[PlacedPolicy, ...]]:
-    """What the release of the hop adds to the role, each part by itself; none for capacity of Provisioners."""
+    """What the target version adds to the role, one tuple for each part; without policies for capacity of
+    Provisioners."""
     parts: tuple[PolicyPart, ...] = ("needs", "profiles")
     return [placed[role.role.arn, part] for part in parts if (role.role.arn, part) in placed]
 
 
 def filled_to(role: RolePolicies) -> str:
-    """How much of its quotas a role has used, in words."""
+    """How much of its quotas a role uses, as text."""
     attached = sum(policy.kind != "inline" for policy in role.role.policies.items)
     return (
         f"{attached} managed policies are attached, of {MOST_ATTACHED} that a role takes, and {role.role.inline_size:,}"
@@ -86,30 +86,30 @@ class _PartDocuments(NamedTuple):
 def _documents(case: CheckContext, seen: Permissions) -> Iterator[_PartDocuments]:
     before: dict[str, list[Document]] = {}
     for part in get_args(GapPart):
-        gaps_of_roles = lacking(case, part)
-        for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
+        gaps_of_roles = gaps_for_part(case, part)
+        for role_gaps in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
             try:
-                documents = closing(lack.report, seen.site).documents()
+                documents = closing(role_gaps.report, seen.site).documents()
             except InvalidInput:
                 continue
             if documents:
-                before.setdefault(lack.role.role.arn, []).extend(documents)
-                yield _PartDocuments(part, lack.role.role.arn, lack.report.release, documents)
+                before.setdefault(role_gaps.role.role.arn, []).extend(documents)
+                yield _PartDocuments(part, role_gaps.role.role.arn, role_gaps.report.release, documents)
     refused = [instance_request for instance_request in instance_requests(case, seen) if is_refused(instance_request)]
     for role in seen.roles:
         arn = role.role.arn
         role_refusals = [answer for answer in refused if answer.role.role.arn == arn]
-        left = [
+        remaining = [
             role_refusal for role_refusal in role_refusals if role_refusal.answer.verdict is not RequestVerdict.DENIED
         ]
-        left = [answer for answer in left if not allowed_with(answer, before.get(arn, ()), seen=seen)]
-        documents = fitted(statements_for(left, seen.site), limit=MANAGED_LIMIT)
+        remaining = [answer for answer in remaining if not allowed_with(answer, before.get(arn, ()), seen=seen)]
+        documents = fitted(statements_for(remaining, seen.site), limit=MANAGED_LIMIT)
         if documents:
             yield _PartDocuments("instances", arn, str(case.step.release), documents)
 
 
 def instance_requests(case: CheckContext, seen: Permissions) -> tuple[InstanceRequestAnswer, ...]:
-    """The controller's requests on the instances that exist, as far as the hop brings them."""
+    """The evaluated requests of the controller on existing instances that matter at the hop."""
     running, groups = case.running.release, case.inventory.aws.instances.items
     now = minor_order(running.minor) if running else None
     start, end = minor_order(case.step.start.minor), minor_order(case.step.release.minor)
@@ -121,7 +121,7 @@ def is_refused(answer: InstanceRequestAnswer) -> bool:
 
 
 def allowed_with(answer: InstanceRequestAnswer, added: Iterable[Document], *, seen: Permissions) -> bool:
-    """Whether the request is allowed once the role has these documents as well."""
+    """Whether the request is allowed once the role also has these documents."""
     more = [parse_policy(json.dumps(document), name="added") for document in added]
     policies = [filled(policy, seen.site) for policy in (*answer.role.policies, *more)]
     return evaluate(answer.request, policies, boundary=_boundary(answer.role, seen)).verdict is RequestVerdict.ALLOWED
@@ -132,7 +132,8 @@ def _boundary(role: RolePolicies, seen: Permissions) -> Sequence[IamPolicy] | No
 
 
 class _FreeNames:
-    """Names that no policy of these roles has. A name is given once: policies of an account do not share one."""
+    """Generates unused policy names. Each name is returned once, because all policies of an account share their
+    names."""
 
     def __init__(self, names: set[str]) -> None:
         self._taken = names
@@ -146,7 +147,7 @@ class _FreeNames:
 
 
 class _RoleRoom:
-    """What a role still takes: managed policies by their number, and characters in the role."""
+    """The quotas that a role has left: number of managed policies, and characters of inline policies."""
 
     def __init__(self, role: ControllerRole) -> None:
         self._managed = MOST_ATTACHED - sum(policy.kind != "inline" for policy in role.policies.items)

@@ -1,4 +1,4 @@
-"""Queries in the cluster that name metrics which a release no longer has, and how to change them."""
+"""Finds queries in the cluster with metrics that a release no longer has, and renames those metrics."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _METRIC = re.compile(r"[A-Za-z_:][\w:]*", re.ASCII)
 
 
 def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
-    """One row for each query and name that the hop's release no longer has."""
+    """One row for each query and each name that the target version no longer has."""
     for owner in getattr(case.inventory, part).items:
         for query in owner.queries:
             for name in outdated(query.text, case.step.release):
@@ -39,8 +39,8 @@ def outdated_queries(case: CheckContext, part: QueryPart) -> Iterator[Evidence]:
                 )
 
 
-def renamed_queries(case: CheckContext, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
-    """The change of every object for each tool: new names are written, and what has none is for a person."""
+def rename_remedies(case: CheckContext, part: QueryPart, *, evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
+    """Renames the metrics in every object, for each tool; a manual task for metrics without a successor."""
     owners = {(owner.kind, owner.namespace, owner.name): owner for owner in getattr(case.inventory, part).items}
     places = list(dict.fromkeys((row.kind, row.namespace, row.name) for row in evidence))
     first = owners.get(places[0])
@@ -57,14 +57,14 @@ def _changes(place: tuple[str, str, str], *, evidence: Sequence[Evidence]) -> It
     pairs = {row.value("old"): row.value("new") for row in object_rows}
     names = {old: new for old, new in pairs.items() if _METRIC.fullmatch(old) and _METRIC.fullmatch(new)}
     if names:
-        back = {new: old for old, new in names.items()}
+        old_names = {new: old for old, new in names.items()}
         yield QueryRename(
             target=target,
             names=names,
             when="after",
             notes=(AFTER,),
-            undo=QueryRename(target=target, names=back, when="after") if len(back) == len(names) else None,
-            final="" if len(back) == len(names) else "several old names have become one",
+            undo=QueryRename(target=target, names=old_names, when="after") if len(old_names) == len(names) else None,
+            final="" if len(old_names) == len(names) else "several old names have become one",
             done=f"no query of {kind} {namespace}/{name} names what is gone",
         )
     others = [f"{old} is now {new or GONE}" for old, new in pairs.items() if old not in names]

@@ -1,11 +1,5 @@
-"""Whether a cluster has left the alpha kinds behind for good, so that what came with 0.32 is not before it any more.
-
-Whether the chart alone wrote the controller's rule to stay off Karpenter's nodes: it does so anew every release.
-
-What is wrong with one alias of an image, and with the family beside it.
-
-The rows of requirements that NodePools and Provisioners ask of nodes, with where they stand.
-"""
+"""Facts about NodePools, Provisioners and node classes that several checks need: left-over alpha objects, the chart's
+affinity rule, image aliases and requirements."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,27 +18,29 @@ from migrations_app.karpenter.versions import Release, minor_order
 LAST_WITH_ALPHA: Final = "0.32"
 """The last minor that acts on alpha objects."""
 ALPHA_CRDS: Final = frozenset(kind.crd_name for kind in (*kinds.ALPHA_KINDS, kinds.DRAFT_NODE_CLASS))
-PAST: Final = NotApplicable("a release after 0.32 runs, and nothing of alpha is left")
+ALPHA_GONE: Final = NotApplicable("a release after 0.32 runs, and nothing of alpha is left")
 
 
 def alpha_is_past(case: CheckContext) -> bool:
-    """True only where a release after 0.32 runs and alpha objects and CRDs were looked for and none is there."""
+    """True only if a release after 0.32 runs, and alpha objects and CRDs were read and none exists."""
     later = [minor_order(minor) > minor_order(LAST_WITH_ALPHA) for minor in case.running.minors]
-    seen = case.inventory
-    parts: tuple[Part[object], ...] = (seen.provisioners, seen.awsnodetemplates, seen.machines)
+    inventory = case.inventory
+    parts: tuple[Part[object], ...] = (inventory.provisioners, inventory.awsnodetemplates, inventory.machines)
     none_left = all(is_whole(part) and not part.items for part in parts)
-    no_crd = is_whole(seen.crds) and not any(crd.name in ALPHA_CRDS for crd in seen.crds.items)
+    no_crd = is_whole(inventory.crds) and not any(crd.name in ALPHA_CRDS for crd in inventory.crds.items)
     return bool(later) and all(later) and none_left and no_crd
 
 
 LAST_WITH_OLD_LABEL: Final = "0.31"
-"""The last minor whose chart names the old label alone; 0.32 names both, later ones the new one.
+"""The last minor whose chart uses only the old label; 0.32 uses both, later ones the new label.
 aws/karpenter-provider-aws@v0.31.4, @v0.32.10 and @v0.33.0:charts/karpenter/values.yaml."""
 VALUE: Final = "affinity.nodeAffinity"
 
 
 def names_old_label_alone(case: CheckContext) -> bool:
-    """A rule that values give is kept when the release changes; where no values were seen, the chart's counts."""
+    """Whether the affinity rule of the controller comes from a chart that uses only the old label; the next chart then
+    replaces the rule. False if the Helm values set the rule, because values are kept; unknown values count as not
+    set."""
     minors = case.running.minors
     values = given_values(case.inventory)
     written = values is not None and value_at(values.tree, VALUE) is not ABSENT
@@ -58,21 +54,22 @@ WITHOUT_ALIAS = (UBUNTU, CUSTOM)
 SeenWanted = tuple[str, str]
 
 
-def flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | None:
-    """What was seen and what is wanted instead; None for an alias that the release accepts with that amiFamily."""
+def alias_flaw(alias: str, *, beside: str, landing: Release) -> SeenWanted | None:
+    """The current and the wanted text for an invalid alias; None if the release accepts the alias with `beside` as
+    amiFamily."""
     family, _, version = alias.partition("@")
-    means = FAMILIES.get(family.lower(), "")
-    if not means or means in WITHOUT_ALIAS or not version:
+    named_family = FAMILIES.get(family.lower(), "")
+    if not named_family or named_family in WITHOUT_ALIAS or not version:
         return alias, "family@version, such as bottlerocket@v1.40.0"
-    if beside not in ("", CUSTOM, means):
-        return f"{alias} beside amiFamily {beside}", f"amiFamily {means} or none"
-    if means.startswith("Windows") and version != "latest":
+    if beside not in ("", CUSTOM, named_family):
+        return f"{alias} beside amiFamily {beside}", f"amiFamily {named_family} or none"
+    if named_family.startswith("Windows") and version != "latest":
         return alias, f"{family}@latest: Windows images cannot be pinned"
-    return _too_new(means, seen=alias, landing=landing)
+    return _too_new(named_family, seen=alias, landing=landing)
 
 
 def family_flaw(family: str, landing: Release) -> SeenWanted | None:
-    """The same of spec.amiFamily alone."""
+    """The current and the wanted text for an unsupported spec.amiFamily; None if the release supports the family."""
     return _too_new(family, seen=family, landing=landing)
 
 
@@ -89,7 +86,7 @@ PROVISIONER_PATH = "spec.requirements"
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement of one pool; `values` are texts."""
+    """One requirement of a NodePool or Provisioner; `values` are texts."""
 
     kind: str
     name: str
@@ -100,7 +97,7 @@ class Requirement:
 
 
 def requirements(inventory: Inventory) -> Iterator[Requirement]:
-    """Those of NodePools, then those of Provisioners; rows of an odd shape are left out."""
+    """The requirements of NodePools, then those of Provisioners, without malformed rows."""
     for pool in own_pools(inventory):
         yield from _rows(pool, kind="NodePool", path=POOL_PATH)
     for provisioner in inventory.provisioners.items:

@@ -1,4 +1,4 @@
-"""The alias that pins the images of a node class: that of its family, at the release that runs."""
+"""The alias that pins the images of a node class to its family and the version in use."""
 
 import re
 from typing import Final
@@ -9,12 +9,13 @@ from migrations_app.karpenter.release_facts import AL2, AL2023, BOTTLEROCKET, CU
 
 AMIS: Final = "status.amis"
 VERSION: Final = "VERSION"
-"""Stands for a release that nothing tells; nobody makes one up, as an alias of no release finds no image."""
+"""Placeholder for an unknown version; no version is made up, because an alias with a version that does not exist finds
+no image."""
 _DATED: Final = re.compile(r"amazon-eks-[a-z0-9._-]{1,120}-(v\d{8})", re.ASCII)
 
 
-def pinned(node_class: EC2NodeClass) -> str:
-    """What to write for the family of the class; VERSION where the images in use name no single release."""
+def pinned_alias(node_class: EC2NodeClass) -> str:
+    """The alias to write for the family of the class; with VERSION if the images in use have no single version."""
     name = family(node_class)
     if name in (AL2, AL2023, BOTTLEROCKET):
         versions = {_release(name, str(row.get("name") or "")) for _, row in rows(node_class, AMIS)}

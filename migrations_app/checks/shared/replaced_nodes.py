@@ -1,4 +1,4 @@
-"""Which nodes a hop replaces, and which pods sit on them: what drains and protections are asked about."""
+"""The nodes that a hop replaces, and the groups of pods on them."""
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from migrations_app.checks.base import CheckContext, Evidence, LowerBound, Remedy
 from migrations_app.checks.changes import Body, ChangeGroup, ChangeTarget, ObjectPatch
 from migrations_app.checks.remedies.commands import remedies_of
-from migrations_app.checks.remedies.karpenter_objects import RESOURCES, appended
+from migrations_app.checks.remedies.karpenter_objects import RESOURCES, append_patch
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import PodGroup, Provisioner
 from migrations_app.inventory.pod_groups import NODES_KEPT
 from migrations_app.karpenter.release_facts import replacements
 
-NOTHING_ROLLED = "the upgrade replaces no node that exists now"
+NOTHING_REPLACED = "the upgrade replaces no node that exists now"
 LEGACY_TAINT = {"key": "karpenter.sh/legacy", "value": "true", "effect": "NoSchedule"}
-"""The taint by which the guide keeps new pods away from what a Provisioner launches."""
-BOUND = LowerBound("of large groups of pods only some nodes are kept")
+"""The taint with which the guide keeps new pods off nodes that a Provisioner launches."""
+NODES_PARTLY_KNOWN = LowerBound("of large groups of pods only some nodes are kept")
 
 
 @dataclass(frozen=True, slots=True)
-class RollSituation:
-    """A group with pods on the nodes in question. `pods` counts those; a lower bound where it is not `exact`."""
+class GroupOnNodes:
+    """A group with pods on the given nodes. `pods` is the number of these pods; a lower bound unless `exact`."""
 
     group: PodGroup
     nodes: tuple[str, ...]
@@ -29,7 +29,7 @@ class RollSituation:
     exact: bool
 
     def evidence(self, *, path: str, seen: str, wanted: str) -> Evidence:
-        """The group as one cause, by its workload or, without one, by its first pod."""
+        """Evidence for the group, named after its workload or, without one, its first pod."""
         kind = self.group.owner_kind or "Pod"
         name = self.group.owner_name or next(iter(self.group.samples), "")
         where = self.nodes[0] if len(self.nodes) == 1 else f"{len(self.nodes)} nodes, first {self.nodes[0]}"
@@ -44,51 +44,50 @@ class RollSituation:
         )
 
 
-def rolled_nodes(case: CheckContext) -> frozenset[str]:
+def replaced_nodes(case: CheckContext) -> frozenset[str]:
     """The names of the nodes that the hop replaces; empty where it replaces none."""
     owners = {owner for row in replacements(case.step.entered) for owner in row.owners}
     return frozenset(node.name for node in case.ownership.nodes if node.owner in owners) if owners else frozenset()
 
 
-def there(
+def groups_on_nodes(
     case: CheckContext, nodes: Collection[str], *, wanted: Callable[[PodGroup], object]
-) -> Iterator[RollSituation]:
-    """The wanted groups with at least one pod on those nodes. DaemonSets are left out, because they end with their
-    node.
-    """
+) -> Iterator[GroupOnNodes]:
+    """The wanted groups with at least one pod on those nodes. DaemonSets are left out, because their pods end with the
+    node."""
     for group in case.inventory.pods.items:
-        # Where a group runs is told last: thousands of groups have dozens of nodes each.
+        # The nodes are compared last, because thousands of groups have dozens of nodes each.
         if group.owner_kind not in ("DaemonSet", "Node") and wanted(group):
             replaced = tuple([name for name in group.nodes if name in nodes])
             if replaced:
                 yield _counted(group, replaced)
 
 
-def _counted(group: PodGroup, replaced: tuple[str, ...]) -> RollSituation:
+def _counted(group: PodGroup, replaced: tuple[str, ...]) -> GroupOnNodes:
     if len(replaced) == len(group.nodes) < NODES_KEPT:
-        return RollSituation(group, replaced, group.count, exact=True)
-    return RollSituation(group, replaced, len(replaced), exact=group.count == len(group.nodes))
+        return GroupOnNodes(group, replaced, group.count, exact=True)
+    return GroupOnNodes(group, replaced, len(replaced), exact=group.count == len(group.nodes))
 
 
-def kept_off(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
-    """How to keep new pods off what these Provisioners launch, in each tool."""
+def taint_remedies(provisioners: Sequence[Provisioner]) -> tuple[Remedy, ...]:
+    """Keeps new pods off nodes that these Provisioners launch, for each tool."""
     note = "Once a NodePool that admits these pods is ready; nodes that are there keep their pods"
     task = f"add to spec.taints: {json.dumps(LEGACY_TAINT)}"
-    change = ChangeGroup(steps=tuple(map(fenced, provisioners)), what=task, notes=(note,))
+    change = ChangeGroup(steps=tuple(map(legacy_taint_patch, provisioners)), what=task, notes=(note,))
     return remedies_of(change, managed(provisioners[0].metadata))
 
 
-def fenced(provisioner: Provisioner) -> ObjectPatch:
-    """The change that keeps new pods off its nodes, with the way back."""
+def legacy_taint_patch(provisioner: Provisioner) -> ObjectPatch:
+    """Adds the taint to the Provisioner, with its undo."""
     path, before = "/spec/taints", provisioner.get("spec.taints")
-    back: tuple[Body, ...] = ({"op": "remove", "path": path},)
+    undo_body: tuple[Body, ...] = ({"op": "remove", "path": path},)
     if before:
-        back = ({"op": "add", "path": path, "value": before},)
+        undo_body = ({"op": "add", "path": path, "value": before},)
     target = ChangeTarget("Provisioner", provisioner.name, resource=RESOURCES["Provisioner"][1])
     return ObjectPatch(
         target=target,
-        body=tuple(appended(provisioner, "spec.taints", value=LEGACY_TAINT)),
+        body=tuple(append_patch(provisioner, "spec.taints", value=LEGACY_TAINT)),
         needs=("pools_admit_provisioner_pods",),
         done=f"Provisioner {provisioner.name} has the taint {LEGACY_TAINT['key']}",
-        undo=ObjectPatch(target=target, body=back),
+        undo=ObjectPatch(target=target, body=undo_body),
     )

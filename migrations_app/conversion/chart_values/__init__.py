@@ -1,5 +1,5 @@
-"""Values of the two charts of Karpenter from one release to another: what moves, what is lost, and old and new side by
+"""Converts values of Karpenter's two charts from one release to another: what moves, what is lost, old and new side by
 side.
 
-Pure functions over plain trees. Files are read and printed elsewhere.
+Pure functions over plain trees. Reading files and printing do not belong here.
 """

@@ -1,4 +1,5 @@
-"""The values of a chart for another release: moved where a key has a successor, taken out where it has none."""
+"""Converts the values of a chart to another release: a value moves if its key has a successor, and is removed if it has
+none."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ KIND: Final = "Values"
 TAG: Final = "controller.image.tag"
 DIGEST: Final = "controller.image.digest"
 LONGEST: Final = 60
-"""A longer value is not told in a sentence."""
+"""Longer values are not quoted in sentences."""
 _OVERRIDES: Final = ("fullnameOverride", "nameOverride")
 _CODES: Final = {
     "renamed": "values-moved",
@@ -32,7 +33,8 @@ _CODES: Final = {
 
 
 class ConvertedValues(NamedTuple):
-    """`tree` is for the new release, `changes` are what leads to it; `rows` hide what is secret, the tree does not."""
+    """`tree` has the values for the new release, `changes` are the changes that make it. `rows` hide secrets, the tree
+    does not."""
 
     tree: dict[str, Any]
     changes: tuple[ValueChange, ...]
@@ -41,7 +43,7 @@ class ConvertedValues(NamedTuple):
 
 
 def convert_values(old: Tree, *, chart: str, start: Release, lands: Release) -> ConvertedValues:
-    """The values for the chart of the release `lands`, which were given to that of `start`."""
+    """Converts values of the chart of release `start` to the chart of release `lands`."""
     changes = tuple(_changes(old, chart=chart, lands=lands))
     rows = side_by_side(old, changes, chart=chart, start=start, lands=lands)
     tree = laid(old, ((change.key, change.text) for change in changes), prune=True)
@@ -74,9 +76,8 @@ def _changes(old: Tree, *, chart: str, lands: Release) -> Iterator[ValueChange]:
 
 
 def pinned_image(tree: Tree, lands: Release) -> tuple[str, ...]:
-    """The keys that name the image of another release, digest included: the new chart would keep running the old
-    controller.
-    """
+    """The keys that name the image of another release, digest included: with them the new chart would run the old
+    controller."""
     tag, digest = (value_of(tree, key) for key in (TAG, DIGEST))
     pinned = image_release(f"controller:{tag}") if isinstance(tag, str) else None
     if (pinned is not None and pinned != lands) or (digest and pinned != lands):
@@ -91,8 +92,8 @@ def _variables(old: Tree, lands: Release) -> Iterator[ValueChange]:
     names = [row["name"] for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
     gone = {unread_env_name.key for unread_env_name in unread_env_names(names, lands)}
     if gone:
-        left = [row for row in rows if not isinstance(row, dict) or row.get("name") not in gone]
-        text = json.dumps(left, ensure_ascii=False) if left else ""
+        remaining = [row for row in rows if not isinstance(row, dict) or row.get("name") not in gone]
+        text = json.dumps(remaining, ensure_ascii=False) if remaining else ""
         yield ValueChange(VARIABLES, text, f"{lands} does not read {', '.join(sorted(gone))}")
 
 
@@ -117,7 +118,7 @@ def _sentence(row: ValueRow) -> str:
 
 
 def _open(old: Tree, tree: Tree, *, lands: Release) -> Iterator[ConversionFinding]:
-    """What the tables cannot settle."""
+    """Findings that the tables cannot decide."""
     if minor_order(lands.minor) >= (0, 33) and not value_of(tree, "settings.clusterName"):
         message = "settings.clusterName is not given here: the controller ends without it"
         yield ConversionFinding("values-cluster-name", KIND, MAIN, ("settings", "clusterName"), message)

@@ -1,4 +1,4 @@
-"""Values files: read strictly, merged as Helm merges them, converted, and written with their comments."""
+"""Converts values files: reads them strictly, merges them as Helm does, and writes the result with their comments."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,14 +18,14 @@ from migrations_app.manifests.map_text import MapEdit, edited
 from migrations_app.manifests.yaml_reader import MIB, YamlLimits, compose, read_documents
 
 MOST_BYTES: Final = MIB
-"""Helm keeps a release in one object of the API server, which takes no more."""
+"""Helm stores a release in one object of the API server, which allows no larger object."""
 _LIMITS: Final = YamlLimits(size=MOST_BYTES, documents=1, depth=40, nodes=100_000)
 _TEMPLATES: Final = ("{{", "{%")
 _CODES: Final = {"yaml_too_large": "too-large"}
 
 
 class ValuesFile(NamedTuple):
-    """A file that was read: its map and its text."""
+    """A values file as a map and as text."""
 
     name: str
     tree: dict[str, Any]
@@ -33,8 +33,8 @@ class ValuesFile(NamedTuple):
 
 
 class ValuesReport(NamedTuple):
-    """What became of the values. `text` is YAML for the new release and may hold secrets; empty where a file could not
-    be used, for then nothing is written."""
+    """The result of a conversion. `text` is YAML for the new release and may contain secrets; it is empty if a file
+    could not be used, because then nothing is written."""
 
     text: str
     tree: dict[str, Any]
@@ -44,7 +44,7 @@ class ValuesReport(NamedTuple):
 
     @property
     def exit_code(self) -> int:
-        """0: converted; 1: something has to be decided; 2: nothing could be used."""
+        """0: converted; 1: a decision is needed; 2: a file could not be used."""
         if not self.text:
             return 2
         return int(worst(self.findings) in ("error", "action"))
@@ -53,8 +53,8 @@ class ValuesReport(NamedTuple):
 def convert_files(
     named_texts: Iterable[tuple[str, bytes]], *, start: Release, lands: Release, chart: str = MAIN
 ) -> ValuesReport:
-    """The values for the chart of the release `lands`. Several files are merged, the later over the earlier; the values
-    of the two charts are also found below their names, as an umbrella chart holds them."""
+    """Converts the files to values for the chart of the release `lands`. Several files are merged, later ones override
+    earlier ones; values of the two charts may also be below the chart's name, as in an umbrella chart."""
     files: list[ValuesFile] = []
     faults: list[ConversionFinding] = []
     for name, raw in named_texts:
@@ -67,14 +67,14 @@ def convert_files(
         return ValuesReport("", {}, (), tuple(faults))
     none: dict[str, Any] = {}
     tree = reduce(merged, (file.tree for file in files), none)
-    every = {above: _below(tree, above, start=start, lands=lands, chart=chart) for above in _charts_in(tree)}
-    after = _together(tree, every)
-    text, has_comments = _written(files, every, after=after)
-    findings = [_placed(finding, above) for above, values in every.items() for finding in values.findings]
+    by_chart = {above: _below(tree, above, start=start, lands=lands, chart=chart) for above in _charts_in(tree)}
+    after = _together(tree, by_chart)
+    text, has_comments = _written(files, by_chart, after=after)
+    findings = [_placed(finding, above) for above, values in by_chart.items() for finding in values.findings]
     if not has_comments:
         message = "the values are written anew: comments between them are gone"
         findings.append(ConversionFinding("values-comments-lost", KIND, chart, (), message))
-    rows = tuple(row for values in every.values() for row in values.rows)
+    rows = tuple(row for values in by_chart.values() for row in values.rows)
     return ValuesReport(text, after, rows, tuple(findings), hidden(after) != after)
 
 
@@ -86,7 +86,7 @@ def _read(name: str, raw: bytes) -> ValuesFile | ConversionFinding:
     except InvalidInput as wrong:
         return _fault(_CODES.get(wrong.code, "values-not-read"), name, what=str(wrong))
     text = raw.decode("utf-8-sig")
-    # Read strictly first, then as Helm reads it: `on` is true there.
+    # The strict reader checks the file; the values are read as Helm reads them, where `on` is true.
     tree = next(compose(text, limits=_LIMITS)).value if documents else {}
     if not isinstance(tree, dict) and tree is not None:
         kind = "a list" if isinstance(tree, list) else "plain text"
@@ -97,7 +97,7 @@ def _read(name: str, raw: bytes) -> ValuesFile | ConversionFinding:
 
 
 def _is_template(name: str, raw: bytes) -> bool:
-    """Whether the file is a template: by the end of its name, or by an action that stands outside of quotes."""
+    """Whether the file is a template: by its file extension, or by a template action outside of quotes."""
     if name.endswith((".gotmpl", ".tpl", ".tmpl", ".j2")):
         return True
     lines = raw[:MOST_BYTES].decode("utf-8", "replace").splitlines()
@@ -115,7 +115,7 @@ def _fault(code: str, name: str, *, what: str) -> ConversionFinding:
 
 
 def _charts_in(tree: Mapping[str, Any]) -> list[str]:
-    """The names of charts that the values stand below; one empty name where they stand at the top."""
+    """The chart names below which the values are; one empty name if the values are at the top level."""
     return [name for name in (MAIN, CRDS) if isinstance(tree.get(name), dict)] or [""]
 
 
@@ -128,18 +128,18 @@ def _placed(finding: ConversionFinding, above: str) -> ConversionFinding:
     return ConversionFinding(finding.code, finding.kind, finding.name, at, finding.what, finding.proposal)
 
 
-def _together(tree: dict[str, Any], every: Mapping[str, ConvertedValues]) -> dict[str, Any]:
-    if "" in every:
-        return every[""].tree
-    return {**tree, **{above: values.tree for above, values in every.items()}}
+def _together(tree: dict[str, Any], by_chart: Mapping[str, ConvertedValues]) -> dict[str, Any]:
+    if "" in by_chart:
+        return by_chart[""].tree
+    return {**tree, **{above: values.tree for above, values in by_chart.items()}}
 
 
 def _written(
-    files: list[ValuesFile], every: Mapping[str, ConvertedValues], *, after: dict[str, Any]
+    files: list[ValuesFile], by_chart: Mapping[str, ConvertedValues], *, after: dict[str, Any]
 ) -> tuple[str, bool]:
-    """The YAML, and whether comments are kept: those of one file are."""
+    """The YAML, and whether comments were kept, which is possible for one file only."""
     if len(files) == 1:
-        edits = [edit for above, values in every.items() for edit in _edits(values, above)]
+        edits = [edit for above, values in by_chart.items() for edit in _edits(values, above)]
         edited_text = edited(files[0].text, edits, expected=after)
         if edited_text is not None:
             return edited_text, True
@@ -157,7 +157,7 @@ def _edits(values: ConvertedValues, above: str) -> Iterator[MapEdit]:
 
 
 def as_json(report: ValuesReport) -> str:
-    """The values, the rows and the findings as JSON; what is secret is not in it."""
+    """The values, the rows and the findings as JSON, without secrets."""
     document = {
         "values": hidden(report.tree),
         "rows": [msgspec.to_builtins(row) for row in report.rows],

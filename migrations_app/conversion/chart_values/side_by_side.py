@@ -1,4 +1,4 @@
-"""Old and new values of a chart next to each other, with what became of each key and why."""
+"""Compares old and new values of a chart: for each key what became of it, and why."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ RowKind = Literal["renamed", "set", "removed", "lost", "not_read", "default_chan
 KINDS: Final[tuple[RowKind, ...]] = (
     "lost", "renamed", "removed", "set", "default_changed", "not_read", "kept",
 )  # fmt: skip
-"""In the order in which they are listed."""
+"""In display order."""
 
 
 class ValueRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,16 +39,16 @@ class ValueRow(msgspec.Struct, frozen=True, kw_only=True):
     old: str = ""
     new: str = ""
     new_key: str = ""
-    """Where a renamed value stands now."""
+    """The new key of a renamed value."""
     why: str = ""
     loss: str = ""
     secret: bool = False
-    """Whether a part of the value is not shown."""
+    """Whether a part of the value is hidden."""
 
 
 class ValueChange(NamedTuple):
-    """A dotted key, its new value as JSON, empty where it is taken out, and the reason. `source` is the key that it
-    takes over from."""
+    """A change of one value: the dotted key, its new value as JSON (empty to remove it), and the reason. `source` is
+    the former key of a moved value."""
 
     key: str
     text: str
@@ -59,8 +59,8 @@ class ValueChange(NamedTuple):
 def side_by_side(
     old: Tree, changes: Iterable[ValueChange], *, chart: str, start: Release | None, lands: Release
 ) -> tuple[ValueRow, ...]:
-    """A row for each value that is given before or after the changes, and for each default that changes between the
-    two releases; none of the latter where `start` is not known. Rows that change something come first."""
+    """A row for each value before or after the changes, and for each chart default that differs between the two
+    releases and is not overridden; without the latter if `start` is unknown. Rows that change something come first."""
     change_of = {change.key: change for change in changes}
     old_leaves, new_leaves = (
         leaves(old),
@@ -78,13 +78,13 @@ def side_by_side(
 
 
 def after(old: Tree, changes: Iterable[ValueChange]) -> dict[str, Any]:
-    """The values as they are then: the old ones of the next hop."""
+    """The values after the changes: the old values of the next hop."""
     return laid(old, ((change.key, change.text) for change in changes))
 
 
 def unread_at(key: str, release: Release, *, chart: str) -> UnreadKey | None:
-    """What the tables say of a key that the chart of that release does not read; None for one that it reads, or that
-    they do not know."""
+    """The tables' entry for a key that the chart of that release does not read; None if the chart reads the key or the
+    tables do not know it."""
     if key.startswith(f"{VARIABLES}["):
         return next(iter(unread_env_names([key[len(VARIABLES) + 1 : -1]], release)), None)
     unread = unread_crd_chart_keys if chart == CRDS else unread_helm_keys
@@ -92,7 +92,7 @@ def unread_at(key: str, release: Release, *, chart: str) -> UnreadKey | None:
 
 
 class _Compared:
-    """Two sets of values, compared key by key."""
+    """Compares two sets of values key by key."""
 
     def __init__(
         self,
@@ -139,27 +139,26 @@ class _Compared:
         self, key: str, kind: RowKind, *, new: object = None, new_key: str = "", why: str = "", loss: str = ""
     ) -> ValueRow:
         old, secret = shown(key, self.old_leaves.get(key))
-        then, also = shown(new_key or key, new)
+        new_text, new_secret = shown(new_key or key, new)
         return ValueRow(
             key=key,
             kind=kind,
             old=old,
-            new=then,
+            new=new_text,
             new_key=new_key,
             why="" if kind == "kept" else self._why(key) or self._why(new_key) or why,
             loss=loss,
-            secret=secret or also,
+            secret=secret or new_secret,
         )
 
     def _why(self, key: str) -> str:
-        """The reason of the change of that key, or of one that holds it."""
+        """The reason for the change of that key, or of the list that contains it."""
         holds = (key, VARIABLES) if key.startswith(f"{VARIABLES}[") else (key,)
         return next((self.change_of[hold].why for hold in holds if hold in self.change_of), "")
 
 
 def shown(key: str, value: object) -> tuple[str, bool]:
-    """The value as JSON without what is secret, and whether anything is left out; a reference to a Secret is no
-    secret."""
+    """The value as JSON without secrets, and whether something was hidden. A reference to a Secret is not hidden."""
     if value is None:
         return "", False
     name = key.rpartition("[")[2].strip("]") if key.endswith("]") else steps_of(key)[-1]

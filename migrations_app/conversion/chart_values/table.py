@@ -1,4 +1,4 @@
-"""Old and new values as lines of text: for a terminal, and for the file beside a runbook."""
+"""Writes old and new values as lines of text, for a terminal and for the file that comes with a runbook."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -14,11 +14,11 @@ WORDS: Final[dict[RowKind, str]] = {
     "not_read": "not read",
     "kept": "kept",
 }
-"""What is said of each kind of row."""
+"""The text for each kind of row."""
 
 
 def lines(rows: Iterable[ValueRow]) -> Iterator[str]:
-    """A block of lines for each row that changes something, and one line for those that stay as they are."""
+    """A block of lines for each row that changes something, and one line for all unchanged values."""
     unchanged_keys = []
     for row in rows:
         if row.kind == "kept":

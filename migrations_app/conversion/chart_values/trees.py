@@ -1,4 +1,4 @@
-"""Values as trees: their dotted keys, values laid over others, and several files merged as Helm merges them."""
+"""Trees of Helm values: their dotted keys, changes of single values, and merging of files as Helm does."""
 
 import copy
 import json
@@ -10,7 +10,7 @@ from migrations_app.redaction import REMOVED, is_secret_name, redacted
 
 Tree = Mapping[str, Any]
 _STEPS = re.compile(r"(?<!\\)\.")
-"""Between the steps of a Helm key; a dot within a step is written with a backslash before it."""
+"""Separator between the steps of a Helm key; a dot inside a step is escaped with a backslash."""
 VARIABLES: Final = "controller.env"
 FREE: Final = frozenset(
     {
@@ -25,15 +25,15 @@ FREE: Final = frozenset(
         "settings.aws.tags",
     }
 )
-"""Values whose content is the user's own: told as a whole."""
+"""Values whose content is defined by the user; each is treated as one value."""
 DEEPEST: Final = 40
 MOST_TEXT: Final = 1024 * 1024
 EMPTY: Final[tuple[Any, ...]] = (None, "", {}, [])
-"""Values that count as not given."""
+"""Values that count as not set."""
 
 
 def steps_of(key: str) -> list[str]:
-    """The steps of a dotted Helm key, without the backslashes before dots that belong to a step."""
+    """The steps of a dotted Helm key, with escaped dots unescaped."""
     return [step.replace("\\.", ".") for step in _STEPS.split(key)]
 
 
@@ -43,7 +43,7 @@ def key_of(steps: Iterable[str]) -> str:
 
 
 def laid(tree: Tree, changes: Iterable[tuple[str, str]], *, prune: bool = False) -> dict[str, Any]:
-    """A copy with each key set to its value, which is JSON, or removed if that is empty.
+    """A copy of the tree with each key set to its value, which is JSON, or removed if that is empty.
 
     Maps that become empty stay, or are removed if `prune` is set.
     """
@@ -78,7 +78,7 @@ def _take_out(tree: dict[str, Any], steps: list[str], *, prune: bool) -> None:
 
 
 def value_of(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
-    """The value at a dotted key; None where it is not given, as Helm reads null."""
+    """The value at a dotted key; None if it is not set, because Helm treats null as not set."""
     node: Any = tree
     for step in steps_of(key):
         if not isinstance(node, Mapping):
@@ -88,8 +88,8 @@ def value_of(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are fre
 
 
 def leaves(tree: Tree, *, empty: bool = False) -> dict[str, Any]:
-    """The given values by dotted key, without null and empty ones where these are not asked for. A value of free
-    content is one; a variable of the controller is `controller.env[NAME]`."""
+    """The values by dotted key; null and empty ones only with `empty`. A value in FREE is one entry; a variable of the
+    controller has the key `controller.env[NAME]`."""
     return {key: value for key, value in _leaves(tree, ()) if empty or value not in EMPTY}
 
 
@@ -115,8 +115,8 @@ def _variables(rows: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
-    """As Helm merges the values of several files: maps into each other, everything else replaced. Null stays, for it
-    takes out a default of the chart."""
+    """Merges two values files as Helm does: maps recursively, everything else is replaced. Null is kept, because it
+    removes a default of the chart."""
     tree = dict(under)
     for key, value in over.items():
         old = tree.get(key)
@@ -125,7 +125,7 @@ def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 
 def hidden(tree: Any) -> Any:  # noqa: ANN401 - any JSON
-    """A copy without secrets: those that redaction knows, and values of variables with a telling name."""
+    """A copy without secrets: what redaction finds, and values of variables whose name indicates a secret."""
     return redacted(_without_variables(tree), longest=MOST_TEXT)
 
 

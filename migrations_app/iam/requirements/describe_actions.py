@@ -11,7 +11,8 @@ from migrations_app.iam.requirements.required_request import Mode, RequiredReque
 
 
 class Read(NamedTuple):
-    """`call` is the action without its service; `effect` says what its refusal causes, `log` what is logged then.
+    """One Describe action. `call` is the action without its service; `effect` says what its refusal causes, `log` what
+    the controller logs then.
 
     `capability` and `features` are those of the request (required_request.py).
     """

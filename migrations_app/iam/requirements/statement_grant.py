@@ -38,7 +38,7 @@ class StatementGrant:
         return _statement(self, site, actions=actions, kinds=kinds)
 
 
-@lru_cache(maxsize=4096)  # one sheet asks each grant the same for every request of every release
+@lru_cache(maxsize=4096)  # one page needs the same statement of each grant for every request of every release
 def _statement(
     grant: StatementGrant, site: AwsSite, *, actions: frozenset[str], kinds: frozenset[str]
 ) -> PolicyStatement:

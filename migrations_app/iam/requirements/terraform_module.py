@@ -90,8 +90,8 @@ def module_settings(report: GapReport, version: ModuleVersion) -> tuple[ModuleSe
     open_gaps = {gap.action: gap for gap in report.gaps if gap.required == "always"}
     settings = [setting for row in _ROWS if (setting := _from_row(row, open_gaps, minor=report.minor, version=version))]
     closed = {action for setting in settings for action in setting.closes}
-    left = tuple(action for action in open_gaps if action not in closed)
-    return (*settings, *_statements(left, version))
+    remaining = tuple(action for action in open_gaps if action not in closed)
+    return (*settings, *_statements(remaining, version))
 
 
 def _from_row(row: _Row, gaps: dict[str, Gap], *, minor: Minor, version: ModuleVersion) -> ModuleSetting | None:
@@ -101,21 +101,23 @@ def _from_row(row: _Row, gaps: dict[str, Gap], *, minor: Minor, version: ModuleV
     return ModuleSetting(closes=closes, variable=row.variable, value=row.value, upgrade_to=row.upgrade_to, why=row.why)
 
 
-def _statements(left: tuple[str, ...], version: ModuleVersion) -> tuple[ModuleSetting, ...]:
-    if not left:
+def _statements(actions: tuple[str, ...], version: ModuleVersion) -> tuple[ModuleSetting, ...]:
+    if not actions:
         return ()
-    later = {action: _LATER[action] for action in left if action in _LATER and version < (21, 19)}
-    known = f"; the module itself grants {', '.join(f'{a} from {v}' for a, v in later.items())}" if later else ""
+    later = {action: _LATER[action] for action in actions if action in _LATER and version < (21, 19)}
+    later_text = f"; the module itself grants {', '.join(f'{a} from {v}' for a, v in later.items())}" if later else ""
     if version < (20, 16):
         return (
-            ModuleSetting(closes=left, upgrade_to="20.16.0", why=f"earlier ones take no statements of yours{known}"),
+            ModuleSetting(
+                closes=actions, upgrade_to="20.16.0", why=f"earlier ones take no statements of yours{later_text}"
+            ),
         )
     return (
         ModuleSetting(
-            closes=left,
+            closes=actions,
             variable="iam_policy_statements",
             value="the statements of the closing policy",
-            why=f"no switch of the module covers these{known}",
+            why=f"no switch of the module covers these{later_text}",
         ),
     )
 

@@ -33,9 +33,8 @@ def introduced_by(check: str) -> str:
 
 
 class ExtentCount(NamedTuple):
-    """How many entries are covered to which extent, and how many of these are proven: a test plants the change or
-    problem into a clean cluster and looks at the check that answers.
-    """
+    """The number of entries with one extent of coverage, and how many of them are proven: a test plants the change or
+    problem into a clean cluster and runs the check that covers it."""
 
     extent: Extent
     entries: int
@@ -47,8 +46,8 @@ class ExtentCount(NamedTuple):
 
 
 def counted(entries: Iterable[Coverage]) -> tuple[ExtentCount, ...]:
-    """One count for each extent, from judged to not looked at."""
-    every = tuple(entries)
-    total = Counter(entry.extent for entry in every)
-    proven = Counter(entry.extent for entry in every if entry.id in PROVEN)
+    """One count for each extent, from fully judged to not covered."""
+    all_entries = tuple(entries)
+    total = Counter(entry.extent for entry in all_entries)
+    proven = Counter(entry.extent for entry in all_entries if entry.id in PROVEN)
     return tuple(ExtentCount(extent, total[extent], proven[extent]) for extent in EXTENTS)

@@ -19,17 +19,17 @@ EXTENTS: dict[Extent, str] = {
     "not_looked": "not looked at",
 }
 TELLING = frozenset({"open_reservations_selected", "queries_outside_current", "sources_outside_current"})
-"""Checks that never fail: they tell a person what to search for outside the cluster."""
+"""Checks that never fail, but list for a person what to search for outside the cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """One entry. `checks` are ids of the catalogue, `table` the module of rows that they read,
-    below migrations_app, where there is one.
+    """One entry. `checks` are ids of the catalogue; `table` is the module with the rows that they read, below
+    migrations_app, empty if there is none.
 
-    `search` says what to look for manually, and where; `unjudged` what of it no check sees. An entry with neither check
-    nor search has a `cause` and a `reason`. `release` is the first minor in which a change takes effect; problems have
-    none.
+    `search` says what to look for manually, and where; `unjudged` says which part no check covers. An entry with
+    neither check nor search has a `cause` and a `reason`. `release` is the first minor in which a change takes effect;
+    problems have none.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Coverage:
 
     @property
     def extent(self) -> Extent:
-        """How far checks answer it: all of it, a part, by telling a person what to search for, or not at all."""
+        """How far checks cover the entry: fully, in part, by listing what a person has to search for, or not at all."""
         if not self.checks:
             return "not_looked"
         if TELLING.issuperset(self.checks):

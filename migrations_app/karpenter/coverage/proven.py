@@ -1,6 +1,7 @@
-"""The entries that are proven: a test plants each into a clean cluster and looks at the check that answers it.
+"""The ids of the entries that are proven: for each, a test plants the change or problem into a clean cluster and runs
+its check.
 
-tests/acceptance/test_coverage_proven.py compares this table with what is planted.
+tests/acceptance/test_coverage_proven.py compares this table with what the tests plant.
 """
 
 PROVEN: frozenset[str] = frozenset(

@@ -1,7 +1,7 @@
-"""Defaults of the chart karpenter that changed from one release to the next, for values that nobody gives.
+"""Defaults of the chart karpenter that changed between releases, for values that the user does not set.
 
 Source: charts/karpenter/values.yaml of aws/karpenter-provider-aws, compared at every tag v0.28.0 .. v1.14.1. Defaults
-of feature gates, of webhook.enabled, of the metrics port and of the chart karpenter-crd stand in the rows of releases.
+of feature gates, of webhook.enabled, of the metrics port and of the chart karpenter-crd are in the release rows.
 """
 
 import json
@@ -11,8 +11,8 @@ from migrations_app.karpenter.table_types import Since
 
 
 class DefaultRow(NamedTuple):
-    """A value and its defaults as JSON, each from that release on; empty where the chart has none. `why` says what it
-    does to those who do not give the value. `appears`: whether a default where there was none is a change, too."""
+    """A value and its defaults as JSON, each valid from its release on; empty if the chart has none. `why` is the
+    effect of the change on users who do not set the value. `appears`: a first default also counts as a change."""
 
     key: str
     since: tuple[Since[str], ...]
@@ -21,7 +21,7 @@ class DefaultRow(NamedTuple):
 
 
 def _row(key: str, why: str, *, appears: bool = False, **since: object) -> DefaultRow:
-    """`since` maps v0_33_0 to the default that holds from 0.33.0 on; None stands for none."""
+    """A row; `since` maps a name such as v0_33_0 to the default from 0.33.0 on, None if the chart has none."""
     values_since = ((name[1:].replace("_", "."), value) for name, value in since.items())
     rows = tuple(Since(patch, "" if value is None else json.dumps(value)) for patch, value in values_since)
     return DefaultRow(key, rows, why, appears)

@@ -18,9 +18,9 @@ class FixRow(NamedTuple):
     def fixed_in(self, running: Release) -> Release | None:
         """The nearest patch with the fix; None if that release has it."""
         patches = sorted(release(patch) for patch in self.since)
-        own = next((patch for patch in patches if patch.minor == running.minor), None)
-        if own is not None:
-            return own if running < own else None
+        own_patch = next((patch for patch in patches if patch.minor == running.minor), None)
+        if own_patch is not None:
+            return own_patch if running < own_patch else None
         return patches[0] if minor_order(running.minor) < minor_order(patches[0].minor) else None
 
 

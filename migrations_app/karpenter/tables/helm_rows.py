@@ -13,7 +13,7 @@ class HelmKey:
     """A value and the releases whose chart reads it, both ends included: a minor, a patch, or empty for an open end.
 
     A key has several rows if it was removed for a while. `never` marks a value that no known chart reads. `becomes` is
-    what the release does of itself once its chart does not read the value any more: who gave that has lost nothing.
+    the behaviour of a release whose chart no longer reads the value: a user who set that behaviour has lost nothing.
     """
 
     key: str

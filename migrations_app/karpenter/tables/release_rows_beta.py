@@ -22,10 +22,9 @@ from migrations_app.karpenter.tables.release_rows_alpha import ALPHA_ROWS
 
 
 def _bridge(first: str, *, crds_convert: str, own_namespace: str, on: str) -> Webhooks:
-    """The webhooks of a minor whose late patches convert to v1: the patch from which karpenter-crd ships CRDs with a
-    conversion webhook, the one from which it looks for the Service in the namespace of the Helm release, and the one
-    from which both charts turn webhooks on by default.
-    """
+    """The webhooks of a minor whose late patches convert to v1. The patches: `crds_convert`, from which karpenter-crd
+    ships CRDs with a conversion webhook; `own_namespace`, from which it looks for the Service in the namespace of the
+    Helm release; `on`, from which both charts turn webhooks on by default."""
     return Webhooks(
         admission="follows_value",
         conversion="bridge_patches_only",

@@ -1,7 +1,8 @@
-"""When Amazon EKS ends its support of a Kubernetes minor: standard support, then extended support, which costs more.
+"""The days on which Amazon EKS ends its support of each Kubernetes minor: standard support, then extended support,
+which costs more.
 
 Source: Amazon EKS User Guide, "Understand the Kubernetes version lifecycle on EKS", the release calendar as published
-in 2026. Days are in UTC. A minor whose days were not seen there has no row. Karpenter publishes no such days at all.
+in 2026. Days are in UTC. A minor without published days has no row. Karpenter publishes no such days.
 """
 
 import re
@@ -27,11 +28,11 @@ EKS_SUPPORT: Final[tuple[SupportRow, ...]] = (
     SupportRow("1.35", date(2027, 3, 27), date(2028, 3, 27)),
 )
 _EKS: Final = re.compile(r"v?(1\.\d{1,3})\.\d{1,3}-eks\b", re.ASCII)
-"""What an API server of EKS calls its version, such as v1.33.4-eks-99d6cc0."""
+"""The version format of EKS API servers, such as v1.33.4-eks-99d6cc0."""
 _BY_MINOR: Final = {row.minor: row for row in EKS_SUPPORT}
 
 
 def support_of(server_version: str) -> SupportRow | None:
-    """The ends of support of that server's minor; None where it is not of EKS, or no table tells them."""
+    """The support dates of that server's minor; None if the server is not on EKS or the minor has no row."""
     match = _EKS.match(server_version)
     return _BY_MINOR.get(match[1]) if match else None

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue
-from migrations_app.checks.remedies.commands import as_json, crd_chart_by, ordered
+from migrations_app.checks.remedies.commands import as_json, crd_upgrade_remedies, ordered
 from migrations_app.checks.render.charts import applied_by, as_code, chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.values import yaml_of
@@ -195,7 +195,7 @@ def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()
     given_keys = {value.key for value in values}
     every = (*values, *(value for value in _webhook_values(to, here) if value.key not in given_keys))
     if not every and not own and not (name and by.by == "terraform"):
-        return (*crd_chart_by(by, upgrade), *_applied_anew(by))
+        return (*crd_upgrade_remedies(by, upgrade), *_applied_anew(by))
     # Where the release is there, what was given to it has to be handed back beside what changes.
     helm = Upgrade(
         release=upgrade.release, namespace=upgrade.namespace, chart=CRD_CHART, version=upgrade.version, changes=every,

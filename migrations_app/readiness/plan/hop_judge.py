@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from migrations_app.checks.base import WEIGHTS, Check, CheckContext, Finding
-from migrations_app.checks.runner import EVIDENCE_KEPT, AskedCause, Cause, CheckAnswer, answer
+from migrations_app.checks.runner import EVIDENCE_KEPT, Cause, CheckAnswer, ReportedCause, answer
 from migrations_app.inventory.inventory import NotingInventory, noting
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.plan.hop_work import MadeFix
@@ -26,7 +26,7 @@ class HopJudge:
     checks: Sequence[Check]
     step: PathHop
     planned: str
-    asked: Mapping[tuple[str, Cause], AskedCause]
+    asked: Mapping[tuple[str, Cause], ReportedCause]
     answers: dict[str, CheckAnswer] = field(default_factory=dict)
     """By the id of each check what it says, in the order of the checks."""
     _reads: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class HopJudge:
 
     def _asks_anew(self, check: Check, case: CheckContext, *, fixes: Sequence[MadeFix]) -> bool:
         before = self.answers[check.id]
-        here = AskedCause(self.step.hop, before.finding.severity)
+        here = ReportedCause(self.step.hop, before.finding.severity)
         now = self._ask(check, case, known=dict.fromkeys(((check.id, cause) for cause in before.causes), here))
         known = frozenset(before.causes)
         new = [cause for cause in now.causes if cause not in known]
@@ -77,7 +77,9 @@ class HopJudge:
         self.answers[check.id] = _with_new(before, now._replace(causes=tuple(new)), brought=next(brought, ""))
         return True
 
-    def _ask(self, check: Check, case: CheckContext, *, known: Mapping[Any, AskedCause] | None = None) -> CheckAnswer:
+    def _ask(
+        self, check: Check, case: CheckContext, *, known: Mapping[Any, ReportedCause] | None = None
+    ) -> CheckAnswer:
         inventory = noting(case.inventory)
         asked_causes = {**self.asked, **known} if known else self.asked
         check_answer, self._reads[check.id] = inventory.reading(lambda: answer(check, case, asked=asked_causes))

@@ -12,9 +12,9 @@ from msgspec import UnsetType, structs
 from migrations_app.checks.base import PHASES, Finding, How, Phase, Remedy
 from migrations_app.checks.changes import DeliveryResume, KarpdashAction, ObjectPatch, group, leaves
 from migrations_app.checks.remedies.commands import remedies_of
-from migrations_app.checks.remedies.crd_landing import every_crd_kept
-from migrations_app.checks.remedies.stored_versions import rewriting_watched
-from migrations_app.checks.remedies.successors import successors_made
+from migrations_app.checks.remedies.crd_landing import keep_all_crds
+from migrations_app.checks.remedies.stored_versions import watch_rewrite
+from migrations_app.checks.remedies.successors import successor_remedies
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager
 from migrations_app.karpenter import release_facts
 from migrations_app.manifests.natural_order import natural
@@ -137,7 +137,7 @@ def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool)
         if phase == "workloads" and converts:
             asking = [finding for finding in before if finding.id == SUCCESSOR]
             stage = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
-            yield structs.replace(stage, commands=successors_made())
+            yield structs.replace(stage, commands=successor_remedies())
             fence = tuple(
                 remedy
                 for asking_finding in asking
@@ -242,7 +242,7 @@ def _land(
 
 
 def _guarded(back: str) -> Iterator[Stage]:
-    yield Stage(part="before", phase="crds", does=_GUARD, commands=(every_crd_kept(),), back=back)
+    yield Stage(part="before", phase="crds", does=_GUARD, commands=(keep_all_crds(),), back=back)
 
 
 _GUARD = "Mark the CRDs so that no sync of Argo CD deletes them"
@@ -295,7 +295,7 @@ def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
 
 def _wait_for_rewriting() -> Iterator[Stage]:
     does = "Wait until only v1 is stored, before the next upgrade"
-    yield Stage(part="after", phase="crds", does=does, commands=(rewriting_watched(),))
+    yield Stage(part="after", phase="crds", does=does, commands=(watch_rewrite(),))
 
 
 def _stage(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from migrations_app.checks.base import Check, Finding
-from migrations_app.checks.runner import AskedCause, Cause, CheckAnswer, bounded
+from migrations_app.checks.runner import Cause, CheckAnswer, ReportedCause, within_size_limit
 from migrations_app.inventory.inventory import Inventory, NotingInventory, noting
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.plan.hop_judge import HopJudge
@@ -29,7 +29,7 @@ class Walk:
     inventory: NotingInventory
     checks: Sequence[Check]
     planned: str = ""
-    asked: dict[tuple[str, Cause], AskedCause] = field(default_factory=dict)
+    asked: dict[tuple[str, Cause], ReportedCause] = field(default_factory=dict)
 
     def hop(self, step: PathHop, *, last: bool) -> tuple[Finding, ...]:
         """The findings of the hop, in the state that it begins in and in those that its own fixes reach; afterwards the
@@ -43,7 +43,7 @@ class Walk:
             if not judge.again(work.inventory, changed=work.changed, fixes=work.fixes):
                 break
         judge.tell_remaining(work.fixes)
-        findings = bounded(judge.findings())
+        findings = within_size_limit(judge.findings())
         if not last:
             self._remember(judge.answers.values(), hop=step.hop)
             work.land(findings)
@@ -55,7 +55,7 @@ class Walk:
             is_asked = finding.status == "manual" or (finding.status == "fail" and bool(finding.remedies))
             if is_asked and finding.id != LANDS and not taken_back((finding,)):
                 for cause in causes:
-                    self.asked.setdefault((finding.id, cause), AskedCause(hop, finding.severity))
+                    self.asked.setdefault((finding.id, cause), ReportedCause(hop, finding.severity))
 
 
 def walked(

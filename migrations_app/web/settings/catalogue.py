@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from migrations_app.checks.base import PHASES
-from migrations_app.checks.registry import RETIRED, CheckDescription, about, all_checks
+from migrations_app.checks.registry import RETIRED, CheckDescription, all_checks, describe
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
 from migrations_app.karpenter.upgrade_path import HOPS
 from migrations_app.texts import text as _
@@ -52,7 +52,7 @@ def _entry(check_id: str) -> SafeString:
 
 @cache
 def _descriptions() -> tuple[CheckDescription, ...]:
-    return tuple(about(check) for check in all_checks())
+    return tuple(describe(check) for check in all_checks())
 
 
 def _matches(description: CheckDescription, *, q: str, severity: str, hop: str) -> bool:

@@ -3,7 +3,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.checks.base import Evidence, Unknown
-from migrations_app.checks.evidence import FLAG, MAP, MAPS, TEXT, TEXTS, WHOLE, apart, cause, kind_of, odd
+from migrations_app.checks.evidence import (
+    FLAG,
+    MAP,
+    MAPS,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    at_field,
+    kind_of,
+    malformed_fields,
+    split_malformed,
+)
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, Metadata, NodePool, Provisioner
 
 SHAPES = (FLAG, MAP, MAPS, TEXT, TEXTS, WHOLE)
@@ -34,32 +45,32 @@ def pool(spec, name="web"):
     ],
 )
 def test_what_fits_which_shape(value, fitting):
-    assert {shape for shape in SHAPES if not list(odd([pool({"a": value})], {"spec.a": shape}))} == fitting
+    assert {shape for shape in SHAPES if not list(malformed_fields([pool({"a": value})], {"spec.a": shape}))} == fitting
 
 
 @pytest.mark.parametrize("spec", [None, {}, {"a": None}, {"a": {"b": None}}])
 def test_what_is_not_there_is_not_odd(spec):
-    assert list(odd([pool(spec)], {"spec.a.b": TEXT})) == []
+    assert list(malformed_fields([pool(spec)], {"spec.a.b": TEXT})) == []
 
 
 def test_the_word_names_kind_name_and_field():
-    assert list(odd([pool({"a": 7})], {"spec.a": TEXT})) == [Unknown("NodePool web: spec.a is not a text")]
+    assert list(malformed_fields([pool({"a": 7})], {"spec.a": TEXT})) == [Unknown("NodePool web: spec.a is not a text")]
 
 
 @pytest.mark.parametrize(("spec", "where"), [({"a": []}, "spec.a"), ({"a": {"b": 7}}, "spec.a.b")])
 def test_the_word_names_the_step_that_is_no_map(spec, where):
-    assert list(odd([pool(spec)], {"spec.a.b.c": TEXT})) == [Unknown(f"NodePool web: {where} is no map")]
+    assert list(malformed_fields([pool(spec)], {"spec.a.b.c": TEXT})) == [Unknown(f"NodePool web: {where} is no map")]
 
 
 def test_odd_objects_are_set_apart():
     good, bad = pool({"a": "x"}), pool({"a": 7, "b": 8}, name="odd")
     words = tuple(Unknown(f"NodePool odd: spec.{name} is not a text") for name in "ab")
-    assert apart([good, bad], {"spec.a": TEXT, "spec.b": TEXT}) == (words, (good,))
+    assert split_malformed([good, bad], {"spec.a": TEXT, "spec.b": TEXT}) == (words, (good,))
 
 
 @given(TREES, st.sampled_from(SHAPES))
 def test_no_tree_crashes_it(tree, shape):
-    words, sound = apart([pool({"a": tree})], {"spec.a.b": shape, "spec.a": shape})
+    words, sound = split_malformed([pool({"a": tree})], {"spec.a.b": shape, "spec.a": shape})
     assert bool(words) is not bool(sound)
 
 
@@ -77,4 +88,4 @@ def test_kinds_are_told_where_lists_leave_them_out():
 )
 def test_a_cause_shows_the_value_as_the_api_words_it(seen, told):
     expected = Evidence(kind="NodePool", name="web", path="spec.a", seen=told, wanted="b")
-    assert cause(pool({}), "spec.a", seen=seen, wanted="b") == expected
+    assert at_field(pool({}), "spec.a", seen=seen, wanted="b") == expected

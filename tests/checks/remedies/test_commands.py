@@ -8,12 +8,12 @@ from migrations_app.checks.changes import ChangeTarget, HelmValue, leaves
 from migrations_app.checks.remedies.commands import (
     FIRST,
     chart_values,
-    crd_chart,
-    from_source,
-    merged,
+    crd_chart_remedies,
+    deletion_remedies,
+    merge_patch_word,
     names,
     ordered,
-    removal,
+    source_remedies,
 )
 from migrations_app.checks.render.charts import as_code
 from migrations_app.checks.render.helm import Upgrade, upgrade_lines
@@ -43,7 +43,7 @@ def test_names_are_told_once_and_cut():
 
 
 def test_a_merge_patch():
-    assert merged("a.b", [1]) == '\'{"a":{"b":[1]}}\''
+    assert merge_patch_word("a.b", [1]) == '\'{"a":{"b":[1]}}\''
 
 
 def test_values_as_a_tree():
@@ -84,7 +84,7 @@ def test_values_name_the_gitops_object():
 
 
 def test_removal_of_what_a_hand_keeps():
-    found = removal(THINGS, [Provisioner(metadata=Metadata(name="a"))], needs=("crds_served",))
+    found = deletion_remedies(THINGS, [Provisioner(metadata=Metadata(name="a"))], needs=("crds_served",))
     assert without_changes(found) == (Remedy(how="kubectl", text="kubectl delete things a"),)
     (change,) = leaves(found[0].change)
     assert (change.target, change.when, change.needs) == (replace(THINGS, name="a"), "after", ("crds_served",))
@@ -92,14 +92,14 @@ def test_removal_of_what_a_hand_keeps():
 
 def test_removal_of_what_terraform_may_bring_back():
     kept = Metadata(name="a", labels={"app.kubernetes.io/managed-by": "terraform"})
-    found = removal(THINGS, [Provisioner(metadata=Metadata(name="b")), Provisioner(metadata=kept)])
+    found = deletion_remedies(THINGS, [Provisioner(metadata=Metadata(name="b")), Provisioner(metadata=kept)])
     assert [one.how for one in found] == ["terraform", "kubectl"]
     assert found[0].text == f"# In the Terraform code that holds it: take things b a out\n# {APPLIED}"
 
 
 def test_from_source_of_a_hand_is_nothing():
-    assert from_source(Managed("hand"), "x") == ()
-    assert from_source(Managed("eksctl"), "x") == ()
+    assert source_remedies(Managed("hand"), "x") == ()
+    assert source_remedies(Managed("eksctl"), "x") == ()
 
 
 def test_a_version_is_told_where_each_tool_reads_it():
@@ -130,7 +130,7 @@ def test_a_version_is_told_where_each_tool_reads_it():
 
 
 def test_the_chart_of_the_crds_in_each_tool():
-    found = {one.how: one.text for one in crd_chart(case_at("1.0", a_cluster()), release("1.0.14"))}
+    found = {one.how: one.text for one in crd_chart_remedies(case_at("1.0", a_cluster()), release("1.0.14"))}
     (made,) = hcl2.loads(f"{found['terraform']}\n")["resource"]
     told = made['"helm_release"']['"karpenter-crd"']
     assert [told[key].strip('"') for key in ("name", "namespace", "chart", "version")] == [

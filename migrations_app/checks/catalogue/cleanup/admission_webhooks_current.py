@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.changes import ChangeTarget
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.commands import removal
+from migrations_app.checks.remedies.commands import deletion_remedies
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.conversion_webhook import service_problem
@@ -48,21 +48,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for configuration in case.inventory.webhooks.items:
         row = admission_row(configuration.name)
         if row is None:
-            problem = _unanswered(case, configuration)
+            problem = _without_endpoint(case, configuration)
         elif running is None or admits(running, webhooks_off=off) is None:
             yield Unknown(f"{configuration.name}: whether the running release answers it is not known")
             continue
         elif not row.shipped_by(running) or not admits(running, webhooks_off=off):
             problem = f"{running} does not answer it" + (" with webhooks off" if off else "")
         else:
-            problem = _unanswered(case, configuration)
+            problem = _without_endpoint(case, configuration)
         if isinstance(problem, Unseen):
             yield could_not_read(f"whether {configuration.name} is answered", problem)
         elif problem:
             yield Evidence(kind=configuration.kind, name=configuration.name, seen=problem, wanted="absent")
 
 
-def _unanswered(case: CheckContext, configuration: WebhookConfiguration) -> str | Unseen:
+def _without_endpoint(case: CheckContext, configuration: WebhookConfiguration) -> str | Unseen:
     for webhook in configuration.webhooks or ():
         target = webhook.client_config.service if webhook.client_config else None
         if target is not None and (problem := service_problem(case.inventory, target)):
@@ -76,4 +76,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     stale = [webhook for webhook in case.inventory.webhooks.items if webhook.name in names]
     for kind in dict.fromkeys(configuration.kind for configuration in stale):
         target = ChangeTarget(kind, "", resource=f"{kind.lower()}s")
-        yield from removal(target, [configuration for configuration in stale if configuration.kind == kind])
+        yield from deletion_remedies(target, [configuration for configuration in stale if configuration.kind == kind])

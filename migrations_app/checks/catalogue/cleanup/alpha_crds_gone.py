@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.remedies.commands import removal
+from migrations_app.checks.remedies.commands import deletion_remedies
 from migrations_app.checks.remedies.crd_landing import crd_target
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
@@ -45,20 +45,20 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    left = (case.inventory.provisioners, case.inventory.awsnodetemplates, case.inventory.machines)
-    if any(part.count for part in left):
+    alpha_parts = (case.inventory.provisioners, case.inventory.awsnodetemplates, case.inventory.machines)
+    if any(part.count for part in alpha_parts):
         # Deleting a CRD deletes its objects, and through their owners the nodes.
         return
     names = {row.name for row in evidence}
     crds = [crd for crd in case.inventory.crds.items if crd.name in names]
     first, needs = "Only while no object of these kinds is left; none was seen", ("legacy_node_templates_gone",)
     by = BY_HAND if all(_left_by_chart(crd, case) for crd in crds) else None
-    yield from removal(crd_target(""), crds, first=first, needs=needs, by=by)
+    yield from deletion_remedies(crd_target(""), crds, first=first, needs=needs, by=by)
 
 
 def _left_by_chart(crd: CRD, case: CheckContext) -> bool:
-    """Whether a chart brought it and holds it no more: from 0.33 on neither chart does, and it stays where it is
-    marked to be kept."""
+    """Whether a chart installed the CRD and no longer contains it: from 0.33 on, neither chart does, and a CRD that is
+    marked to be kept stays."""
     by, charts = managed(crd.metadata), (CHART, CRD_CHART)
     named = {delivery.name for chart in charts if (delivery := chart_delivery(case.inventory.deliveries.items, chart))}
     of_chart = by.by == "helm" or (by.by in AT_ONCE and by.name in {*named, *charts})

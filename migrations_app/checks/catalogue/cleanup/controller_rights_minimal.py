@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import group
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.outgrown_rights import rights_dropped
+from migrations_app.checks.remedies.outgrown_rights import remove_permissions
 from migrations_app.inventory.facts.rbac import grants, kept_by_chart, per_target
 from migrations_app.inventory.objects.cluster import ClusterRole
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -41,19 +41,20 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    own = [role for role in case.inventory.controller_rbac.items if not kept_by_chart(role)]
+    roles = [role for role in case.inventory.controller_rbac.items if not kept_by_chart(role)]
     if not case.inventory.controller_rbac.items:
         yield Unknown("no ClusterRole is bound to the controller's service account by a ClusterRoleBinding")
-    elif not own:
+    elif not roles:
         yield NotApplicable("the chart writes every ClusterRole of the controller")
-    for role in own:
+    for role in roles:
         for target, rights in per_target(_outgrown(role, case)).items():
             verbs = ", ".join(dict.fromkeys(right.verb for right in rights))
-            yield at(role, f"rules[{target}]", seen=verbs, wanted=f"absent: {rights[0].why}")
+            yield at_object(role, f"rules[{target}]", seen=verbs, wanted=f"absent: {rights[0].why}")
 
 
 def _outgrown(role: ClusterRole, case: CheckContext) -> Iterator[RbacRight]:
-    """Named outright: a rule for everything is somebody's decision."""
+    """The permissions that no release needs any more and a rule grants by name. A rule with `*` is left out, because it
+    is a decision of its owner."""
     for right in outlived(case.step.release):
         rules = [
             rule for rule in role.rules or () if "*" not in (rule.resources or ()) and "*" not in (rule.verbs or ())
@@ -66,6 +67,6 @@ def _outgrown(role: ClusterRole, case: CheckContext) -> Iterator[RbacRight]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     named = {row.name for row in evidence}
     roles = [role for role in case.inventory.controller_rbac.items if role.name in named]
-    steps = (rights_dropped(role, frozenset(_outgrown(role, case))) for role in roles)
+    steps = (remove_permissions(role, frozenset(_outgrown(role, case))) for role in roles)
     note = "Once the hop is done and nobody means to go back; a rule for several resources is written anew by hand"
-    yield in_cluster(group(*(step for some in steps for step in some), notes=(note,)))
+    yield in_cluster(group(*(step for role_steps in steps for step in role_steps), notes=(note,)))

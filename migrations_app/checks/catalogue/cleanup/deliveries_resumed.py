@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import ChangeTarget, DeliveryResume
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.inventory.facts.delivery_sources import PAUSED, is_paused_by_us
 from migrations_app.inventory.facts.managers import BY_HAND
@@ -30,13 +30,15 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every = case.inventory.deliveries.items
-    if not every:
+    deliveries = case.inventory.deliveries.items
+    if not deliveries:
         yield NotApplicable("neither Flux nor Argo CD delivers Karpenter")
-    for delivery in every:
+    for delivery in deliveries:
         if is_paused_by_us(delivery):
             before = delivery.metadata.annotation(PAUSED) or ""
-            yield at(delivery, "metadata.annotations", seen=PAUSED, wanted="resumed as it was").with_data(before=before)
+            yield at_object(delivery, "metadata.annotations", seen=PAUSED, wanted="resumed as it was").with_data(
+                before=before
+            )
 
 
 @check.advise

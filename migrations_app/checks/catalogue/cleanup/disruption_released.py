@@ -5,7 +5,7 @@ from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import ChangeTarget, ObjectPatch, PersonTask
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.checks.remedies.karpenter_objects import RESOURCES
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES, is_held_by_us
@@ -35,25 +35,26 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for pool in pools:
         if is_held_by_us(pool):
             before = pool.metadata.annotation(HELD) or ""
-            evidence = at(pool, "metadata.annotations", seen=HELD, wanted="its budgets as before")
+            evidence = at_object(pool, "metadata.annotations", seen=HELD, wanted="its budgets as before")
             yield evidence.with_data(before=before, changed="" if pool.get(BUDGETS) == NO_NODES else "yes")
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
-        yield in_cluster(_restored(row))
+        yield in_cluster(_restore_budgets(row))
 
 
-def _restored(row: Evidence) -> ObjectPatch | PersonTask:
-    """As the action does it: budgets that somebody changed since the hold stay, and nothing is guessed."""
+def _restore_budgets(row: Evidence) -> ObjectPatch | PersonTask:
+    """The same as the action does: budgets that were changed since the hold stay, and unknown budgets are not
+    guessed."""
     target = ChangeTarget(row.kind, row.name, resource=RESOURCES["NodePool"][1])
     body: dict[str, Any] = {"metadata": {"annotations": {HELD: None}}}
     if row.value("changed"):
         words = "its budgets were changed since the hold and stay as they are"
         return ObjectPatch(target=target, body=body, when="after", final=words)
-    known, budgets = _budgets(row.value("before"))
-    if not known:
+    is_known, budgets = _former_budgets(row.value("before"))
+    if not is_known:
         return PersonTask(
             target=target, when="after", what=f"restore {BUDGETS} of NodePool {row.name}, then remove {HELD}",
             why="the annotation does not say what the budgets were; until then no node of the pool is disrupted",
@@ -62,8 +63,8 @@ def _restored(row: Evidence) -> ObjectPatch | PersonTask:
     return ObjectPatch(target=target, body=body, when="after", final="it restores what was before the hold")
 
 
-def _budgets(text: str) -> tuple[bool, Any]:
-    """Whether the annotation tells the former budgets, and those."""
+def _former_budgets(text: str) -> tuple[bool, Any]:
+    """Whether the annotation contains the former budgets, and these budgets."""
     try:
         budgets = parse_json(text)
     except ValueError:

@@ -5,7 +5,7 @@ from typing import cast
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.karpenter_objects import finalizers_removed, found_object, target_of
+from migrations_app.checks.remedies.karpenter_objects import found_object, remove_finalizers, target_of
 from migrations_app.inventory.facts.controller import installation
 from migrations_app.inventory.facts.finalizers import WAITING, finalizer_nodes, first_finalizer, held_nodes, pool_of
 from migrations_app.inventory.inventory import Inventory
@@ -40,26 +40,25 @@ WANTED = "a controller, or absent"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    counts, running, found = held_nodes(case.inventory), case.running.release, installation(case.inventory)
-    gone = is_whole(case.inventory.controller) if found is None else found.workload.spec.replicas == 0
-    more = tuple(_orphans(case.inventory)) if gone else ()
-    if not counts and not more:
-        yield NotApplicable("no node carries a finalizer of Karpenter")
-        return
-    if not gone and None in (running, found):
+    counts, running, controller = held_nodes(case.inventory), case.running.release, installation(case.inventory)
+    gone = is_whole(case.inventory.controller) if controller is None else controller.workload.spec.replicas == 0
+    others = tuple(_other_objects(case.inventory)) if gone else ()
+    if not counts and not others:
+        return (yield NotApplicable("no node carries a finalizer of Karpenter"))
+    if not gone and None in (running, controller):
         yield Unknown(f"what the running controller takes off is not known: {case.running.how}")
         return
-    for (made_by, kind, name), count in counts.items():
-        if not gone and (not made_by or running is None or any(serves(running, one) for one in made_by)):
+    for (generations, kind, name), count in counts.items():
+        if not gone and (not generations or running is None or any(serves(running, name) for name in generations)):
             continue
         seen = "no controller runs" if gone else f"{running} does not act on alpha"
         path = f"metadata.finalizers[{labels.TERMINATION_FINALIZER}]"
         yield Evidence(kind=kind, name=name, path=path, seen=seen, wanted=WANTED, count=count)
-    yield from more
+    yield from others
 
 
-def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
-    """Where no controller runs: what else it alone takes finalizers off."""
+def _other_objects(inventory: Inventory) -> Iterator[JudgeResult]:
+    """Evidence for objects other than Karpenter's whose finalizer only a controller removes, if none runs."""
     for kind in WAITING:
         part = cast(Part[NamedObject], inventory.part(kind.plural))
         if isinstance(part, Unseen):
@@ -73,8 +72,9 @@ def _orphans(inventory: Inventory) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = labels.PROVISIONER_NAME if evidence[0].kind == "Provisioner" else labels.NODEPOOL
-    pools, every = {(row.kind, row.name) for row in evidence}, case.inventory
-    blocked = [(target_of(row), one) for row in evidence if (one := found_object(every, row)) and first_finalizer(one)]
-    # Nodes of other pools have a controller.
-    nodes = [one for one in finalizer_nodes(every) if pool_of(one) in pools]
-    yield finalizers_removed(nodes, selected_by=key, beside=blocked)
+    pools, inventory = {(row.kind, row.name) for row in evidence}, case.inventory
+    objects = [(target_of(row), found_object(inventory, row)) for row in evidence]
+    blocked = [(target, item) for target, item in objects if item and first_finalizer(item)]
+    # A controller removes the finalizers of nodes of other pools.
+    nodes = [item for item in finalizer_nodes(inventory) if pool_of(item) in pools]
+    yield remove_finalizers(nodes, selected_by=key, beside=blocked)

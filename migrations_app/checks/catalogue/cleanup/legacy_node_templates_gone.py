@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import ChangeTarget
-from migrations_app.checks.remedies.commands import removal
+from migrations_app.checks.remedies.commands import deletion_remedies
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -44,4 +44,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first, target = "When no Provisioner names it any more", ChangeTarget(KIND.kind, "", resource=KIND.crd_name)
     items, needs = case.inventory.awsnodetemplates.items, ("legacy_provisioners_gone",)
-    yield from removal(target, items, first=first, when="before", needs=needs)
+    yield from deletion_remedies(target, items, first=first, when="before", needs=needs)

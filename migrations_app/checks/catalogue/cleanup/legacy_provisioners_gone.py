@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import ChangeTarget
-from migrations_app.checks.remedies.commands import removal
+from migrations_app.checks.remedies.commands import deletion_remedies
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -45,4 +45,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     first = "When no Machine is left: deleting one earlier drains all of its nodes at once"
     target = ChangeTarget(KIND.kind, "", resource=KIND.crd_name)
-    yield from removal(target, case.inventory.provisioners.items, first=first, when="before", needs=NEEDS)
+    yield from deletion_remedies(target, case.inventory.provisioners.items, first=first, when="before", needs=NEEDS)

@@ -50,18 +50,18 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield from map(_evidence, groups)
 
 
-def asks_cluster(case: CheckContext, found: Installation) -> bool:
-    """Whether the controller asks the cluster's DNS once the hop is done."""
-    spec = found.workload.template.spec
+def asks_cluster(case: CheckContext, controller: Installation) -> bool:
+    """Whether the controller uses the cluster's DNS after the upgrade."""
+    spec = controller.workload.template.spec
     if spec.host_network:
         return False
     values = given_values(case.inventory)
-    given = value_at(values.tree, "dnsPolicy") if values is not None else ABSENT
-    if given is not ABSENT:
-        return bool(given == CLUSTER)
-    running, has = case.running.release, spec.dns_policy or CLUSTER
-    own_choice = running is not None and minor_order(running.minor) >= (0, 34) and has == NODE_S
-    # Of itself the chart set Default up to 0.33 and ClusterFirst since.
+    policy_value = value_at(values.tree, "dnsPolicy") if values is not None else ABSENT
+    if policy_value is not ABSENT:
+        return bool(policy_value == CLUSTER)
+    running, policy = case.running.release, spec.dns_policy or CLUSTER
+    own_choice = running is not None and minor_order(running.minor) >= (0, 34) and policy == NODE_S
+    # Default of the chart: Default up to 0.33, ClusterFirst from 0.34 on.
     return minor_order(case.step.release.minor) >= (0, 34) and not own_choice
 
 

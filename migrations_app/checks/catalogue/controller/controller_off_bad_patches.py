@@ -18,7 +18,7 @@ check = Check(
     how="Looks the running version up in the table of patches with known bugs.",
     reads=("controller",),
     says=("Known bug in Karpenter {seen}", "The running version has {count} known bugs"),
-    # 1.1 needs what only 1.0.6 and later do: rewriting every stored object.
+    # 1.1 requires that every stored object was rewritten, which only 1.0.6 and later do.
     severity_at={BETA_LEFT: "blocker"},
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
@@ -31,15 +31,15 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    running, found = case.running.release, installation(case.inventory)
-    if running is None or found is None or find(running) is None:
+    running, controller = case.running.release, installation(case.inventory)
+    if running is None or controller is None or find(running) is None:
         yield Unknown(f"whether the running patch is a bad one is not known: {case.running.how}")
         return
     for bad in bad_reasons(running):
         yield Evidence(
             kind="Deployment",
-            namespace=found.namespace,
-            name=found.name,
+            namespace=controller.namespace,
+            name=controller.name,
             path="spec.template.spec.containers[].image",
             seen=f"{running}: {bad.why}",
             wanted=f"{bad.fixed_in} or later",

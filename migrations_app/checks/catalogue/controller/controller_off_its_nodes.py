@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, SeverityCap
 from migrations_app.checks.changes import ChangeTarget, ObjectDelete, ObjectPatch, group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.shared.replaced_nodes import rolled_nodes
+from migrations_app.checks.shared.replaced_nodes import replaced_nodes
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
 
 OWNERS = ("karpenter_alpha", "karpenter_beta", "karpenter_v1")
@@ -35,7 +35,7 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller_pods.items:
         yield NotApplicable("no pod of a controller was found")
-    rolled = rolled_nodes(case)
+    rolled = replaced_nodes(case)
     if not rolled or any((pod.spec.node_name or "") not in rolled for pod in case.inventory.controller_pods.items):
         yield SeverityCap("warning")
     owners = {node.name: node.owner for node in case.ownership.nodes}

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import at, at_deployment
+from migrations_app.checks.evidence import at_deployment, at_object
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.controller_network import without_sidecars
+from migrations_app.checks.remedies.controller_network import remove_sidecars
 from migrations_app.inventory.facts import controller_network as network
 from migrations_app.inventory.facts.controller import Installation, installation
 from migrations_app.inventory.parts import Unseen
@@ -43,16 +43,16 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for mesh in network.meshes_of_pod(pod.metadata):
             meshed += 1
             path = f"metadata.annotations[{mesh.exclusion}]"
-            yield at(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
+            yield at_object(pod, path, seen=f"{mesh.name} takes every port", wanted=WANTED)
     controller = installation(case.inventory)
     if controller is not None and not meshed:
-        asked = tuple(_asked_for(controller))
-        yield from asked
-        if not asked and network.may_get_sidecars(controller):
-            yield from _asked_by_namespace(case, controller)
+        requested = tuple(_requested_sidecars(controller))
+        yield from requested
+        if not requested and network.may_get_sidecars(controller):
+            yield from _requested_by_namespace(case, controller)
 
 
-def _asked_by_namespace(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:
+def _requested_by_namespace(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:
     part = case.inventory.namespaces
     home = next((namespace for namespace in part.items if namespace.name == controller.namespace), None)
     if isinstance(part, Unseen):
@@ -61,11 +61,11 @@ def _asked_by_namespace(case: CheckContext, controller: Installation) -> Iterato
         yield Unknown(f"the Namespace {controller.namespace} was not among those that were read")
     else:
         for mesh, path, value in network.meshes_of_namespace(home.metadata, controller.workload.template.metadata):
-            yield at(home, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
+            yield at_object(home, path, seen=f"{value}: {mesh.name} takes every port", wanted=WANTED)
 
 
-def _asked_for(controller: Installation) -> Iterator[JudgeResult]:
-    """A sidecar that the next pods will get."""
+def _requested_sidecars(controller: Installation) -> Iterator[JudgeResult]:
+    """Evidence for a sidecar that the pod template requests; the next pods will have it."""
     for mesh, what in network.meshes_asked_for(controller.workload.template.metadata):
         key, value = mesh.asking
         path = f"spec.template.metadata.{what}[{key}]"
@@ -76,4 +76,4 @@ def _asked_for(controller: Installation) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     controller = installation(case.inventory)
     if controller is not None:
-        yield without_sidecars(controller)
+        yield remove_sidecars(controller)

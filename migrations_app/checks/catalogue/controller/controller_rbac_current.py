@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import chart_values, granting
+from migrations_app.checks.remedies.commands import chart_values, grant_permissions
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.rbac import kept_by_chart, missing_rights, per_target
@@ -55,7 +55,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] = ()) -> tuple[RbacRight, ...]:
-    """What that release needs and no role grants."""
+    """The permissions that the release needs and no role grants."""
     controller = installation(case.inventory)
     webhooks = controller is not None and not webhooks_off(controller, case.running.release)
     not_granted = missing_rights(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
@@ -63,17 +63,17 @@ def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] 
 
 
 def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResult]:
-    for target, some in per_target(rights).items():
-        seen = f"not granted: {', '.join(dict.fromkeys(right.verb for right in some))}"
-        wanted_text = f"{wanted}: {some[0].why}"
+    for target, missing_rights in per_target(rights).items():
+        seen = f"not granted: {', '.join(dict.fromkeys(right.verb for right in missing_rights))}"
+        wanted_text = f"{wanted}: {missing_rights[0].why}"
         yield Evidence(kind="ClusterRole", name=ROLES, path=f"rules[{target}]", seen=seen, wanted=wanted_text)
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     roles, running = case.inventory.controller_rbac.items, case.running.release
-    if any(map(kept_by_chart, roles)):  # its next upgrade brings back what is missing, and none of ours stays behind
+    if any(map(kept_by_chart, roles)):  # its next upgrade restores the rules; no extra ClusterRole is needed
         yield from chart_values(case, {}, about="The chart writes its ClusterRoles again")
         return
     rights = (*(missing(case, running) if running else ()), *missing(case, case.step.release))
-    yield granting(case, dict.fromkeys(rights))
+    yield grant_permissions(case, dict.fromkeys(rights))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import at, at_controller
+from migrations_app.checks.evidence import at_controller, at_object
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.conversion.quantities import billionths
@@ -13,7 +13,7 @@ from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 from migrations_app.karpenter.release_facts import size_for
 
 RESTARTS = 5
-"""Restarts of one container from which on something is wrong whatever the reason."""
+"""From this number of restarts on, a container has a problem, whatever the reason."""
 check = Check(
     __name__,
     title="The controller has enough CPU and memory",
@@ -43,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     yield from _limits(controller, nodes=case.inventory.nodes.count or 0)
     for pod in case.inventory.controller_pods.items:
-        yield from _fared(pod)
+        yield from _restarts_and_kills(pod)
 
 
 def _limits(controller: Installation, *, nodes: int) -> Iterator[JudgeResult]:
@@ -59,14 +59,14 @@ def _limits(controller: Installation, *, nodes: int) -> Iterator[JudgeResult]:
                 yield at_controller(controller, path, seen=f"{limit} for {nodes} nodes", wanted=f"{least} or more")
 
 
-def _fared(pod: ControllerPod) -> Iterator[JudgeResult]:
+def _restarts_and_kills(pod: ControllerPod) -> Iterator[JudgeResult]:
     for status in (pod.status.container_statuses if pod.status else None) or ():
         ended = (
             status.last_state.terminated.reason if status.last_state and status.last_state.terminated else None
         ) or ""
         if ended == "OOMKilled" or (status.restart_count or 0) >= RESTARTS:
             seen = f"{status.restart_count or 0} restarts, the last ended as {ended or 'not known'}"
-            yield at(pod, f"status.containerStatuses[{status.name}]", seen=seen, wanted="no restarts")
+            yield at_object(pod, f"status.containerStatuses[{status.name}]", seen=seen, wanted="no restarts")
 
 
 @check.advise

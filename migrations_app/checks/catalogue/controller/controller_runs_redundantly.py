@@ -60,19 +60,19 @@ def _too_few(
     if len(names) < replicas:
         seen = f"{len(names)} node{'' if len(names) == 1 else 's'} would take it: {' '.join(names) or 'none'}"
         yield at_controller(installation, "affinity", seen=seen, wanted=f"{replicas} nodes that it does not manage")
-    elif _zones_demanded(case, installation) and len(zones) < replicas:
+    elif _zones_required(case, installation) and len(zones) < replicas:
         wanted = f"nodes in {replicas} zones, one replica, or whenUnsatisfiable ScheduleAnyway"
         yield at_controller(installation, SPREAD, seen=f"zones open to it: {' '.join(zones) or 'none'}", wanted=wanted)
 
 
-def _zones_demanded(case: CheckContext, installation: controller.Installation) -> bool:
-    """By the values where they name a spread, else by the chart of the hop, else as the Deployment has it."""
+def _zones_required(case: CheckContext, installation: controller.Installation) -> bool:
+    """Whether replicas need different zones: as the Deployment says if values set the spread, else also from 1.0 on."""
     rows = installation.workload.template.spec.topology_spread_constraints or ()
-    own = any(row.topology_key == controller.ZONE and row.when_unsatisfiable == REQUIRED for row in rows)
+    required = any(row.topology_key == controller.ZONE and row.when_unsatisfiable == REQUIRED for row in rows)
     values = controller.given_values(case.inventory)
     if values is not None and controller.value_at(values.tree, SPREAD) is not controller.ABSENT:
-        return own
-    return own or minor_order(case.step.release.minor) >= (1, 0)
+        return required
+    return required or minor_order(case.step.release.minor) >= (1, 0)
 
 
 @check.advise

@@ -38,17 +38,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if values is None:
         yield Unknown("Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them")
         return
-    given = value_at(values.tree, KEY)
-    if given is ABSENT:
+    sidecars = value_at(values.tree, KEY)
+    if sidecars is ABSENT:
         yield NotApplicable("the controller's pod has no sidecar")
-    elif not isinstance(given, list):
+    elif not isinstance(sidecars, list):
         yield Unknown(f"{KEY} is no list")
     else:
-        for place, one in enumerate(given):
-            if not isinstance(one, dict):
+        for place, sidecar in enumerate(sidecars):
+            if not isinstance(sidecar, dict):
                 yield Unknown(f"{KEY}[{place}] is no map")
-            elif "securityContext" not in one:
-                name = str(one.get("name") or place)
+            elif "securityContext" not in sidecar:
+                name = str(sidecar.get("name") or place)
                 yield at_value(values, f"{KEY}[{name}].securityContext", seen="absent", wanted="what the sidecar needs")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks import base
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import at, at_controller
+from migrations_app.checks.evidence import at_controller, at_object
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
@@ -15,7 +15,7 @@ KEY = "controller.metrics.port"
 WEBHOOK_KEY = "webhook.metrics.port"
 SCRAPERS = "scrape jobs outside of ServiceMonitors and PodMonitors"
 SECOND = 8001
-"""Where 0.32 to 1.0 serve the metrics of the webhook, on the host itself with hostNetwork."""
+"""The port on which 0.32 to 1.0 serve the metrics of the webhook; with hostNetwork, on the host itself."""
 check = Check(
     __name__,
     title="The metrics port stays the same",
@@ -44,25 +44,25 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     values = given_values(case.inventory)
-    given = value_at(values.tree, KEY) if values is not None else ABSENT
-    after = given if isinstance(given, int) else metrics_port(case.step.release)
+    port_value = value_at(values.tree, KEY) if values is not None else ABSENT
+    after = port_value if isinstance(port_value, int) else metrics_port(case.step.release)
     if after is None:
         yield Unknown(f"the port of {case.step.release} is not known")
-    mine = [one for one in case.inventory.services.items if one.namespace == controller.namespace and one.metrics_port]
-    for service in mine if after is not None else ():
+    home = [service for service in case.inventory.services.items if service.namespace == controller.namespace]
+    services = [service for service in home if service.metrics_port]
+    for service in services if after is not None else ():
         now = service.metrics_port
         if now != after:
             wanted = f"{after} in {SCRAPERS}"
-            yield at(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=wanted).with_data(
-                key=KEY, port=str(now)
-            )
-    before = given if isinstance(given, int) else metrics_port(case.running.release)
+            row = at_object(service, "spec.ports[http-metrics]", seen=f"{now} now", wanted=wanted)
+            yield row.with_data(key=KEY, port=str(now))
+    before = port_value if isinstance(port_value, int) else metrics_port(case.running.release)
     for monitor in case.inventory.monitors.items:
         if before != after and before in monitor.numbers:
-            row = at(monitor, "spec", seen=f"scrapes port {before}", wanted=f"{after}, or the name http-metrics")
+            row = at_object(monitor, "spec", seen=f"scrapes port {before}", wanted=f"{after}, or the name http-metrics")
             yield row.with_data(key=KEY, port=str(before))
-    if not mine and after is not None and before != after:
-        # Without the Service's port a scrape job may name the number, and none of those is read.
+    if not services and after is not None and before != after:
+        # A scrape job may contain the port number of a pod; karpdash does not read scrape jobs.
         yield base.ManualCheck(
             f"metrics move from {before or 'a port not known'} to {after}: look for it in {SCRAPERS}"
         )
@@ -75,6 +75,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    # Of several rows of one key the first counts.
-    given = {row.value("key"): row.value("port") for row in reversed(evidence)}
-    yield from chart_values(case, given, about="keeps the port where scrapers cannot follow")
+    # The first of several rows with the same key counts.
+    values = {row.value("key"): row.value("port") for row in reversed(evidence)}
+    yield from chart_values(case, values, about="keeps the port where scrapers cannot follow")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.changes import Observation, PersonTask, group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.objects.karpenter import Workload
 
@@ -31,14 +31,14 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every = case.inventory.controller.items
-    if not every:
+    controllers = case.inventory.controller.items
+    if not controllers:
         yield Evidence(kind="Deployment", name="karpenter", seen="absent", wanted="one Deployment with ready pods")
-    for extra in every[1:]:
+    for extra in controllers[1:]:
         yield _evidence(
-            extra, path="metadata.namespace", seen=extra.namespace, wanted=f"only that in {every[0].namespace}"
+            extra, path="metadata.namespace", seen=extra.namespace, wanted=f"only that in {controllers[0].namespace}"
         )
-    for workload in every[:1]:
+    for workload in controllers[:1]:
         if workload.status is None:
             yield Unknown(f"Deployment {workload.name}: status.readyReplicas is not there")
             continue
@@ -55,14 +55,14 @@ def _evidence(workload: Workload, *, path: str, seen: str, wanted: str) -> Evide
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    every = shown("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter")
-    looks = (_described(row) if row.namespace else every for row in evidence)
+    list_all = read_command("kubectl", "get", "deployments", "-A", "-l", "app.kubernetes.io/name=karpenter")
+    looks = (_described(row) if row.namespace else list_all for row in evidence)
     extra = (_chosen(row) for row in evidence if row.path == "metadata.namespace")
     yield in_cluster(group(*looks, *extra))
 
 
 def _described(row: Evidence) -> Observation:
-    return shown("kubectl", "-n", no_option(row.namespace), "describe", "deployment", no_option(row.name))
+    return read_command("kubectl", "-n", no_option(row.namespace), "describe", "deployment", no_option(row.name))
 
 
 def _chosen(row: Evidence) -> PersonTask:

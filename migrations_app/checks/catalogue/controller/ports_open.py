@@ -13,8 +13,8 @@ from migrations_app.checks.base import (
     SeverityCap,
     Unknown,
 )
-from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.controller_network import ports_opened
+from migrations_app.checks.evidence import at_object
+from migrations_app.checks.remedies.controller_network import open_ports
 from migrations_app.inventory.facts.controller import Installation, installation
 from migrations_app.inventory.facts.controller_network import allows_port, ingress_guards
 from migrations_app.karpenter.hops import hops_between
@@ -66,9 +66,11 @@ def _policies(case: CheckContext, controller: Installation, *, ports: tuple[Port
     for port in ports if guards else ():
         if not any(allows_port(guard, port) for guard in guards):
             wanted = f"ingress on {port.text} ({port.purpose})"
-            yield at(guards[0], "spec.ingress", seen=f"{port.text} is closed", wanted=wanted).with_data(port=port.text)
+            yield at_object(guards[0], "spec.ingress", seen=f"{port.text} is closed", wanted=wanted).with_data(
+                port=port.text
+            )
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield ports_opened(case.inventory, evidence)
+    yield open_ports(case.inventory, evidence)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import ChangeTarget, ObjectPatch, group
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import in_cluster
 
 check = Check(
@@ -32,7 +32,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         owner = webhook.metadata.owner("Namespace")
         if owner is not None:
             wanted = "none, as 0.33.10, 0.34.11, 0.35.10, 0.36.7, 0.37.5 and later leave it"
-            yield at(webhook, "metadata.ownerReferences", seen=f"Namespace {owner.name}", wanted=wanted)
+            yield at_object(webhook, "metadata.ownerReferences", seen=f"Namespace {owner.name}", wanted=wanted)
 
 
 @check.advise

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.crd_landing import crds_annotated
+from migrations_app.checks.remedies.crd_landing import annotate_crds
 from migrations_app.inventory.facts.controller import CRD_CHART, records_unread
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.inventory import Inventory
@@ -43,8 +43,8 @@ PARTS = {kinds.PROVISIONER: "provisioners", kinds.AWS_NODE_TEMPLATE: "awsnodetem
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    left = {kind.crd_name: case.inventory.part(part).count or 0 for kind, part in PARTS.items()}
-    at_risk = [crd for crd in case.inventory.crds.items if left.get(crd.name)]
+    alpha_crds = {kind.crd_name: case.inventory.part(part).count or 0 for kind, part in PARTS.items()}
+    at_risk = [crd for crd in case.inventory.crds.items if alpha_crds.get(crd.name)]
     if not at_risk:
         yield NotApplicable("no alpha object is left")
         return
@@ -52,14 +52,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if unread and not any(managed(crd.metadata).name for crd in at_risk):
         yield Unknown(f"whether {CRD_CHART} owns the CRDs is not known: Helm's records are unseen ({unread})")
     for crd in at_risk:
-        owner = _deletes(case.inventory, crd)
+        owner = _deleted_by(case.inventory, crd)
         if owner:
-            seen = f"{owner} would delete it with {left[crd.name]} objects"
+            seen = f"{owner} would delete it with {alpha_crds[crd.name]} objects"
             yield at_crd(crd, "metadata", seen=seen, wanted=f"no object left, or {KEEP}: keep")
 
 
-def _deletes(inventory: Inventory, crd: CRD) -> str:
-    """Who would take it away with the next release; empty where nobody does."""
+def _deleted_by(inventory: Inventory, crd: CRD) -> str:
+    """What would delete the CRD with the next release; empty if nothing would."""
     metadata, by = crd.metadata, managed(crd.metadata)
     key, value = PRUNE.get(by.by, ("", ""))
     if key and value in (metadata.annotation(key) or ""):
@@ -76,4 +76,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     names = {row.name for row in evidence}
     marks = {KEEP: "keep", **dict(PRUNE.values())}
     crds = (crd for crd in case.inventory.crds.items if crd.name in names)
-    yield in_cluster(crds_annotated(crds, marks, notes=(BEST,)))
+    yield in_cluster(annotate_crds(crds, marks, notes=(BEST,)))

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import ordered
-from migrations_app.checks.remedies.conversion_webhook import SERVICE, by_chart, by_looking, by_patch, can_be_mended
+from migrations_app.checks.remedies.conversion_webhook import SERVICE, chart_fixes, diagnosis, is_fixable, patch_fixes
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts import conversion_webhook as facts
 from migrations_app.inventory.facts.managers import managed
@@ -36,24 +36,23 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    crds = facts.conversion_crds(case.inventory)
-    real = facts.webhook_service(case.inventory)
+    crds, real = facts.conversion_crds(case.inventory), facts.webhook_service(case.inventory)
     if not crds or facts.converts_nothing(case.inventory, case.running.release):
         return (yield NotApplicable(facts.NOTHING_CONVERTED if crds else "no CRD converts between versions"))
     for crd in crds:
-        yield from _judge(case, crd, real=real)
+        yield from _crd_results(case, crd, real=real)
 
 
-def _judge(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
+def _crd_results(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
     strategy = facts.strategy_of(crd)
     if strategy == "Webhook":
-        yield from _called(case, crd, real=real)
+        yield from _webhook_results(case, crd, real=real)
     elif facts.strategy_is_missing(crd, inventory=case.inventory, running=case.running.release):
         seen = facts.mislabelled_objects(case.inventory).get(crd.name, "")
         yield at_crd(crd, "spec.conversion.strategy", seen=f"{strategy}; {seen}".strip("; "), wanted="Webhook")
 
 
-def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
+def _webhook_results(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[JudgeResult]:
     target, failed = facts.conversion_target(crd), facts.failed_conversions(case.inventory).get(crd.name)
     problem = facts.service_problem(case.inventory, target) if target else ""
     place = f"{target.namespace}/{target.name}" if target else ""
@@ -70,11 +69,12 @@ def _called(case: CheckContext, crd: CRD, *, real: Service | None) -> Iterator[J
         yield Unknown(f"{crd.name}: its conversion webhook names no Service in the cluster")
 
 
-check.mendable(can_be_mended)
+check.fixable(is_fixable)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    real, first = facts.webhook_service(case.inventory), facts.conversion_crds(case.inventory)[0]
-    remedies = by_looking(case, evidence, real=real) or (*by_chart(case, real), *by_patch(case, evidence, real=real))
-    yield from ordered(managed(first.metadata), remedies)
+    real = facts.webhook_service(case.inventory)
+    remedies = diagnosis(case, evidence, real=real)
+    remedies = remedies or (*chart_fixes(case, real), *patch_fixes(case, evidence, real=real))
+    yield from ordered(managed(facts.conversion_crds(case.inventory)[0].metadata), remedies)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.evidence import at_value, value_key
-from migrations_app.checks.remedies.commands import as_json, crd_chart, helm_remedies, here
+from migrations_app.checks.remedies.commands import as_json, crd_chart_remedies, helm_remedies, release_at_start
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
 from migrations_app.inventory.facts.conversion_webhook import WebhookAddress, chart_webhook, crd_values, webhook_service
@@ -51,10 +51,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield at_value(values, lost.key, seen=lost.fate, wanted="absent").with_data(value="")
     planned = chart_webhook(case.inventory, case.step.release)
     if planned is not None:
-        yield from _aimed(case, values, planned=planned)
+        yield from _wrong_service(case, values, planned=planned)
 
 
-def _aimed(case: CheckContext, values: Values, *, planned: WebhookAddress) -> Iterator[JudgeResult]:
+def _wrong_service(case: CheckContext, values: Values, *, planned: WebhookAddress) -> Iterator[JudgeResult]:
     real = webhook_service(case.inventory)
     if not planned.converts:
         wanted = f"true: the CRDs of {case.step.release} convert"
@@ -76,4 +76,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         values = tuple(HelmValue(key, as_json(value), reason if value else "") for key, value in rows.items())
         yield from helm_remedies(case, values, chart=CRD_CHART)
     if len(rows) < len(evidence):
-        yield from crd_chart(case, here(case))
+        yield from crd_chart_remedies(case, release_at_start(case))

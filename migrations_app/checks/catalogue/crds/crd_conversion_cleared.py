@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import PersonTask
 from migrations_app.checks.evidence import at_crd
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.stored_versions import conversion_ended
+from migrations_app.checks.remedies.stored_versions import end_conversion
 from migrations_app.inventory.facts.conversion_webhook import CONVERTED, conversion_target
 from migrations_app.inventory.facts.managers import managed, replaces_whole
 from migrations_app.inventory.objects.karpenter import CRD
@@ -38,20 +38,20 @@ check = Check(
 )
 STANZA = "spec.conversion"
 WRITERS = ("karpenter", "controller", "webhook")
-"""How the controller calls itself as a field manager: its binary, or the SDK's default."""
+"""Names of the controller as a field manager: its binary, or the default of the SDK."""
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    left = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED and _converts(crd)]
+    converting = [crd for crd in case.inventory.crds.items if crd.name in CONVERTED and _converts(crd)]
     coming = crd_set(case.step.release)
-    if not left:
+    if not converting:
         yield NotApplicable("no CRD has a conversion webhook")
-    for crd in left if coming is not None and not _keeps(coming) else ():
+    for crd in converting if coming is not None and not _is_merged(coming) else ():
         by = managed(crd.metadata)
-        others = [name for name in crd.conversion_owners if name.startswith(WRITERS)]
+        writers = [name for name in crd.conversion_owners if name.startswith(WRITERS)]
         if not replaces_whole(crd.metadata):
-            wrote = f"; written by {', '.join(others)}" if others else ""
+            wrote = f"; written by {', '.join(writers)}" if writers else ""
             wanted = f"strategy None together with the CRDs of {case.step.release}"
             yield at_crd(crd, STANZA, seen=f"Webhook, applied by {_applies(by.by)}{wrote}", wanted=wanted)
 
@@ -62,7 +62,7 @@ def _converts(crd: CRD) -> bool:
     )
 
 
-def _keeps(coming: CrdSet) -> bool:
+def _is_merged(coming: CrdSet) -> bool:
     return coming.crd_chart_converts
 
 
@@ -72,7 +72,7 @@ def _applies(by: str) -> str:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield in_cluster(conversion_ended(row.name for row in evidence))
+    yield in_cluster(end_conversion(row.name for row in evidence))
     ignored = "{group: apiextensions.k8s.io, kind: CustomResourceDefinition, jsonPointers: [/spec/conversion]}"
     reason, what = "the CRDs do not say which Application applies them", "let Argo CD ignore /spec/conversion of CRDs"
     task = PersonTask(what=f"{what} until the hop is done", why=reason)

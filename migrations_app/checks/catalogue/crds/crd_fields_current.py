@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies.commands import crd_chart, here
+from migrations_app.checks.remedies.commands import crd_chart_remedies, release_at_start
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import CLAIMS, CLASSES, POOLS, marks_of
@@ -48,10 +48,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"which fields the running release writes is not known: {case.running.how}")
     else:
         for crd in karpenter_crds:
-            yield from _judge(crd, running)
+            yield from _missing_fields(crd, running)
 
 
-def _judge(crd: CRD, running: Release) -> Iterator[JudgeResult]:
+def _missing_fields(crd: CRD, running: Release) -> Iterator[JudgeResult]:
     for version in crd.spec.versions or ():
         marks = marks_of(crd.name, version.name, running=running) if version.served else ()
         if marks and version.fields is None:
@@ -64,4 +64,4 @@ def _judge(crd: CRD, running: Release) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, here(case))
+    yield from crd_chart_remedies(case, release_at_start(case))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import crd_chart, here
+from migrations_app.checks.remedies.commands import crd_chart_remedies, release_at_start
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.crds import Crd, CrdSet
@@ -40,11 +40,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     seen = {crd.name: crd for crd in case.inventory.crds.items}
     coming = crd_set(case.step.release)
     for row in shipped.crds:
-        # Later kinds without a generation (NodeOverlay...) serve features that are off until somebody asks for them.
+        # Kinds without a generation (NodeOverlay...) belong to optional features, which are off by default.
         if (
             row.kind.generation
-            and not _fits(row, seen.get(row.name))
-            and not _ahead(row, seen.get(row.name), coming=coming)
+            and not _same_versions(row, seen.get(row.name))
+            and not _matches_target(row, seen.get(row.name), coming=coming)
         ):
             yield Evidence(
                 kind="CustomResourceDefinition",
@@ -61,16 +61,16 @@ def spoken(crd: CRD | None) -> str:
     return ", ".join(f"{v} (stored)" if v == crd.storage else v for v in sorted(crd.served)) or "nothing served"
 
 
-def _fits(row: Crd, crd: CRD | None) -> bool:
+def _same_versions(row: Crd, crd: CRD | None) -> bool:
     return crd is not None and set(crd.served) == set(row.served) and crd.storage == row.storage
 
 
-def _ahead(row: Crd, crd: CRD | None, *, coming: CrdSet | None) -> bool:
-    """CRDs go before the controller, so for a while they are those of the hop."""
+def _matches_target(row: Crd, crd: CRD | None, *, coming: CrdSet | None) -> bool:
+    """Whether the CRD is already that of the target version: CRDs are upgraded before the controller."""
     later = coming.crd(row.name) if coming else None
-    return later is not None and _fits(later, crd)
+    return later is not None and _same_versions(later, crd)
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, here(case))
+    yield from crd_chart_remedies(case, release_at_start(case))

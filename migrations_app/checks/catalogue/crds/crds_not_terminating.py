@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Observation, PersonTask, group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.objects.karpenter import CRD
 
@@ -48,7 +48,7 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     kinds = ",".join(row.name for row in evidence)
     columns = "custom-columns=KIND:.kind,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
     save = Observation(pipe=(("kubectl", "get", no_option(kinds), "-o", "yaml"),), into="karpenter-objects.yaml")
-    look = shown("kubectl", "get", no_option(kinds), "-o", columns)
+    look = read_command("kubectl", "get", no_option(kinds), "-o", columns)
     task = PersonTask(
         what="let the objects of these CRDs end, install the CRDs anew, then create what was saved",
         why="a deletion cannot be taken back, and with the last object its CRD goes",

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import group, leaves
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.crd_landing import crd_target, crds_annotated
-from migrations_app.checks.remedies.object_marks import labelled
+from migrations_app.checks.remedies.crd_landing import annotate_crds, crd_target
+from migrations_app.checks.remedies.object_marks import change_labels
 from migrations_app.inventory.facts.controller import CRD_CHART, installation
 from migrations_app.inventory.facts.crd_owners import unowned
 from migrations_app.inventory.objects.karpenter import CRD
@@ -57,7 +57,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _left_over(crd: CRD, coming: Release) -> bool:
-    """Whether it is of an alpha kind and the hop's release ships none: it is deleted, not adopted (alpha_crds_gone)."""
+    """Whether the CRD is of an alpha kind and the target version ships none: it is deleted, not adopted
+    (alpha_crds_gone)."""
     shipped = crd_set(coming)
     return crd.name in ALPHA and shipped is not None and shipped.crd(crd.name) is None
 
@@ -72,6 +73,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     names = {row.name for row in evidence}
     crds = [crd for crd in case.inventory.crds.items if crd.name in names]
     helm = {labels.APP_MANAGED_BY: "Helm"}
-    marked = [labelled(crd_target(crd.name), crd.metadata.labels, given=helm) for crd in crds]
+    marked = [change_labels(crd_target(crd.name), crd.metadata.labels, given=helm) for crd in crds]
     note = "Marks only; never delete a CRD, its objects and their nodes go with it"
-    yield in_cluster(group(*marked, *leaves(crds_annotated(crds, marks)), notes=(note,)))
+    yield in_cluster(group(*marked, *leaves(annotate_crds(crds, marks)), notes=(note,)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
 
 check = Check(
@@ -42,5 +42,5 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     names = dict.fromkeys(no_option(row.name) for row in evidence)
-    looks = (shown("kubectl", "get", "crd", name, "-o", "jsonpath={.status.conditions}") for name in names)
+    looks = (read_command("kubectl", "get", "crd", name, "-o", "jsonpath={.status.conditions}") for name in names)
     yield in_cluster(group(*looks))

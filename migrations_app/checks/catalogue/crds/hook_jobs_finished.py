@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import ChangeTarget, ObjectDelete, group
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.controller import is_hook_job
 
@@ -37,13 +37,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if not (status and status.succeeded):
             failed = (status and status.failed) or 0
             seen = f"{failed} pods failed" if failed else "still running, or never started"
-            yield at(job, "status.succeeded", seen=seen, wanted="1, or the next patch, which has no such Job")
+            yield at_object(job, "status.succeeded", seen=seen, wanted="1, or the next patch, which has no such Job")
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     looks = (
-        shown("kubectl", "-n", no_option(row.namespace), "logs", f"job/{row.name}", "--tail=20") for row in evidence
+        read_command("kubectl", "-n", no_option(row.namespace), "logs", f"job/{row.name}", "--tail=20")
+        for row in evidence
     )
     jobs = (
         ObjectDelete(

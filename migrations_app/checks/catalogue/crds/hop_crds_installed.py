@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.remedies.commands import crd_chart
+from migrations_app.checks.remedies.commands import crd_chart_remedies
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.crd_fields import is_schema_unseen, missing_fields
 from migrations_app.inventory.objects.karpenter import CRD
@@ -12,7 +12,7 @@ from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
 
 SHOWN = 3
-"""Fields named of a CRD; its later releases bring many."""
+"""The most fields of a CRD that evidence names; later releases add many."""
 
 check = Check(
     __name__,
@@ -40,10 +40,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     seen = {crd.name: crd for crd in case.inventory.crds.items}
     for row in coming.crds:
-        yield from _judge(seen.get(row.name), row, release=case.step.release)
+        yield from _crd_result(seen.get(row.name), row, release=case.step.release)
 
 
-def _judge(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResult]:
+def _crd_result(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResult]:
     lacking = missing_fields(crd, row, release=release) if crd else ()
     if crd is None or not set(row.served) <= set(crd.served) or crd.storage != row.storage or lacking:
         without = f"; without {', '.join(lacking[:SHOWN])}" if lacking else ""
@@ -60,4 +60,4 @@ def _judge(crd: CRD | None, row: Crd, *, release: Release) -> Iterator[JudgeResu
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from crd_chart(case, case.step.release)
+    yield from crd_chart_remedies(case, case.step.release)

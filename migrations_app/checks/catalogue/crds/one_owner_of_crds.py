@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.crd_landing import crds_kept, crds_left_alone
+from migrations_app.checks.remedies.crd_landing import keep_crds, skip_crds
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.controller import CHART, is_karpenter_crd
@@ -39,30 +39,31 @@ BESIDE = f"The chart karpenter-crd beside it applies them; the static CRDs alway
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every = [one for one in case.inventory.deliveries.items if _chart(one) == CHART]
-    if not every:
+    deliveries = [delivery for delivery in case.inventory.deliveries.items if _chart_name(delivery) == CHART]
+    if not deliveries:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application delivers the chart karpenter")
-    for one in every:
-        if one.kind == "Application":
-            skips = one.get("spec.source.helm.skipCrds", False)
+    for delivery in deliveries:
+        if delivery.kind == "Application":
+            skips = delivery.get("spec.source.helm.skipCrds", False)
             path, seen, wanted, faulty = "spec.source.helm.skipCrds", str(skips).lower(), "true", skips is not True
         else:
             # Flux leaves CRDs alone on upgrades unless told otherwise.
-            policy = one.get("spec.upgrade.crds", "Skip")
+            policy = delivery.get("spec.upgrade.crds", "Skip")
             path, seen, wanted, faulty = "spec.upgrade.crds", str(policy), "Skip", policy in OVERWRITES
         if faulty:
-            yield Evidence(kind=one.kind, namespace=one.namespace, name=one.name, path=path, seen=seen, wanted=wanted)
-    if any(_many(one) for one in case.inventory.deliveries.items):
+            kind, name, namespace = delivery.kind, delivery.name, delivery.namespace
+            yield Evidence(kind=kind, namespace=namespace, name=name, path=path, seen=seen, wanted=wanted)
+    if any(_has_several_sources(delivery) for delivery in case.inventory.deliveries.items):
         yield Unknown("an Argo CD Application has several sources, which are not read")
 
 
-def _chart(one: GitOpsDelivery) -> str:
-    chart = one.get("spec.source.chart" if one.kind == "Application" else "spec.chart.spec.chart", "")
+def _chart_name(delivery: GitOpsDelivery) -> str:
+    chart = delivery.get("spec.source.chart" if delivery.kind == "Application" else "spec.chart.spec.chart", "")
     return chart if isinstance(chart, str) else ""
 
 
-def _many(one: GitOpsDelivery) -> bool:
-    return one.kind == "Application" and bool(one.get("spec.sources"))
+def _has_several_sources(delivery: GitOpsDelivery) -> bool:
+    return delivery.kind == "Application" and bool(delivery.get("spec.sources"))
 
 
 @check.advise
@@ -74,6 +75,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         argo = row.kind == "Application"
         text = f"{note(f'{GUARDED} {place}') if argo else note(place)}\n{edit}\n{note(BESIDE)}"
         how: How = "argocd" if argo else "flux"
-        yield Remedy(how=how, text=text, change=crds_left_alone(case.inventory, row))
+        yield Remedy(how=how, text=text, change=skip_crds(case.inventory, row))
     if any(row.kind == "Application" for row in evidence):
-        yield crds_kept([crd for crd in case.inventory.crds.items if is_karpenter_crd(crd)])
+        yield keep_crds([crd for crd in case.inventory.crds.items if is_karpenter_crd(crd)])

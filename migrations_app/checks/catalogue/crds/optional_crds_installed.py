@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.evidence import at_crd
-from migrations_app.checks.remedies.commands import crd_chart, here, in_cluster
+from migrations_app.checks.remedies.commands import crd_chart_remedies, in_cluster, release_at_start
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.objects.karpenter import CRD
 from migrations_app.karpenter.releases import crd_set
 
-STRANGER = "metadata"
-"""The path of evidence about a CRD that another Helm release keeps."""
+OTHER_RELEASE = "metadata"
+"""The path of evidence about a CRD that belongs to another Helm release."""
 check = Check(
     __name__,
     title="The CRDs of optional features are installed",
@@ -51,22 +51,22 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             state = "absent" if crd is None else f"serves {', '.join(crd.served) or 'nothing'}"
             name, path = row.name, "spec.versions"
             yield Evidence(kind="CustomResourceDefinition", name=name, path=path, seen=state, wanted=row.storage)
-        elif other := _stranger(crd):
-            yield at_crd(crd, STRANGER, seen=f"belongs to {other}", wanted=f"{CRD_CHART}, or upgraded with care")
+        elif other := _other_release(crd):
+            yield at_crd(crd, OTHER_RELEASE, seen=f"belongs to {other}", wanted=f"{CRD_CHART}, or upgraded with care")
 
 
-def _stranger(crd: CRD) -> str:
+def _other_release(crd: CRD) -> str:
     by = managed(crd.metadata)
     return by.name if by.by == "helm" and by.name not in ("", CHART, CRD_CHART) else ""
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    others = [row for row in evidence if row.path == STRANGER]
+    others = [row for row in evidence if row.path == OTHER_RELEASE]
     if others:
         yield in_cluster(group(*map(_agreed, others)))
     if len(others) < len(evidence):
-        yield from crd_chart(case, here(case))
+        yield from crd_chart_remedies(case, release_at_start(case))
 
 
 def _agreed(row: Evidence) -> PersonTask:

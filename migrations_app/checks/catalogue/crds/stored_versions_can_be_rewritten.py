@@ -47,24 +47,24 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if minor_order(running.minor) < (1, 0):
         yield NotApplicable(f"{case.step.start} will rewrite them, which does not run yet")
         return
-    yield from _able(controller, running)
+    yield from _obstacles(controller, running)
     for crd in crds:
         if crd.storage != "v1":
             yield at_crd(crd, "spec.versions[].storage", seen=f"{crd.storage or 'none'} is stored", wanted="v1")
     for kind, part in PARTS.items() if within(running, first=SINCE, last="1.0") else ():
-        left = [item for item in case.inventory.part(part).items if isinstance(item, NamedObject) and _left(item)]
-        if left:
-            path = f"metadata.annotations[{labels.STORED_VERSION_DONE}]"
-            total = case.inventory.part(part).count
-            seen = f"{len(left)} of {total} not rewritten yet"
-            yield Evidence(kind=kind, name=left[0].name, path=path, seen=seen, wanted="true on all", count=len(left))
+        objects = [item for item in case.inventory.part(part).items if isinstance(item, NamedObject)]
+        if remaining := [item for item in objects if _not_rewritten(item)]:
+            path, count = f"metadata.annotations[{labels.STORED_VERSION_DONE}]", len(remaining)
+            seen = f"{count} of {case.inventory.part(part).count} not rewritten yet"
+            name, wanted = remaining[0].name, "true on all"
+            yield Evidence(kind=kind, name=name, path=path, seen=seen, wanted=wanted, count=count)
 
 
-def _left(named_object: NamedObject) -> bool:
+def _not_rewritten(named_object: NamedObject) -> bool:
     return named_object.metadata.annotation(labels.STORED_VERSION_DONE) != "true"
 
 
-def _able(controller: Installation, running: Release) -> Iterator[JudgeResult]:
+def _obstacles(controller: Installation, running: Release) -> Iterator[JudgeResult]:
     if running < release(SINCE):
         yield at_controller(
             controller, "containers[].image", seen=str(running), wanted=f"{SINCE} or a later patch of 1.0"

@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.shared.iam_gaps import PROFILE_HOPS, contradicted, lacking, unknown_node_roles, weighed
+from migrations_app.checks.shared.iam_gaps import (
+    PROFILE_HOPS,
+    capped_results,
+    contradictions,
+    gaps_for_part,
+    unknown_node_roles,
+)
 from migrations_app.checks.shared.iam_policies import closing_remedies
 
 check = Check(
@@ -35,9 +41,9 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    gaps_of_roles = lacking(case, "needs")
+    gaps_of_roles = gaps_for_part(case, "needs")
     roles = unknown_node_roles(case, gaps_of_roles) if case.hop not in PROFILE_HOPS else ()
-    yield from weighed(gaps_of_roles, doubts=(*roles, *contradicted(case)))
+    yield from capped_results(gaps_of_roles, doubts=(*roles, *contradictions(case)))
 
 
 @check.advise

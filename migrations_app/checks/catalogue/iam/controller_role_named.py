@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import chart_values, in_aws
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.aws_facts.permissions import cluster_named
 from migrations_app.inventory.facts.controller import installation
@@ -54,21 +54,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not any(account.metadata.annotation(labels.ROLE_ARN) for account in accounts):
         # Pod Identity associations live in EKS and node roles in EC2: neither can be seen from the cluster.
         task = "no service account names a role: look for a Pod Identity association of the controller in EKS"
-        yield ManualCheck(task, tuple(_looked_up(case)))
+        yield ManualCheck(task, tuple(_list_associations(case)))
 
 
-def _looked_up(case: CheckContext) -> Iterator[Remedy]:
-    """The command that lists the associations of the controller, where the name of the cluster is known."""
+def _list_associations(case: CheckContext) -> Iterator[Remedy]:
+    """The command that lists the Pod Identity associations of the controller, if the cluster's name is known."""
     cluster, controller = cluster_named(case.inventory), installation(case.inventory)
     if cluster and controller:
         account = controller.workload.template.spec.service_account_name or "default"
         where = ("--cluster-name", cluster, "--namespace", controller.namespace, "--service-account", account)
         notes = ("There has to be one, and its role is the one to give permissions to",)
-        yield in_aws(shown("aws", "eks", "list-pod-identity-associations", *where, notes=notes))
+        yield in_aws(read_command("aws", "eks", "list-pod-identity-associations", *where, notes=notes))
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     key = "serviceAccount.annotations.eks\\.amazonaws\\.com/role-arn"
     yield from chart_values(case, {key: SHAPE}, when="person")
-    yield from _looked_up(case)
+    yield from _list_associations(case)

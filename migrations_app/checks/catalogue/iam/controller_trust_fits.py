@@ -39,7 +39,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     fits = role_fits(case.inventory)
     if not fits:
         aws = case.inventory.aws
-        # Where AWS was looked at it names no role: no access would tell more, and the doubt blocks.
+        # If AWS was read and names no role, more access would not help, so the unknown result blocks.
         handed_in = aws.identity == NOT_ASKED and aws.controller_roles.items
         reason = f". {NOT_LOOKED_AT}" if handed_in else ", so its trust policy was not either"
         yield Unknown(f"no role of the controller was seen{reason}", AWS_NOT_ASKED if handed_in else None)
@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if fit.state == "unknown":
             yield Unknown(fit.seen)
         elif fit.state == "refused" and spare and fit.role.found_by in EITHER:
-            # Which of two ways the controller takes depends on the SDK of its release, which was not examined.
+            # Which of the two roles the controller uses depends on the SDK of its release, which is not known here.
             yield Unknown(f"{fit.role.arn} does not let the controller in and another role does: {fit.seen}")
         elif fit.state == "refused":
             yield _evidence(fit)

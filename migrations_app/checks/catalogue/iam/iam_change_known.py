@@ -15,7 +15,7 @@ from migrations_app.checks.base import (
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.aws import POLICIES, could_not_read
 from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shared.iam_gaps import new_actions
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
@@ -56,14 +56,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield ManualCheck(
             f"{case.step.release} asks for {named}, which {case.step.start} does not: hand the controller's policies "
             "in, give access to AWS, or look and record it as a waiver of this check for this hop",
-            tuple(advise_looking(case)),
+            tuple(policy_check_remedy(case)),
         )
     elif isinstance(roles, Unseen):
         yield could_not_read(POLICIES, roles)
 
 
-def advise_looking(case: CheckContext) -> Iterator[Remedy]:
-    """How to have it judged instead of vouched for."""
+def policy_check_remedy(case: CheckContext) -> Iterator[Remedy]:
+    """How to have karpdash check the policies instead of confirming them by hand."""
     policy = "aws iam get-policy-version --policy-arn POLICY_ARN --version-id VERSION --query PolicyVersion.Document"
     task = PersonTask(
         what=f"save the policies of the controller's role: {policy} > policy.json",
@@ -71,10 +71,10 @@ def advise_looking(case: CheckContext) -> Iterator[Remedy]:
         where="aws iam list-attached-role-policies --role-name CONTROLLER_ROLE",
         aws=True,
     )
-    judge_it = shown("karpdash", "iam", "--policy", "policy.json", "--to", str(case.step.release))
+    judge_it = read_command("karpdash", "iam", "--policy", "policy.json", "--to", str(case.step.release))
     yield in_aws(group(task, judge_it, notes=("With the documents of its policies the answer is exact, without AWS",)))
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from advise_looking(case)
+    yield from policy_check_remedy(case)

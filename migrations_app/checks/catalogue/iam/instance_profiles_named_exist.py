@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.aws_nodes import profile_made, role_made
+from migrations_app.checks.remedies.aws_nodes import profile_remedies, role_remedies
 from migrations_app.inventory.aws_facts import names
 from migrations_app.inventory.objects.aws import NamedBy
 from migrations_app.inventory.parts import Part, Unseen
@@ -34,15 +34,15 @@ ROLE_LOG = "Log: adding role ... to instance profile ... NoSuchEntity"
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     profiles, roles = names.instance_profiles(case.inventory), names.node_roles(case.inventory)
-    if not any((profiles.items, roles.items, _set_aside(profiles), _set_aside(roles))):
+    if not any((profiles.items, roles.items, _unparsable(profiles), _unparsable(roles))):
         yield NotApplicable("no node class names an instance profile or a role")
     for name, part in (("aws.instance_profiles", profiles), ("aws.node_roles", roles)):
         answers: Part[object] = case.inventory.part(name)
-        yield from (Unknown(reason) for reason in _set_aside(part))
+        yield from (Unknown(reason) for reason in _unparsable(part))
         if part.items and isinstance(answers, Unseen):
             yield could_not_read(name, answers)
         elif part.items:
-            yield from (Unknown(reason) for reason in _set_aside(answers))
+            yield from (Unknown(reason) for reason in _unparsable(answers))
     for profile in case.inventory.aws.instance_profiles.items:
         if len(profile.role_arns) != 1:
             seen = f"{profile.name}: " + (
@@ -59,7 +59,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield from _rows(named, role.name, seen=seen, wanted=wanted)
 
 
-def _set_aside(part: Part[object]) -> list[str]:
+def _unparsable(part: Part[object]) -> list[str]:
     bad = () if isinstance(part, Unseen) else part.quarantined
     return [f"{unparsable.kind} {unparsable.name} {unparsable.field}: {unparsable.why}" for unparsable in bad]
 
@@ -75,6 +75,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     lacking = [
         instance_profile for instance_profile in aws.instance_profiles.items if len(instance_profile.role_arns) != 1
     ]
-    yield from (remedy for profile in lacking for remedy in profile_made(profile, aws))
+    yield from (remedy for profile in lacking for remedy in profile_remedies(profile, aws))
     named = {row.value("name") for row in evidence if row.path == "spec.role"}
-    yield from (remedy for role_name in sorted(named) for remedy in role_made(role_name, aws.place))
+    yield from (remedy for role_name in sorted(named) for remedy in role_remedies(role_name, aws.place))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.shared.iam_policies import within_reach
+from migrations_app.checks.shared.iam_policies import instance_remedies
 from migrations_app.checks.shared.iam_room import instance_requests, is_refused
 from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.requirements.needs import need_for
@@ -46,10 +46,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if answer.answer.verdict is RequestVerdict.UNKNOWN:
             yield Unknown(f"{answer.request.action} on {first_ids(answer.group)}: {answer.answer.because}")
         elif answer.answer.verdict is not RequestVerdict.ALLOWED:
-            yield _row(answer)
+            yield _cause(answer)
 
 
-def _row(answer: InstanceRequestAnswer) -> Evidence:
+def _cause(answer: InstanceRequestAnswer) -> Evidence:
     need = need_for(answer.request.action, answer.minor, existing=answer.request.action == TAG)
     tagging = f" with {', '.join(answer.sent)}" if answer.sent else ""
     release, role = ".".join(map(str, answer.minor)), answer.role.role.arn or "these policies"
@@ -67,7 +67,7 @@ def _row(answer: InstanceRequestAnswer) -> Evidence:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     granted = permissions(case.inventory)
     if isinstance(granted, Permissions):
-        yield from within_reach(
+        yield from instance_remedies(
             case,
             [instance_request for instance_request in instance_requests(case, granted) if is_refused(instance_request)],
             seen=granted,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.aws_nodes import retagged
+from migrations_app.checks.remedies.aws_nodes import instance_tag_remedies
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.inventory.aws_facts import instances as tags
 from migrations_app.inventory.objects.aws import TaggedInstances
 from migrations_app.karpenter import labels
@@ -50,30 +50,31 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if running is None:
         yield Unknown(f"which tags are still to be written is not known: {case.running.how}")
     elif minor_order(running.minor) < minor_order(MACHINES):
-        yield from _taken_for_leaks(case)
+        yield from _without_machine(case)
     for group in aws.instances.items:
         if missing_tag := tags.first_missing_tag(group, keys, cluster=aws.place.cluster):
-            yield _row(group, missing_tag[0], seen=missing_tag[1], wanted=missing_tag[2], count=group.count)
+            yield _cause(group, missing_tag[0], seen=missing_tag[1], wanted=missing_tag[2], count=group.count)
 
 
-def _taken_for_leaks(case: CheckContext) -> Iterator[JudgeResult]:
-    """Left by a way back from a release with Machines: the next one with them ends what has the tag and no Machine."""
+def _without_machine(case: CheckContext) -> Iterator[JudgeResult]:
+    """Instances with the managed-by tag and without a Machine, left by a rollback from a release with Machines. The
+    next release with Machines terminates them."""
     claimed = tags.claimed_ids(case.inventory)
     for group in case.inventory.aws.instances.items:
         count = tags.without_claim(group, claimed)
         if count and labels.MANAGED_BY_CLUSTER in dict(group.tags):
-            yield _row(group, labels.MANAGED_BY_CLUSTER, seen="no Machine of it", wanted="absent", count=count)
+            yield _cause(group, labels.MANAGED_BY_CLUSTER, seen="no Machine of it", wanted="absent", count=count)
 
 
-def _row(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: int) -> Evidence:
+def _cause(group: TaggedInstances, key: str, *, seen: str, wanted: str, count: int) -> Evidence:
     name, seen_text = tags.first_ids(group), f"{seen}; of {tags.owner_of(group)}"
     return Evidence(kind="Instance", name=name, path=f"tags[{key}]", seen=seen_text, wanted=wanted, count=count)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from retagged(case.inventory.aws.place, evidence)
+    yield from instance_tag_remedies(case.inventory.aws.place, evidence)
     if any(row.path in (f"tags[{labels.NODEPOOL}]", f"tags[{labels.EC2_NODE_CLASS}]") for row in evidence):
         note = "Before the hop: these instances are not handed over, NodePools have to replace them"
         columns = ("-L", labels.PROVISIONER_NAME, "-L", labels.NODEPOOL)
-        yield in_cluster(shown("kubectl", "get", "nodes", *columns, notes=(note,)))
+        yield in_cluster(read_command("kubectl", "get", "nodes", *columns, notes=(note,)))

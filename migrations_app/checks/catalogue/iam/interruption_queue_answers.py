@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import chart_values
-from migrations_app.checks.remedies.interruption_queue import mended
+from migrations_app.checks.remedies.interruption_queue import queue_remedies
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.iam.requirements.features import every_minor
 from migrations_app.iam.requirements.needs import need_for
@@ -48,19 +48,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif not named.items:
         yield NotApplicable("no interruption queue is configured: nodes are not drained before a Spot interruption")
     elif name_flaw := bad_name(named.items[0]):
-        yield _row(named.items[0], SETTING.env, seen=name_flaw, wanted=f"the name of a queue. {_effect(case)}")
+        yield _row(named.items[0], SETTING.env, seen=name_flaw, wanted=f"the name of a queue. {_failure_text(case)}")
     elif isinstance(queues, Unseen):
         yield could_not_read("aws.queue", queues)
     for queue in queues.items if not lost else ():
         for fault in interruption_queue.queue_faults(queue, case.inventory.aws):
             if fault.certain:
-                wanted = fault.wanted + (f". {_effect(case)}" if fault.about == "queue" else "")
+                wanted = fault.wanted + (f". {_failure_text(case)}" if fault.about == "queue" else "")
                 yield _row(queue.name, fault.path, seen=fault.seen, wanted=wanted)
             else:
                 yield Unknown(f"{queue.name}, {fault.path}: {fault.seen}; wanted: {fault.wanted}")
 
 
-def _effect(case: CheckContext) -> str:
+def _failure_text(case: CheckContext) -> str:
     need = need_for("sqs:GetQueueUrl", to) if (to := minor_order(case.step.release.minor)) in every_minor() else None
     return f"Else: {need.effect} Log: {need.log}" if need else ""
 
@@ -74,7 +74,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     aws, row = case.inventory.aws, evidence[0]
     for queue in aws.queue.items if row.kind == "Queue" else ():
         certain = [fault for fault in interruption_queue.queue_faults(queue, aws) if fault.certain]
-        yield from mended(certain, queue, place=aws.place)
+        yield from queue_remedies(certain, queue, place=aws.place)
     if row.path in (GONE, SETTING.env) or row.kind == "ConfigMap":
         about = "the name of the queue as SQS knows it; take the value out to do without"
         yield from chart_values(case, {SETTING.value: row.name.rpartition(":")[2]}, about=about)

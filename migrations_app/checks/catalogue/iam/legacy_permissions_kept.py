@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.shared.iam_gaps import BOTH_HOPS, lacking, legacy_asked, words
+from migrations_app.checks.shared.iam_gaps import MIXED_HOPS, gap_results, gaps_for_part, has_legacy_capacity
 from migrations_app.checks.shared.iam_policies import closing_remedies
 
 check = Check(
@@ -24,7 +24,7 @@ check = Check(
         "Evaluates the requests of 0.32 on resources with the tag karpenter.sh/provisioner-name against the role's "
         "policies."
     ),
-    hops=BOTH_HOPS,
+    hops=MIXED_HOPS,
     sources=(
         "aws/karpenter-provider-aws@v0.32.10:website/content/en/preview/upgrading/v1beta1-migration.md",
         "aws/karpenter-provider-aws@v0.33.10:pkg/providers/instance/instance.go",
@@ -35,10 +35,10 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if not legacy_asked(case):
+    if not has_legacy_capacity(case):
         yield NotApplicable("no Provisioner, Machine or node of theirs is left")
         return
-    yield from words(lacking(case, "provisioners"))
+    yield from gap_results(gaps_for_part(case, "provisioners"))
 
 
 @check.advise

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
-from migrations_app.checks.evidence import TEXT, apart
-from migrations_app.checks.remedies.aws_nodes import entry_looked_up, let_in
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import TEXT, split_malformed
+from migrations_app.checks.remedies.aws_nodes import join_remedies, show_access_entry
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.aws_facts import node_access
 from migrations_app.inventory.aws_facts.node_access import JoinDoubt, JoinFault
@@ -36,34 +36,34 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    strange, classes = apart(case.inventory.ec2nodeclasses.items, {"spec.role": TEXT})
-    yield from strange
-    if not classes and not strange:
+    malformed, classes = split_malformed(case.inventory.ec2nodeclasses.items, {"spec.role": TEXT})
+    yield from malformed
+    if not classes and not malformed:
         yield NotApplicable("there is no EC2NodeClass yet")
-    known, proven = node_access.roles_in_aws_auth(case.inventory), node_access.classes_joined(case.inventory)
-    for one in classes:
-        role, shown = one.get("spec.role", ""), _shown(case, one.name)
+    roles, joined = node_access.roles_in_aws_auth(case.inventory), node_access.classes_joined(case.inventory)
+    for node_class in classes:
+        role, faults = node_class.get("spec.role", ""), _join_faults(case, node_class.name)
         if PLACEHOLDER.search(role):
-            yield Evidence(kind="EC2NodeClass", name=one.name, path="spec.role", seen=role[:200], wanted=NO_ROLE)
-        elif shown is not None:
-            # A node that has joined is proof of everything but that the role is still there.
-            gone = [found for found in shown if isinstance(found, JoinFault) and found.about == "role"]
-            yield from (_word(one.name, found) for found in (gone if one.name in proven else shown))
-        elif role not in known and one.name not in proven:
+            yield Evidence(kind="EC2NodeClass", name=node_class.name, path="spec.role", seen=role[:200], wanted=NO_ROLE)
+        elif faults is not None:
+            # A node that has joined proves everything except that the role still exists.
+            missing = [fault for fault in faults if isinstance(fault, JoinFault) and fault.about == "role"]
+            yield from (_result(node_class.name, fault) for fault in (missing if node_class.name in joined else faults))
+        elif role not in roles and node_class.name not in joined:
             # Access entries live in EKS, roles of instance profiles in IAM: neither can be seen from the cluster.
-            task = f"EC2NodeClass {one.name}: aws-auth does not name its role; look for an access entry in EKS"
-            yield ManualCheck(task, tuple(entry_looked_up(role, place_seen(case.inventory))))
+            task = f"EC2NodeClass {node_class.name}: aws-auth does not name its role; look for an access entry in EKS"
+            yield ManualCheck(task, tuple(show_access_entry(role, place_seen(case.inventory))))
 
 
-def _shown(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
-    """What AWS shows to keep its nodes out; None where its role or the cluster was not read there."""
-    aws, me = case.inventory.aws, ("EC2NodeClass", name)
-    node_roles = [one for one in aws.node_roles.items if me in ((by.kind, by.name) for by in one.named_by)]
-    whole = bool(node_roles and aws.cluster.items) and all(isinstance(one.role, Seen) for one in node_roles)
-    return [fault for one in node_roles for fault in node_access.join_problems(one, aws)] if whole else None
+def _join_faults(case: CheckContext, name: str) -> list[JoinFault | JoinDoubt] | None:
+    """The faults that AWS shows for the role of the class; None if its role or the cluster was not read in AWS."""
+    aws, owner = case.inventory.aws, ("EC2NodeClass", name)
+    node_roles = [role for role in aws.node_roles.items if owner in ((by.kind, by.name) for by in role.named_by)]
+    complete = bool(node_roles and aws.cluster.items) and all(isinstance(role.role, Seen) for role in node_roles)
+    return [fault for role in node_roles for fault in node_access.join_problems(role, aws)] if complete else None
 
 
-def _word(name: str, result: JoinFault | JoinDoubt) -> JudgeResult:
+def _result(name: str, result: JoinFault | JoinDoubt) -> JudgeResult:
     if isinstance(result, JoinDoubt):
         return ManualCheck(f"EC2NodeClass {name}: {result.detail}")
     path = f"spec.role ({result.about} of {result.role})"
@@ -74,6 +74,7 @@ def _word(name: str, result: JoinFault | JoinDoubt) -> JudgeResult:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     nameless = [row for row in evidence if row.path == "spec.role"]
     if nameless:
-        yield from changed(case, nameless, what=f"write {NO_ROLE} to spec.role", line=edited)
-    faults = {found: None for row in evidence for found in _shown(case, row.name) or () if isinstance(found, JoinFault)}
-    yield from (remedy for fault in faults for remedy in let_in(fault, case.inventory.aws))
+        yield from change_remedies(case, nameless, what=f"write {NO_ROLE} to spec.role", line=edit_task)
+    results = (result for row in evidence for result in _join_faults(case, row.name) or ())
+    faults = dict.fromkeys(result for result in results if isinstance(result, JoinFault))
+    yield from (remedy for fault in faults for remedy in join_remedies(fault, case.inventory.aws))

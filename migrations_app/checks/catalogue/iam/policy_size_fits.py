@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
-from migrations_app.checks.shared.iam_gaps import RoleGaps, lacks, name_of
-from migrations_app.checks.shared.iam_policies import splitting
+from migrations_app.checks.shared.iam_gaps import RoleGaps, gaps_by_role, name_of
+from migrations_app.checks.shared.iam_policies import split_remedies
 from migrations_app.checks.shared.iam_room import PlacedPolicy, filled_to, of_release, placed_policies
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts.permissions import policy_with_most_space
@@ -38,39 +38,39 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if isinstance(gaps_of_roles, Unknown):
         yield gaps_of_roles
         return
-    for lack in gaps_of_roles:
+    for role_gaps in gaps_of_roles:
         try:
-            room = policy_with_most_space(lack.role, lack.report, site=lack.seen.site)
+            room = policy_with_most_space(role_gaps.role, role_gaps.report, site=role_gaps.seen.site)
         except InvalidInput as error:
             yield Unknown(str(error))
             continue
         if room and not room.fits:
             limit = f"at most {room.limit:,} characters" + f"; {room.attached} policies are attached" * room.full
-            seen = f"{room.size:,} characters with what {lack.report.release} needs"
-            yield _row(lack, f"policy {room.name}", seen=seen, wanted=limit)
-        if homeless := _homeless(case, lack):
-            wanted = f"room for {len(homeless)} more of {sum(policy.size for policy in homeless):,} characters"
-            yield _row(lack, "policies of the role", seen=filled_to(lack.role), wanted=wanted)
+            seen = f"{room.size:,} characters with what {role_gaps.report.release} needs"
+            yield _cause(role_gaps, f"policy {room.name}", seen=seen, wanted=limit)
+        if unplaced := _does_not_fit(case, role_gaps):
+            wanted = f"room for {len(unplaced)} more of {sum(policy.size for policy in unplaced):,} characters"
+            yield _cause(role_gaps, "policies of the role", seen=filled_to(role_gaps.role), wanted=wanted)
 
 
 def _gaps(case: CheckContext) -> tuple[RoleGaps, ...] | Unknown:
-    return lacks(case, mine=lambda _gap: True)
+    return gaps_by_role(case, accepts=lambda _gap: True)
 
 
-def _homeless(case: CheckContext, lack: RoleGaps) -> list[PlacedPolicy]:
-    placed = placed_policies(case) if lack.gaps else {}
-    return [policy for part in of_release(placed, lack.role) for policy in part if policy.place == "none"]
+def _does_not_fit(case: CheckContext, role_gaps: RoleGaps) -> list[PlacedPolicy]:
+    placed = placed_policies(case) if role_gaps.gaps else {}
+    return [policy for part in of_release(placed, role_gaps.role) for policy in part if policy.place == "none"]
 
 
-def _row(lack: RoleGaps, path: str, *, seen: str, wanted: str) -> Evidence:
-    kind = "IAM role" if lack.role.role.arn else "IAM policies"
-    return Evidence(kind=kind, name=name_of(lack.role), path=path, seen=seen, wanted=wanted)
+def _cause(role_gaps: RoleGaps, path: str, *, seen: str, wanted: str) -> Evidence:
+    kind = "IAM role" if role_gaps.role.role.arn else "IAM policies"
+    return Evidence(kind=kind, name=name_of(role_gaps.role), path=path, seen=seen, wanted=wanted)
 
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     gaps_of_roles = _gaps(case)
-    for lack in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
-        room = policy_with_most_space(lack.role, lack.report, site=lack.seen.site)
-        if (room and not room.fits) or _homeless(case, lack):
-            yield from splitting(case, lack)
+    for role_gaps in gaps_of_roles if isinstance(gaps_of_roles, tuple) else ():
+        room = policy_with_most_space(role_gaps.role, role_gaps.report, site=role_gaps.seen.site)
+        if (room and not room.fits) or _does_not_fit(case, role_gaps):
+            yield from split_remedies(case, role_gaps)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
-from migrations_app.checks.evidence import FLAG, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.evidence import FLAG, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.karpenter.hops import CONVERTED
@@ -43,21 +43,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    strange, classes = apart(classes, {PATH: FLAG})
-    yield from strange
-    policies = sorted(_naming(case.inventory))
+    malformed, classes = split_malformed(classes, {PATH: FLAG})
+    yield from malformed
+    policies = sorted(_policies_with_key(case.inventory))
     for ec2_node_class in classes:
         if ec2_node_class.get(PATH) is None and policies:
             seen = f"absent, and {', '.join(policies)} requires {CONDITION}"
-            yield cause(ec2_node_class, PATH, seen=seen, wanted="false in private subnets")
+            yield at_field(ec2_node_class, PATH, seen=seen, wanted="false in private subnets")
         elif ec2_node_class.get(PATH) is None:
             yield ManualCheck(
                 f"EC2NodeClass {ec2_node_class.name}: look for {CONDITION} in policies of the organisation"
             )
 
 
-def _naming(inventory: Inventory) -> set[str]:
-    """Names of the controller's policies and boundaries with a condition on the key."""
+def _policies_with_key(inventory: Inventory) -> set[str]:
+    """Names of the controller's policies and boundaries that have a condition on this key."""
     roles = inventory.aws.controller_roles.items
     documents = (document for role in roles for part in (role.policies, role.boundary) for document in part.items)
     return {document.name for document in documents if CONDITION.lower() in document.text.lower()}
@@ -66,4 +66,4 @@ def _naming(inventory: Inventory) -> set[str]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("In public subnets write true; nodes of the class drift",)
-    yield from changed(case, evidence, what=f"set {PATH}", line=patched(PATH, value=False), notes=notes)
+    yield from change_remedies(case, evidence, what=f"set {PATH}", line=merge_patch_of(PATH, value=False), notes=notes)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.shared.iam_gaps import PROFILE_HOPS, lacking, unknown_node_roles, weighed
+from migrations_app.checks.shared.iam_gaps import PROFILE_HOPS, capped_results, gaps_for_part, unknown_node_roles
 from migrations_app.checks.shared.iam_policies import closing_remedies
 
 check = Check(
@@ -37,8 +37,8 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    gaps_of_roles = lacking(case, "profiles")
-    yield from weighed(gaps_of_roles, doubts=unknown_node_roles(case, gaps_of_roles))
+    gaps_of_roles = gaps_for_part(case, "profiles")
+    yield from capped_results(gaps_of_roles, doubts=unknown_node_roles(case, gaps_of_roles))
 
 
 @check.advise

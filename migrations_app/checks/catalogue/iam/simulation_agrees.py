@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.aws import could_not_read
 from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.inventory.parts import NOT_ASKED, Unseen
 
 MOST_COMMANDS = 5
@@ -59,6 +59,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     arguments = (("--policy-source-arn", row.role_arn, "--action-names", row.action, "--resource-arns", row.resource)
              for row in case.inventory.aws.disagreements[:MOST_COMMANDS])  # fmt: skip
-    looks = (shown("aws", "iam", "simulate-principal-policy", *words) for words in dict.fromkeys(arguments))
+    looks = (read_command("aws", "iam", "simulate-principal-policy", *words) for words in dict.fromkeys(arguments))
     note = "Which statement decides, without the tags that Karpenter sends: add them by --context-entries"
     yield in_aws(group(*looks, notes=(note,)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.aws import as_code, called, could_not_read
+from migrations_app.checks.remedies.aws import aws_call, could_not_read, terraform_remedy
 from migrations_app.checks.remedies.commands import in_aws
 from migrations_app.checks.render.terraform import hcl
 from migrations_app.inventory.facts.node_pools import spot_possible
@@ -57,12 +57,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 def _spot_runs(case: CheckContext) -> bool:
-    """AWS does not delete the role while a spot instance runs."""
+    """Whether a spot instance runs. If one does, the role exists, because AWS does not delete it then."""
     return any(node.metadata.label(labels.CAPACITY_TYPE) == labels.SPOT for node in case.inventory.nodes.items)
 
 
 @check.advise
 def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    change = called("iam", "create-service-linked-role", "--aws-service-name", SERVICE, final=STAYS)
+    change = aws_call("iam", "create-service-linked-role", "--aws-service-name", SERVICE, final=STAYS)
     yield in_aws(change)
-    yield as_code(change, hcl("aws_iam_service_linked_role", "ec2_spot", arguments={"aws_service_name": SERVICE}))
+    yield terraform_remedy(
+        change, hcl("aws_iam_service_linked_role", "ec2_spot", arguments={"aws_service_name": SERVICE})
+    )

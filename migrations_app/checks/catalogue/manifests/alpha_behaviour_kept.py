@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import cause
-from migrations_app.checks.remedies.karpenter_objects import changed, converted
-from migrations_app.checks.shared.conversion_findings import lost
+from migrations_app.checks.evidence import at_field
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, conversion_task
+from migrations_app.checks.shared.conversion_findings import conversion_losses
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -53,10 +53,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     if not (inventory.provisioners.items or inventory.awsnodetemplates.items):
         yield NotApplicable("there is no Provisioner and no AWSNodeTemplate")
-    yield from lost(inventory, generation="alpha", codes=CODES)
+    yield from conversion_losses(inventory, generation="alpha", codes=CODES)
     for template in inventory.awsnodetemplates.items:
         if template.get(FAMILY) in (None, ""):
-            yield cause(
+            yield at_field(
                 template, FAMILY, seen="absent", wanted="AL2, which v1beta1 no longer assumes, or another family"
             )
 
@@ -64,4 +64,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Prints the successors with the old behaviour written out; changes nothing in the cluster",)
-    yield from changed(case, evidence, what="use what `karpdash convert` prints", line=converted, notes=notes)
+    yield from change_remedies(
+        case, evidence, what="use what `karpdash convert` prints", line=conversion_task, notes=notes
+    )

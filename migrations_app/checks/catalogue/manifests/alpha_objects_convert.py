@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.karpenter_objects import changed, converted
-from migrations_app.checks.shared.conversion_findings import STOPPING, lost
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, conversion_task
+from migrations_app.checks.shared.conversion_findings import STOPPING, conversion_losses
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -29,7 +29,7 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-# The name of the node role is never in the old object; instance_profiles_have_roles asks for it.
+# The name of the node role is never in the old object; instance_profiles_have_roles reports it.
 CODES = STOPPING - {"node-role-placeholder"}
 
 
@@ -38,7 +38,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     if not (inventory.provisioners.items or inventory.awsnodetemplates.items):
         yield NotApplicable("there is no Provisioner and no AWSNodeTemplate")
-    yield from lost(inventory, generation="alpha", codes=CODES)
+    yield from conversion_losses(inventory, generation="alpha", codes=CODES)
 
 
 @check.advise
@@ -46,4 +46,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     row = evidence[0]
     what = f"change {row.path} of {row.kind} {row.name}: {row.seen}"
     notes = ("Shows what becomes of each object and what is missing; changes nothing",)
-    yield from changed(case, evidence, what=what, line=converted, notes=notes)
+    yield from change_remedies(case, evidence, what=what, line=conversion_task, notes=notes)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import PersonTask
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.inventory.facts.node_pools import is_v1
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
 from migrations_app.inventory.parts import Seen
@@ -37,17 +37,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     tracked = [*_tracked(case.inventory.nodepools), *_tracked(case.inventory.ec2nodeclasses)]
     if not tracked:
         yield NotApplicable("Argo CD tracks no v1beta1 object of Karpenter")
-    for one in tracked:
-        if not one.get("status.conditions"):
-            app = (one.metadata.annotation(labels.ARGO_TRACKING) or "").partition(":")[0]
+    for item in tracked:
+        if not item.get("status.conditions"):
+            app = (item.metadata.annotation(labels.ARGO_TRACKING) or "").partition(":")[0]
             seen = f"absent; tracked by {app}"
-            yield at(one, "status.conditions", seen=seen, wanted="a health rule of its own with Argo CD 3.1 and later")
+            yield at_object(
+                item, "status.conditions", seen=seen, wanted="a health rule of its own with Argo CD 3.1 and later"
+            )
 
 
 def _tracked(part: object) -> list[NodePool | EC2NodeClass]:
     if not isinstance(part, Seen):
         return []
-    return [one for one in part.items if one.metadata.annotation(labels.ARGO_TRACKING) and not is_v1(part, one)]
+    return [item for item in part.items if item.metadata.annotation(labels.ARGO_TRACKING) and not is_v1(part, item)]
 
 
 @check.advise

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.karpenter_objects import changed, converted
-from migrations_app.checks.shared.conversion_findings import items, lost
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, conversion_task
+from migrations_app.checks.shared.conversion_findings import conversion_items, conversion_losses
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter.hops import CONVERTED
 
@@ -32,12 +32,14 @@ CODES = frozenset({"consolidate-after-odd", "selector-id-exclusive", "unknown-fi
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if not items(case.inventory, generation="beta"):
+    if not conversion_items(case.inventory, generation="beta"):
         yield NotApplicable("nothing is read as v1beta1")
-    yield from lost(case.inventory, generation="beta", codes=CODES)
+    yield from conversion_losses(case.inventory, generation="beta", codes=CODES)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Prints the v1 form with the old behaviour written out; changes nothing in the cluster",)
-    yield from changed(case, evidence, what="use what `karpdash convert` prints", line=converted, notes=notes)
+    yield from change_remedies(
+        case, evidence, what="use what `karpdash convert` prints", line=conversion_task, notes=notes
+    )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.karpenter_objects import changed, converted
-from migrations_app.checks.shared.conversion_findings import STOPPING, items, lost
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, conversion_task
+from migrations_app.checks.shared.conversion_findings import STOPPING, conversion_items, conversion_losses
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
@@ -31,15 +31,15 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-# Checks of their own ask for these: ubuntu_images_named and node_classes_have_one_identity.
+# Other checks report these: ubuntu_images_named and node_classes_have_one_identity.
 CODES = STOPPING - {"ubuntu-needs-ami-terms", "role-is-arn", "node-role-placeholder"}
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if not items(case.inventory, generation="beta"):
+    if not conversion_items(case.inventory, generation="beta"):
         yield NotApplicable("nothing is read as v1beta1")
-    yield from lost(case.inventory, generation="beta", codes=CODES)
+    yield from conversion_losses(case.inventory, generation="beta", codes=CODES)
 
 
 @check.advise
@@ -47,4 +47,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     row = evidence[0]
     what = f"change {row.path} of {row.kind} {row.name}: {row.seen}"
     notes = ("Shows what becomes of each object and what is missing; changes nothing",)
-    yield from changed(case, evidence, what=what, line=converted, notes=notes)
+    yield from change_remedies(case, evidence, what=what, line=conversion_task, notes=notes)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.aws_nodes import cluster_tag_allowed
+from migrations_app.checks.remedies.aws_nodes import cluster_tag_remedy
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.inventory.aws_facts.instances import all_have_cluster_name
 from migrations_app.inventory.aws_facts.permissions import place_seen
 from migrations_app.karpenter import kinds, labels
@@ -48,7 +48,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif running.minor != CONVERTED:
         yield NotApplicable(f"the tag is written by {CONVERTED}, and {running} runs")
     elif (named := all_have_cluster_name(case.inventory.aws)) is not True:
-        # The annotation is the controller's note of having written the tag; where EC2 shows the tag it proves more.
+        # The annotation says that the controller wrote the tag; the tag in EC2 is the stronger proof.
         untagged = list(_untagged(case))
         yield from untagged
         if named is False and not untagged:
@@ -71,5 +71,5 @@ def _untagged(case: CheckContext) -> Iterator[Evidence]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield cluster_tag_allowed(place_seen(case.inventory), [row.value("instance") for row in evidence])
-    yield in_cluster(shown("kubectl", "get", "nodeclaims.karpenter.sh", "-o", COLUMNS, notes=WAIT))
+    yield cluster_tag_remedy(place_seen(case.inventory), [row.value("instance") for row in evidence])
+    yield in_cluster(read_command("kubectl", "get", "nodeclaims.karpenter.sh", "-o", COLUMNS, notes=WAIT))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Change, ObjectAnnotations, PersonTask, group
-from migrations_app.checks.remedies.commands import beside_source, remedies_of
-from migrations_app.checks.remedies.karpenter_objects import kubelet_carried, target_of
-from migrations_app.checks.remedies.object_marks import annotated
+from migrations_app.checks.remedies.commands import remedies_of, with_cluster_commands
+from migrations_app.checks.remedies.karpenter_objects import move_kubelet_to_class, target_of
+from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -49,32 +49,32 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not pools and not classes:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
     for key, (kind, wanted) in CARRIERS.items():
-        for one in pools if kind == "NodePool" else classes:
-            value = one.metadata.annotation(key)
-            # The conversion writes an empty kubelet block as well; that one carries nothing.
+        for item in pools if kind == "NodePool" else classes:
+            value = item.metadata.annotation(key)
+            # The conversion also writes an empty kubelet block, which holds no setting.
             if value not in (None, "", "{}"):
                 path = f"metadata.annotations[{key}]"
-                yield Evidence(kind=kind, name=one.name, path=path, seen=str(value)[:200], wanted=wanted)
+                yield Evidence(kind=kind, name=item.name, path=path, seen=str(value)[:200], wanted=wanted)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     parts = {"EC2NodeClass": case.inventory.ec2nodeclasses, "NodePool": case.inventory.nodepools}
-    every = {(kind, one.name): one for kind, part in parts.items() for one in part.items}
-    steps = [_without(row, every[row.kind, row.name]) for row in evidence]
-    what = "; ".join(f"write {one.seen} of {one.kind} {one.name} as {one.wanted}" for one in evidence)
-    change = group(*dict.fromkeys(_carried(case, row) for row in evidence), *steps, what=what)
-    first = every[evidence[0].kind, evidence[0].name]
-    yield from beside_source(remedies_of(change, managed(first.metadata)), group(*steps))
+    inventory = {(kind, item.name): item for kind, part in parts.items() for item in part.items}
+    steps = [_remove_annotation(row, inventory[row.kind, row.name]) for row in evidence]
+    what = "; ".join(f"write {item.seen} of {item.kind} {item.name} as {item.wanted}" for item in evidence)
+    change = group(*dict.fromkeys(_move_content(case, row) for row in evidence), *steps, what=what)
+    first = inventory[evidence[0].kind, evidence[0].name]
+    yield from with_cluster_commands(remedies_of(change, managed(first.metadata)), group(*steps))
 
 
-def _carried(case: CheckContext, row: Evidence) -> Change:
-    """What the annotation holds, written where it belongs; for a person where that is a choice."""
+def _move_content(case: CheckContext, row: Evidence) -> Change:
+    """Moves the content of the annotation to its field; a manual task if the new value is a choice."""
     if row.kind == "NodePool":
-        return kubelet_carried(case.inventory, row, mark=labels.KUBELET_COMPATIBILITY)
+        return move_kubelet_to_class(case.inventory, row, mark=labels.KUBELET_COMPATIBILITY)
     return PersonTask(target=target_of(row), what=row.wanted, why="which image runs is a choice")
 
 
-def _without(row: Evidence, named_object: NamedObject) -> ObjectAnnotations:
+def _remove_annotation(row: Evidence, named_object: NamedObject) -> ObjectAnnotations:
     key = row.path.removeprefix("metadata.annotations[").removesuffix("]")
-    return annotated(target_of(row), named_object.metadata.annotations, removed=(key,))
+    return change_annotations(target_of(row), named_object.metadata.annotations, removed=(key,))

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.commands import from_source, in_cluster, ordered
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.evidence import at_object
+from migrations_app.checks.remedies.commands import in_cluster, ordered, source_remedies
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shared.hidden_fields import hidden_fields
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import Managed, applies_at_once, keeps_version, managed
@@ -41,40 +41,40 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every = [*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items]
-    packaged = [(one, name) for one in case.inventory.helm_releases.items for name in one.packaged if OLD in name]
-    if not every and not packaged:
+    objects = [*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items]
+    packaged = [(item, name) for item in case.inventory.helm_releases.items for name in item.packaged if OLD in name]
+    if not objects and not packaged:
         yield NotApplicable("there is no NodePool, no EC2NodeClass and no Helm release that holds one")
     yield from hidden_fields(case.inventory, ("nodepools", "ec2nodeclasses"))
     if case.hop == CONVERTED:
-        for one in every:
-            yield from _fields(one, at_once=True)
+        for item in objects:
+            yield from _beta_managers(item, at_once=True)
         return
-    for one in every:
-        yield from _fields(one, at_once=False)
-        if (applied := one.metadata.annotation(LAST_APPLIED) or "").endswith(OLD):
+    for item in objects:
+        yield from _beta_managers(item, at_once=False)
+        if (applied := item.metadata.annotation(LAST_APPLIED) or "").endswith(OLD):
             path = f"metadata.annotations[{LAST_APPLIED}]"
-            yield at(one, path, seen=applied, wanted="v1 in the file that is applied")
+            yield at_object(item, path, seen=applied, wanted="v1 in the file that is applied")
     for release, name in packaged:
         kind, space = "HelmRelease", release.namespace
         yield Evidence(kind=kind, namespace=space, name=release.name, path="manifest", seen=name, wanted="v1")
 
 
-def _fields(one: WholeObject, *, at_once: bool) -> Iterator[JudgeResult]:
-    """The field managers that hold v1beta1; with `at_once` only the tools that apply again without anybody's doing."""
-    for field in one.metadata.managed_fields or ():
+def _beta_managers(item: WholeObject, *, at_once: bool) -> Iterator[JudgeResult]:
+    """Evidence for field managers that hold v1beta1; with `at_once`, only for tools that apply again automatically."""
+    for field in item.metadata.managed_fields or ():
         if keeps_version(field, OLD) and (not at_once or applies_at_once(field)):
             seen = f"{field.manager} ({field.operation}) as {field.api_version}"
-            yield at(one, "metadata.managedFields", seen=seen, wanted="v1 in the source that it keeps")
+            yield at_object(item, "metadata.managedFields", seen=seen, wanted="v1 in the source that it keeps")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    every = (*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items)
+    inventory = (*case.inventory.nodepools.items, *case.inventory.ec2nodeclasses.items)
     named = {row.name for row in evidence}
-    by = next((managed(one.metadata) for one in every if one.name in named), Managed("hand"))
+    by = next((managed(item.metadata) for item in inventory if item.name in named), Managed("hand"))
     text = "write every NodePool and EC2NodeClass as v1 in one commit, before the hop"
     note = "As v1, to put into the source; karpdash convert does the same for files"
     kinds = "nodepools.v1.karpenter.sh,ec2nodeclasses.v1.karpenter.k8s.aws"
-    look = in_cluster(shown("kubectl", "get", kinds, "-o", "yaml", notes=(note,)))
-    yield from ordered(by, (*from_source(by, text), look))
+    look = in_cluster(read_command("kubectl", "get", kinds, "-o", "yaml", notes=(note,)))
+    yield from ordered(by, (*source_remedies(by, text), look))

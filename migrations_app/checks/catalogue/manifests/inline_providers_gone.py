@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAP, cause, odd
-from migrations_app.checks.remedies.karpenter_objects import changed, converted, described
+from migrations_app.checks.evidence import MAP, at_field, malformed_fields
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, conversion_task, describe_remedy
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.karpenter import labels
@@ -36,10 +36,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     if not (inventory.provisioners.items or inventory.machines.items):
         yield NotApplicable("there is no Provisioner and no Machine")
-    yield from odd(inventory.provisioners.items, {PATH: MAP})
+    yield from malformed_fields(inventory.provisioners.items, {PATH: MAP})
     for provisioner in inventory.provisioners.items:
         if isinstance(provisioner.get(PATH), dict) and provisioner.get(PATH):
-            yield cause(
+            yield at_field(
                 provisioner,
                 PATH,
                 seen=", ".join(sorted(provisioner.get(PATH))),
@@ -47,15 +47,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             )
     for claim in chain(inventory.machines.items, own_claims(inventory)):
         if claim.metadata.annotation(labels.PROVIDER_COMPATIBILITY):
-            yield cause(claim, ANNOTATION, seen="present", wanted="a node launched from a NodePool")
+            yield at_field(claim, ANNOTATION, seen="present", wanted="a node launched from a NodePool")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    own = [row for row in evidence if row.kind == "Provisioner"]
-    if own:
+    provisioners = [row for row in evidence if row.kind == "Provisioner"]
+    if provisioners:
         notes = ("Prints the NodePool and its EC2NodeClass; changes nothing",)
-        yield from changed(case, own, what="write the provider as an EC2NodeClass", line=converted, notes=notes)
+        yield from change_remedies(
+            case, provisioners, what="write the provider as an EC2NodeClass", line=conversion_task, notes=notes
+        )
     for kind in ("Machine", "NodeClaim"):
         if rows := [row for row in evidence if row.kind == kind]:
-            yield described(rows, "Their nodes have to be replaced")
+            yield describe_remedy(rows, "Their nodes have to be replaced")

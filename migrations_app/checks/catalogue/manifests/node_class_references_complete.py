@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.commands import in_cluster, merged
-from migrations_app.checks.remedies.karpenter_objects import changed, claims_deleted, patched
+from migrations_app.checks.remedies.commands import in_cluster, merge_patch_word
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, delete_claims, merge_patch_of
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import REFERENCE, is_v1, own_claims, own_pools
 from migrations_app.karpenter import kinds
@@ -38,20 +38,20 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for pool in own_pools(case.inventory):
         for field in ("group", "kind"):
             path = f"{REFERENCE}.{field}"
-            yield from _word("NodePool", pool.name, path=path, value=pool.get(path))
+            yield from _reference_result("NodePool", pool.name, path=path, value=pool.get(path))
     for claim in own_claims(case.inventory):
         reference = claim.spec.node_class_ref
         for field, value in (("group", reference and reference.group), ("kind", reference and reference.kind)):
-            yield from _word("NodeClaim", claim.name, path=f"spec.nodeClassRef.{field}", value=value)
+            yield from _reference_result("NodeClaim", claim.name, path=f"spec.nodeClassRef.{field}", value=value)
 
 
 def _read_as_v1(case: CheckContext) -> bool:
     parts = (case.inventory.nodepools, case.inventory.nodeclaims)
-    return any(part.items for part in parts) and all(is_v1(part, one) for part in parts for one in part.items)
+    return any(part.items for part in parts) and all(is_v1(part, item) for part in parts for item in part.items)
 
 
-def _word(kind: str, name: str, *, path: str, value: object) -> Iterator[JudgeResult]:
-    """A group is never an API version: 1.1 refuses one with a slash."""
+def _reference_result(kind: str, name: str, *, path: str, value: object) -> Iterator[JudgeResult]:
+    """Evidence if the field is empty or contains a slash: a group is never an API version, and 1.1 refuses a slash."""
     wanted = kinds.AWS_GROUP if path.endswith("group") else kinds.EC2_NODE_CLASS.kind
     if not isinstance(value, str | None):
         yield Unknown(f"{kind} {name}: {path} is no text")
@@ -65,7 +65,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     claims = [row for row in evidence if row.kind == "NodeClaim"]
     wanted = {"group": kinds.AWS_GROUP, "kind": kinds.EC2_NODE_CLASS.kind}
     if pools:
-        what = f"set {merged(REFERENCE, wanted)}"
-        yield from changed(case, pools, what=what, line=patched(REFERENCE, wanted))
+        what = f"set {merge_patch_word(REFERENCE, wanted)}"
+        yield from change_remedies(case, pools, what=what, line=merge_patch_of(REFERENCE, wanted))
     if claims:
-        yield in_cluster(claims_deleted(claims, "A claim's spec cannot be changed: replace these, one after the other"))
+        yield in_cluster(delete_claims(claims, "A claim's spec cannot be changed: replace these, one after the other"))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAP, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAP, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import REFERENCE, class_name, own_pools, text
 from migrations_app.inventory.inventory import Inventory
@@ -43,24 +43,24 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    shapeless, pools = apart(pools, {REFERENCE: MAP})
-    strange, pools = apart(pools, SHAPES)
-    yield from (*shapeless, *strange)
-    there = _there(case.inventory)
+    shapeless, pools = split_malformed(pools, {REFERENCE: MAP})
+    malformed, pools = split_malformed(pools, SHAPES)
+    yield from (*shapeless, *malformed)
+    names = _class_names(case.inventory)
     for pool in pools:
-        if _of_aws(pool) and class_name(pool) not in there:
-            yield cause(pool, f"{REFERENCE}.name", seen=class_name(pool) or "absent", wanted=WANTED)
+        if _is_ec2_reference(pool) and class_name(pool) not in names:
+            yield at_field(pool, f"{REFERENCE}.name", seen=class_name(pool) or "absent", wanted=WANTED)
 
 
-def _of_aws(pool: NodePool) -> bool:
-    """Whether the reference leads to an EC2NodeClass: v1 names its group, v1beta1 an API version, and may leave both
-    out. Classes of EKS Auto Mode and of other providers are not read."""
+def _is_ec2_reference(pool: NodePool) -> bool:
+    """Whether the reference leads to an EC2NodeClass: v1 names its group, v1beta1 an API version; both may be missing.
+    Classes of EKS Auto Mode and of other providers are not read."""
     group = text(pool, f"{REFERENCE}.group") or text(pool, f"{REFERENCE}.apiVersion")
     return group.partition("/")[0] in ("", kinds.AWS_GROUP)
 
 
-def _there(inventory: Inventory) -> frozenset[str]:
-    """The names of the classes, also of those that were set aside: what cannot be read is there all the same."""
+def _class_names(inventory: Inventory) -> frozenset[str]:
+    """The names of all classes, including those that could not be parsed, because they exist."""
     part = inventory.ec2nodeclasses
     aside = part.quarantined if isinstance(part, Seen) else ()
     return frozenset(ec2_node_class.name for ec2_node_class in part.items) | {unparsable.name for unparsable in aside}
@@ -69,4 +69,6 @@ def _there(inventory: Inventory) -> frozenset[str]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Either make the node class again, or name one that is there, or delete the pool if nobody needs it",)
-    yield from changed(case, evidence, what=f"name a node class that is there in {REFERENCE}", line=edited, notes=notes)
+    yield from change_remedies(
+        case, evidence, what=f"name a node class that is there in {REFERENCE}", line=edit_task, notes=notes
+    )

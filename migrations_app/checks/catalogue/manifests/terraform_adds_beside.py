@@ -14,9 +14,9 @@ from migrations_app.checks.base import (
     SeverityCap,
 )
 from migrations_app.checks.changes import PersonTask
-from migrations_app.checks.evidence import cause
+from migrations_app.checks.evidence import at_field
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shared.hidden_fields import hidden_fields
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.managers import managed, may_be_terraform
@@ -46,16 +46,18 @@ check = Check(
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inventory = case.inventory
     alpha = (*inventory.provisioners.items, *inventory.awsnodetemplates.items)
-    every: list[WholeObject] = list(chain(own_pools(inventory), inventory.ec2nodeclasses.items, alpha))
-    if not every:
+    objects: list[WholeObject] = list(chain(own_pools(inventory), inventory.ec2nodeclasses.items, alpha))
+    if not objects:
         yield NotApplicable("there is no pool and no node class")
     yield from hidden_fields(case.inventory, check.reads)
-    held = [one for one in every if managed(one.metadata).by == "terraform"]
-    for one in held:
-        manager = managed(one.metadata).told_by or "terraform"
-        yield cause(one, "metadata.managedFields", seen=manager, wanted="a new object beside it")
-    doubtful = [f"{one.kind or type(one).__name__} {one.name}" for one in every if may_be_terraform(one.metadata)]
-    if doubtful and not held:
+    managed_objects = [item for item in objects if managed(item.metadata).by == "terraform"]
+    for item in managed_objects:
+        manager = managed(item.metadata).told_by or "terraform"
+        yield at_field(item, "metadata.managedFields", seen=manager, wanted="a new object beside it")
+    doubtful = [
+        f"{item.kind or type(item).__name__} {item.name}" for item in objects if may_be_terraform(item.metadata)
+    ]
+    if doubtful and not managed_objects:
         listed = ", ".join(doubtful[:20])
         yield ManualCheck(f"applied as kubectl, as Terraform's provider kubectl does too: look who holds {listed}")
         yield SeverityCap("info")
@@ -74,4 +76,4 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     task = PersonTask(what="add the successors beside what Terraform holds, or move its state over", why=why)
     yield Remedy(how="terraform", text="\n".join(steps), change=task)
     words = ("get", "nodepools.karpenter.sh", "-o", "yaml", "--show-managed-fields")
-    yield in_cluster(shown("kubectl", *words, notes=("What Terraform wrote",)))
+    yield in_cluster(read_command("kubectl", *words, notes=("What Terraform wrote",)))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, rows, text
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
@@ -38,8 +38,8 @@ WANTED = f"Bottlerocket {'.'.join(map(str, BOTTLEROCKET_RAID0_FROM))} or newer"
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
-    strange, classes = apart(classes, {POLICY: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS, AMIS: MAPS})
-    yield from strange
+    malformed, classes = split_malformed(classes, {POLICY: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS, AMIS: MAPS})
+    yield from malformed
     asking = [
         ec2_node_class
         for ec2_node_class in classes
@@ -56,11 +56,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             if version is None:
                 yield Unknown(f"EC2NodeClass {ec2_node_class.name}: {path} names no release of Bottlerocket")
             elif version < BOTTLEROCKET_RAID0_FROM:
-                yield cause(ec2_node_class, path, seen=image, wanted=WANTED)
+                yield at_field(ec2_node_class, path, seen=image, wanted=WANTED)
 
 
 def _images(ec2_node_class: EC2NodeClass) -> Iterator[tuple[str, str]]:
-    """Pinned aliases, else what the class resolved to; the newest image is new enough."""
+    """Paths and names of the images: pinned aliases, or without any alias the images that the class resolved to.
+    @latest is left out, because the newest image is new enough."""
     pinned = [(place, alias) for place, alias in aliases(ec2_node_class) if not alias.endswith("@latest")]
     yield from ((f"{AMI_TERMS}[{place}].alias", alias) for place, alias in pinned)
     if not any(aliases(ec2_node_class)):
@@ -69,4 +70,6 @@ def _images(ec2_node_class: EC2NodeClass) -> Iterator[tuple[str, str]]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from changed(case, evidence, what=f"use {WANTED}", line=edited, notes=("Nodes of the class drift",))
+    yield from change_remedies(
+        case, evidence, what=f"use {WANTED}", line=edit_task, notes=("Nodes of the class drift",)
+    )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, described, edited
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, describe_remedy, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_classes import barred_claims, untainted
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA, own_claims
@@ -47,15 +47,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     barred = set(barred_claims(case.inventory))
     for claim in own_claims(case.inventory):
         if claim.name in barred:
-            yield cause(claim, CONDITION, seen="UnregisteredTaintNotFound", wanted=WANTED)
+            yield at_field(claim, CONDITION, seen="UnregisteredTaintNotFound", wanted=WANTED)
     if not enforces_unregistered(case.step.release):
         yield NotApplicable(f"{case.step.release} does not insist on the taint")
         return
     shapes = {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS}
-    strange, classes = apart(case.inventory.ec2nodeclasses.items, shapes)
-    yield from strange
+    malformed, classes = split_malformed(case.inventory.ec2nodeclasses.items, shapes)
+    yield from malformed
     for untainted_node_class in untainted(classes):
-        yield cause(untainted_node_class.node_class, USER_DATA, seen=untainted_node_class.how, wanted=WANTED)
+        yield at_field(untainted_node_class.node_class, USER_DATA, seen=untainted_node_class.how, wanted=WANTED)
 
 
 @check.advise
@@ -64,6 +64,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     claims = [row for row in evidence if row.kind == "NodeClaim"]
     if classes:
         notes = ("bootstrap.sh: --kubelet-extra-args; nodeadm: kubelet.flags; either with --register-with-taints",)
-        yield from changed(case, classes, what=f"add {WANTED}", line=edited, notes=notes)
+        yield from change_remedies(case, classes, what=f"add {WANTED}", line=edit_task, notes=notes)
     if claims:
-        yield described(claims)
+        yield describe_remedy(claims)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_classes import untainted
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA
@@ -48,13 +48,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if enforces_unregistered(case.step.release):
         yield NotApplicable(f"{case.step.release} insists on the taint: see custom_images_register")
         return
-    strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
-    yield from strange
+    malformed, classes = split_malformed(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    yield from malformed
     for untainted_node_class in untainted(classes):
-        yield cause(untainted_node_class.node_class, USER_DATA, seen=untainted_node_class.how, wanted=WANTED)
+        yield at_field(untainted_node_class.node_class, USER_DATA, seen=untainted_node_class.how, wanted=WANTED)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("bootstrap.sh: --kubelet-extra-args; nodeadm: kubelet.flags; either with --register-with-taints",)
-    yield from changed(case, evidence, what=f"add {WANTED}", line=edited, notes=notes)
+    yield from change_remedies(case, evidence, what=f"add {WANTED}", line=edit_task, notes=notes)

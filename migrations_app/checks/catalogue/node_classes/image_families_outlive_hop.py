@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, rows
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
@@ -41,12 +41,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    strange, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
-    yield from strange
+    malformed, classes = split_malformed(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from malformed
     server = next((kubernetes_minor(version.git_version) for version in case.inventory.version.items), None)
     for ec2_node_class in classes:
         end = family_end(family(ec2_node_class))
-        # Terms without an alias name images, whatever the family says about their user data.
+        # Terms without an alias select images directly; the family then only decides about user data.
         named = bool(rows(ec2_node_class, AMI_TERMS)) and not any(aliases(ec2_node_class))
         if end is None or named:
             continue
@@ -56,11 +56,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             )
         elif max(map(minor_order, (server, case.step.kubernetes.min))) >= minor_order(end.kubernetes):
             seen = f"{end.family}, which ends before Kubernetes {end.kubernetes}"
-            yield cause(ec2_node_class, _where(ec2_node_class), seen=seen, wanted=end.instead)
+            yield at_field(ec2_node_class, _family_path(ec2_node_class), seen=seen, wanted=end.instead)
 
 
-def _where(ec2_node_class: EC2NodeClass) -> str:
-    """Where the family is told: an alias names it as well."""
+def _family_path(ec2_node_class: EC2NodeClass) -> str:
+    """The path of the field that names the family: an alias names it as well."""
     if ec2_node_class.get("spec.amiFamily"):
         return "spec.amiFamily"
     return next((f"{AMI_TERMS}[{place}].alias" for place, _ in aliases(ec2_node_class)), "spec.amiFamily")
@@ -69,4 +69,4 @@ def _where(ec2_node_class: EC2NodeClass) -> str:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("User data of AL2 does not work in the other families; nodes of the class drift",)
-    yield from changed(case, evidence, what=f"move to {evidence[0].wanted}", line=edited, notes=notes)
+    yield from change_remedies(case, evidence, what=f"move to {evidence[0].wanted}", line=edit_task, notes=notes)

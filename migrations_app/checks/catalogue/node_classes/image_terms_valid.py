@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
-from migrations_app.checks.shared.node_pools import family_flaw, flaw
-from migrations_app.checks.shared.pinned_images import pinned
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
+from migrations_app.checks.shared.node_pools import alias_flaw, family_flaw
+from migrations_app.checks.shared.pinned_images import pinned_alias
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, is_v1, rows, text
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
@@ -30,8 +30,8 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-FAMILY = "spec.amiFamily"
-PLACEHOLDER = "ami-placeholder"
+ALONE, NO_ID = "an alias alone", "the id of an image; the conversion knew none"
+FAMILY, PLACEHOLDER = "spec.amiFamily", "ami-placeholder"
 
 
 @check.judge
@@ -40,21 +40,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = tuple(node_class for node_class in part.items if is_v1(part, node_class))
     if not classes:
         yield NotApplicable("no EC2NodeClass is read as v1 yet")
-    strange, classes = apart(classes, {AMI_TERMS: MAPS, FAMILY: TEXT})
-    yield from strange
+    malformed, classes = split_malformed(classes, {AMI_TERMS: MAPS, FAMILY: TEXT})
+    yield from malformed
     for node_class in classes:
         terms = rows(node_class, AMI_TERMS)
         if node_class.get(AMI_TERMS) in (None, []):
-            yield cause(node_class, AMI_TERMS, seen="absent", wanted=f"at least one term: {pinned(node_class)}")
+            wanted = f"at least one term: {pinned_alias(node_class)}"
+            yield at_field(node_class, AMI_TERMS, seen="absent", wanted=wanted)
         elif terms and not text(node_class, FAMILY) and not any(_names_family(term) for _, term in terms):
-            yield cause(node_class, FAMILY, seen="absent", wanted="a family, as no term is an alias")
+            yield at_field(node_class, FAMILY, seen="absent", wanted="a family, as no term is an alias")
         elif flaw_pair := family_flaw(text(node_class, FAMILY), case.step.release):
-            yield cause(node_class, FAMILY, seen=flaw_pair[0], wanted=flaw_pair[1])
+            yield at_field(node_class, FAMILY, seen=flaw_pair[0], wanted=flaw_pair[1])
         for place, term in terms:
-            yield from _term(node_class, f"{AMI_TERMS}[{place}]", term=term, alone=len(terms) == 1)
-            yield from _alias(
-                node_class, f"{AMI_TERMS}[{place}].alias", alias=term.get("alias"), landing=case.step.release
-            )
+            path = f"{AMI_TERMS}[{place}]"
+            yield from _term(node_class, path, term=term, alone=len(terms) == 1)
+            yield from _alias(node_class, f"{path}.alias", alias=term.get("alias"), landing=case.step.release)
 
 
 def _names_family(term: dict[str, Any]) -> bool:
@@ -63,18 +63,18 @@ def _names_family(term: dict[str, Any]) -> bool:
 
 def _term(node_class: EC2NodeClass, path: str, *, term: dict[str, Any], alone: bool) -> Iterator[JudgeResult]:
     if term.get("id") == PLACEHOLDER:
-        yield cause(node_class, f"{path}.id", seen=PLACEHOLDER, wanted="the id of an image; the conversion knew none")
+        yield at_field(node_class, f"{path}.id", seen=PLACEHOLDER, wanted=NO_ID)
     if isinstance(term.get("alias"), str) and (not alone or len(term) > 1):
-        yield cause(node_class, f"{path}.alias", seen=f"{term['alias']} beside other filters", wanted="an alias alone")
+        yield at_field(node_class, f"{path}.alias", seen=f"{term['alias']} beside other filters", wanted=ALONE)
 
 
 def _alias(node_class: EC2NodeClass, path: str, *, alias: object, landing: Release) -> Iterator[JudgeResult]:
     if alias is not None and not isinstance(alias, str):
         yield Unknown(f"EC2NodeClass {node_class.name}: {path} is not {TEXT}")
-    elif alias is not None and (flaw_pair := flaw(alias, beside=text(node_class, FAMILY), landing=landing)):
-        yield cause(node_class, path, seen=flaw_pair[0], wanted=flaw_pair[1])
+    elif alias is not None and (flaw_pair := alias_flaw(alias, beside=text(node_class, FAMILY), landing=landing)):
+        yield at_field(node_class, path, seen=flaw_pair[0], wanted=flaw_pair[1])
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from changed(case, evidence, what=f"write {evidence[0].wanted} at {evidence[0].path}", line=edited)
+    yield from change_remedies(case, evidence, what=f"write {evidence[0].wanted} at {evidence[0].path}", line=edit_task)

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Body, Change, ObjectPatch
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
 from migrations_app.checks.remedies.commands import NAMES_SHOWN
-from migrations_app.checks.remedies.karpenter_objects import RESOURCES, changed, edited, target_of
-from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.shared.pinned_images import VERSION, pinned
+from migrations_app.checks.remedies.karpenter_objects import RESOURCES, change_remedies, edit_task, target_of
+from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.shared.pinned_images import VERSION, pinned_alias
 from migrations_app.checks.shell import no_option, pointer
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, aliases, family, is_v1
@@ -42,21 +42,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     part = case.inventory.ec2nodeclasses
     if not part.items:
         yield NotApplicable("there is no EC2NodeClass yet")
-    strange, classes = apart(part.items, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
-    yield from strange
+    malformed, classes = split_malformed(part.items, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from malformed
     for node_class in classes:
         for place, alias in aliases(node_class):
             # Windows images cannot be pinned.
             if alias.endswith(LATEST) and not alias.lower().startswith("windows"):
-                yield _unpinned(node_class, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted="a pinned release")
+                yield _evidence(node_class, f"{AMI_TERMS}[{place}].alias", seen=alias, wanted="a pinned release")
         if not is_v1(part, node_class) and node_class.get(AMI_TERMS) in (None, []) and family(node_class) != CUSTOM:
             seen = f"absent: the newest image of {family(node_class) or 'the family'}"
-            yield _unpinned(node_class, AMI_TERMS, seen=seen, wanted="a pinned release, once v1 is read")
+            yield _evidence(node_class, AMI_TERMS, seen=seen, wanted="a pinned release, once v1 is read")
 
 
-def _unpinned(node_class: EC2NodeClass, path: str, *, seen: str, wanted: str) -> Evidence:
-    alias = pinned(node_class)
-    return cause(node_class, path, seen=seen, wanted=f"{wanted}: {alias}").with_data(alias=alias)
+def _evidence(node_class: EC2NodeClass, path: str, *, seen: str, wanted: str) -> Evidence:
+    alias = pinned_alias(node_class)
+    return at_field(node_class, path, seen=seen, wanted=f"{wanted}: {alias}").with_data(alias=alias)
 
 
 @check.advise
@@ -64,15 +64,15 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     task, look = f"write {evidence[0].wanted}", None
     if names := list(dict.fromkeys(no_option(row.name) for row in evidence if VERSION in row.value("alias"))):
         task = f"{task}; {VERSION} stands in status.amis of the class, of several the newest"
-        look = shown("kubectl", "get", CLASSES, *names[:NAMES_SHOWN], "-o", COLUMNS, notes=(LOOK,))
-    yield from changed(case, evidence, what=task, line=_pinned, look=look)
+        look = read_command("kubectl", "get", CLASSES, *names[:NAMES_SHOWN], "-o", COLUMNS, notes=(LOOK,))
+    yield from change_remedies(case, evidence, what=task, line=_pin_alias, look=look)
 
 
-def _pinned(row: Evidence) -> Change:
-    """The alias written where it stands; for a person where no release is told, or where no term is there yet."""
+def _pin_alias(row: Evidence) -> Change:
+    """Replaces the alias; a manual task if the version is unknown or there is no alias to replace."""
     place, alias = row.path.removeprefix(f"{AMI_TERMS}[").partition("]")[0], row.value("alias")
     if VERSION in alias or "@" not in alias or not place.isdecimal():
-        return edited(row)
+        return edit_task(row)
     path, target = f"{pointer(AMI_TERMS)}/{place}/alias", target_of(row)
     old = {"op": "replace", "path": path, "value": row.seen}
     body: tuple[Body, ...] = ({**old, "op": "test"}, {**old, "value": alias})

@@ -12,8 +12,8 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
-from migrations_app.checks.evidence import MAP, TEXT, cause, odd
-from migrations_app.checks.remedies.aws_nodes import profile_looked_up, profile_made
+from migrations_app.checks.evidence import MAP, TEXT, at_field, malformed_fields
+from migrations_app.checks.remedies.aws_nodes import profile_remedies, show_profile
 from migrations_app.inventory.aws_facts.names import default_profile
 from migrations_app.inventory.facts.node_pools import text
 from migrations_app.inventory.objects.karpenter import WholeObject
@@ -46,20 +46,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     inline = [(owner, INLINE) for owner in case.inventory.provisioners.items if owner.get("spec.provider") is not None]
     if not templates and not inline:
         yield NotApplicable("there is no AWSNodeTemplate and no inline provider")
-    yield from odd((owner for owner, _ in templates), {PATH: TEXT})
-    yield from odd((owner for owner, _ in inline), {INLINE: TEXT, "spec.provider": MAP})
+    yield from malformed_fields((owner for owner, _ in templates), {PATH: TEXT})
+    yield from malformed_fields((owner for owner, _ in inline), {INLINE: TEXT, "spec.provider": MAP})
     seen = case.inventory.aws.instance_profiles
-    known = {profile.name: profile for profile in seen.items}
+    profiles = {profile.name: profile for profile in seen.items}
     for owner, path in (*templates, *inline):
         name = text(owner, path) or default_profile(case.inventory)
-        if name in known and len(known[name].role_arns) != 1:
-            state = "no such profile" if not known[name].exists else f"{len(known[name].role_arns)} roles"
-            yield cause(owner, path, seen=f"{name}: {state}", wanted="a profile with one role").with_data(profile=name)
-        elif name not in known:
-            yield _open(owner, path, name=name, unseen=isinstance(seen, Unseen))
+        if name in profiles and len(profiles[name].role_arns) != 1:
+            state = "no such profile" if not profiles[name].exists else f"{len(profiles[name].role_arns)} roles"
+            row = at_field(owner, path, seen=f"{name}: {state}", wanted="a profile with one role")
+            yield row.with_data(profile=name)
+        elif name not in profiles:
+            yield _unread_profile(owner, path, name=name, unseen=isinstance(seen, Unseen))
 
 
-def _open(owner: WholeObject, path: str, *, name: str, unseen: bool) -> JudgeResult:
+def _unread_profile(owner: WholeObject, path: str, *, name: str, unseen: bool) -> JudgeResult:
     where = f"{type(owner).__name__} {owner.name}"
     if name and not unseen:
         return Unknown(f"{where}: the profile {name} was not looked up in IAM")
@@ -67,7 +68,7 @@ def _open(owner: WholeObject, path: str, *, name: str, unseen: bool) -> JudgeRes
     profile = f"the profile {name}" if text(owner, path) else default
     return ManualCheck(
         f"{where}: look up the role of {profile} (aws iam get-instance-profile) for spec.role",
-        (profile_looked_up(name),) if name else (),
+        (show_profile(name),) if name else (),
     )
 
 
@@ -76,4 +77,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     names = {row.value("profile") for row in evidence}
     for profile in case.inventory.aws.instance_profiles.items:
         if profile.name in names:
-            yield from profile_made(profile, case.inventory.aws)
+            yield from profile_remedies(profile, case.inventory.aws)

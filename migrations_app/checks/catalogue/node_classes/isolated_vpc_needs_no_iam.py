@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.aws import could_not_read
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.aws_facts.names import setting
 from migrations_app.inventory.facts.node_pools import text
@@ -61,4 +61,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("role cannot be changed in place: create the node class again under another name",)
-    yield from changed(case, evidence, what="name an instanceProfile in place of role", line=edited, notes=notes)
+    yield from change_remedies(
+        case, evidence, what="name an instanceProfile in place of role", line=edit_task, notes=notes
+    )

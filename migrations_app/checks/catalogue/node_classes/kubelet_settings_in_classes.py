@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import cause
-from migrations_app.checks.remedies.karpenter_objects import changed, converted
+from migrations_app.checks.evidence import at_field
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, conversion_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_classes import PATH, kubelet_of, same_meaning
 from migrations_app.inventory.facts.node_pools import class_name, own_pools
@@ -43,30 +43,29 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    split = _split(case.inventory)
+    split = _classes_to_split(case.inventory)
     for pool in pools:
         path, kubelet = kubelet_of(pool)
         shared = class_name(pool) in split
         if kubelet is None:
             yield Unknown(f"NodePool {pool.name}: {path} cannot be read")
         elif kubelet and (path == PATH or shared):
-            # An annotation alone is what compatibility_annotations_gone speaks of.
-            wanted = (
-                f"spec.kubelet of a copy of {class_name(pool)}" if shared else f"spec.kubelet of {class_name(pool)}"
-            )
+            # compatibility_annotations_gone reports settings that are only in the annotation.
+            wanted = f"spec.kubelet of {'a copy of ' if shared else ''}{class_name(pool)}"
             seen = f"{same_meaning(kubelet)}{', unlike other pools of the class' if shared else ''}"
-            yield cause(pool, path, seen=seen, wanted=wanted)
+            yield at_field(pool, path, seen=seen, wanted=wanted)
 
 
-def _split(inventory: Inventory) -> set[str]:
-    """The classes whose pools want different settings; a pool without any follows its class."""
-    own = {
+def _classes_to_split(inventory: Inventory) -> set[str]:
+    """Classes whose NodePools need different settings; a pool without settings uses those of its class."""
+    class_settings = {
         ec2nodeclass.name: same_meaning(ec2nodeclass.get("spec.kubelet"))
         for ec2nodeclass in inventory.ec2nodeclasses.items
     }
     settings_by_class: dict[str, set[str]] = defaultdict(set)
     for pool in own_pools(inventory):
-        settings_by_class[class_name(pool)].add(same_meaning(kubelet_of(pool)[1]) or own.get(class_name(pool), ""))
+        name, settings = class_name(pool), same_meaning(kubelet_of(pool)[1])
+        settings_by_class[name].add(settings or class_settings.get(name, ""))
     return {name for name, meanings in settings_by_class.items() if len(meanings) > 1}
 
 
@@ -76,5 +75,5 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         "Prints pools and classes with the settings moved; nodes of a pool whose class changes are replaced",
         "kubectl get nodepools.karpenter.sh,ec2nodeclasses.karpenter.k8s.aws -o yaml | karpdash convert -f -",
     )
-    row = evidence[0]
-    yield from changed(case, evidence, what=f"move {row.path} to {row.wanted}", line=converted, notes=notes)
+    task = f"move {evidence[0].path} to {evidence[0].wanted}"
+    yield from change_remedies(case, evidence, what=task, line=conversion_task, notes=notes)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, SeverityCap
-from migrations_app.checks.evidence import TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import class_name, text
 from migrations_app.inventory.objects.karpenter import EC2NodeClass
@@ -31,7 +31,7 @@ check = Check(
 )
 ROLE, PROFILE = "spec.role", "spec.instanceProfile"
 _PLACEHOLDER: Final = re.compile(r"[$<>{}]")
-"""What no name of IAM can hold and every template language uses: somebody forgot to fill it in."""
+"""Characters that no IAM name contains and every template language uses: a placeholder was not filled in."""
 
 
 @check.judge
@@ -39,40 +39,41 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    strange, classes = apart(classes, {ROLE: TEXT, PROFILE: TEXT})
-    yield from strange
-    rows = [row for one in classes for row in _identity(one)]
-    unfilled = [one for one in classes if not any(row.name == one.name for row in rows) and _unfilled(one)]
+    malformed, classes = split_malformed(classes, {ROLE: TEXT, PROFILE: TEXT})
+    yield from malformed
+    rows = [row for item in classes for row in _identity(item)]
+    unfilled = [item for item in classes if not any(row.name == item.name for row in rows) and _placeholder_field(item)]
     yield from rows
-    for one in unfilled:
-        yield cause(one, _unfilled(one), seen=text(one, _unfilled(one)), wanted="the name, in place of the placeholder")
-    if unfilled and not rows and not any(_used(case, one) for one in unfilled):
+    for item in unfilled:
+        path = _placeholder_field(item)
+        yield at_field(item, path, seen=text(item, path), wanted="the name, in place of the placeholder")
+    if unfilled and not rows and not any(_is_used(case, item) for item in unfilled):
         yield SeverityCap("warning")
 
 
-def _identity(one: EC2NodeClass) -> Iterator[Evidence]:
-    role, profile = one.get(ROLE), one.get(PROFILE)
+def _identity(node_class: EC2NodeClass) -> Iterator[Evidence]:
+    role, profile = node_class.get(ROLE), node_class.get(PROFILE)
     if role and profile:
-        yield cause(one, ROLE, seen=f"{role}, beside the instance profile {profile}", wanted="one of the two")
+        yield at_field(node_class, ROLE, seen=f"{role}, beside the instance profile {profile}", wanted="one of the two")
     elif not role and not profile:
-        yield cause(one, ROLE, seen="absent, and no instance profile", wanted="role or instanceProfile")
-    elif text(one, ROLE).startswith("arn:"):
-        yield cause(one, ROLE, seen=str(role), wanted=str(role).rpartition("/")[2])
+        yield at_field(node_class, ROLE, seen="absent, and no instance profile", wanted="role or instanceProfile")
+    elif text(node_class, ROLE).startswith("arn:"):
+        yield at_field(node_class, ROLE, seen=str(role), wanted=str(role).rpartition("/")[2])
 
 
-def _unfilled(one: EC2NodeClass) -> str:
-    """The field that holds a placeholder; empty where none does."""
-    return next((path for path in (ROLE, PROFILE) if _PLACEHOLDER.search(text(one, path))), "")
+def _placeholder_field(node_class: EC2NodeClass) -> str:
+    """The field that holds a placeholder; empty if none does."""
+    return next((path for path in (ROLE, PROFILE) if _PLACEHOLDER.search(text(node_class, path))), "")
 
 
-def _used(case: CheckContext, one: EC2NodeClass) -> bool:
-    """Whether a pool launches nodes of it; so it is taken to be where pools could not be read."""
+def _is_used(case: CheckContext, node_class: EC2NodeClass) -> bool:
+    """Whether a NodePool uses the class; True if NodePools could not be read."""
     pools = case.inventory.nodepools
-    return not is_whole(pools) or any(class_name(pool) == one.name for pool in pools.items)
+    return not is_whole(pools) or any(class_name(pool) == node_class.name for pool in pools.items)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("role cannot be changed in place everywhere: where that is refused create the node class again",)
     row = evidence[0]
-    yield from changed(case, evidence, what=f"give {row.name} {row.wanted}", line=edited, notes=notes)
+    yield from change_remedies(case, evidence, what=f"give {row.name} {row.wanted}", line=edit_task, notes=notes)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, USER_DATA, family, text
 from migrations_app.karpenter.hops import CONVERTED
@@ -34,15 +34,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    strange, classes = apart(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
-    yield from strange
+    malformed, classes = split_malformed(classes, {USER_DATA: TEXT, "spec.amiFamily": TEXT, AMI_TERMS: MAPS})
+    yield from malformed
     for ec2_node_class in classes:
         user_data = text(ec2_node_class, USER_DATA)
         if family(ec2_node_class) == AL2023 and configures_kubelet(user_data):
-            yield cause(ec2_node_class, USER_DATA, seen="a NodeConfig with kubelet settings", wanted="spec.kubelet")
+            yield at_field(ec2_node_class, USER_DATA, seen="a NodeConfig with kubelet settings", wanted="spec.kubelet")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("spec.kubelet exists from v1 on; until then the settings belong to the NodePool",)
-    yield from changed(case, evidence, what="move the kubelet settings to spec.kubelet", line=edited, notes=notes)
+    yield from change_remedies(
+        case, evidence, what="move the kubelet settings to spec.kubelet", line=edit_task, notes=notes
+    )

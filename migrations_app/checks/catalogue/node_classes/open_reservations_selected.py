@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.karpenter.hops import hops_from
 
 check = Check(
@@ -42,4 +42,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(_case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield in_aws(shown(*shlex.split(LOOK)))
+    yield in_aws(read_command(*shlex.split(LOOK)))

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import group
-from migrations_app.checks.evidence import TEXTS, apart, cause
-from migrations_app.checks.remedies.aws_nodes import tags_dropped
+from migrations_app.checks.evidence import TEXTS, at_field, split_malformed
+from migrations_app.checks.remedies.aws_nodes import remove_tags
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.findings import FindingCollector
 from migrations_app.conversion.metadata import open_tags
@@ -40,14 +40,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     objects = (*inventory.ec2nodeclasses.items, *inventory.awsnodetemplates.items)
     if not objects and not inventory.settings.items:
         yield NotApplicable("there is no node class, no template and no global settings")
-    strange, objects = apart(objects, {TAGS: TEXTS})
-    yield from strange
+    malformed, objects = split_malformed(objects, {TAGS: TEXTS})
+    yield from malformed
     v1 = minor_order(case.step.release.minor) >= (1, 0)
     for whole_object in objects:
         for key in _reserved(strings(whole_object, TAGS), v1=v1):
-            yield cause(whole_object, f"{TAGS}[{key}]", seen=strings(whole_object, TAGS)[key], wanted="absent")
+            yield at_field(whole_object, f"{TAGS}[{key}]", seen=strings(whole_object, TAGS)[key], wanted="absent")
     for settings in inventory.settings.items:
-        yield from _settings(settings)
+        yield from _reserved_in_settings(settings)
 
 
 def _reserved(tags: dict[str, str], *, v1: bool) -> list[str]:
@@ -55,7 +55,7 @@ def _reserved(tags: dict[str, str], *, v1: bool) -> list[str]:
     return [key for key in tags if key not in accepted_tags]
 
 
-def _settings(settings: ConfigMap) -> Iterator[JudgeResult]:
+def _reserved_in_settings(settings: ConfigMap) -> Iterator[JudgeResult]:
     tags_json = (settings.data or {}).get(SETTING) or "{}"
     try:
         tags = parse_json(tags_json)
@@ -71,10 +71,10 @@ def _settings(settings: ConfigMap) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    own = [row for row in evidence if row.path.startswith(TAGS)]
-    if own:
-        drop = {row.path.removeprefix(f"{TAGS}[").removesuffix("]"): None for row in own}
-        yield from changed(case, own, what=f"take {', '.join(drop)} out of {TAGS}", line=patched(TAGS, drop))
+    if tag_rows := [row for row in evidence if row.path.startswith(TAGS)]:
+        drop = {row.path.removeprefix(f"{TAGS}[").removesuffix("]"): None for row in tag_rows}
+        task = f"take {', '.join(drop)} out of {TAGS}"
+        yield from change_remedies(case, tag_rows, what=task, line=merge_patch_of(TAGS, drop))
     if reserved_keys := {row.seen for row in evidence if row.kind == "ConfigMap"}:
-        some = (setting for setting in case.inventory.settings.items if (setting.data or {}).get(SETTING))
-        yield in_cluster(group(*(tags_dropped(config_map, SETTING, keys=reserved_keys) for config_map in some)))
+        config_maps = (setting for setting in case.inventory.settings.items if (setting.data or {}).get(SETTING))
+        yield in_cluster(group(*(remove_tags(config_map, SETTING, keys=reserved_keys) for config_map in config_maps)))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAPS, TEXTS, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAPS, TEXTS, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import rows, strings
 from migrations_app.inventory.objects.karpenter import WholeObject
@@ -37,35 +37,37 @@ WANTED = "a term for each value"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    # On 0.33+ a template is no more than what legacy_node_templates_gone says of it.
+    # From 0.33 on, legacy_node_templates_gone reports templates.
     classes, templates = case.inventory.ec2nodeclasses.items, case.inventory.awsnodetemplates.items
     if not classes and not templates:
         yield NotApplicable("there is no EC2NodeClass and no AWSNodeTemplate")
-    strange, classes = apart(classes, dict.fromkeys(TERMS, MAPS))
-    yield from strange
-    strange, templates = apart(templates, dict.fromkeys(SELECTORS, TEXTS))
-    yield from strange
+    malformed, classes = split_malformed(classes, dict.fromkeys(TERMS, MAPS))
+    yield from malformed
+    malformed, templates = split_malformed(templates, dict.fromkeys(SELECTORS, TEXTS))
+    yield from malformed
     for ec2_node_class in classes:
         for path in TERMS:
             for place, term in rows(ec2_node_class, path):
                 yield from _tags(ec2_node_class, f"{path}[{place}].tags", tags=term.get("tags"))
     for template in templates if case.hop == "0.32" else ():
         for path in SELECTORS:
-            yield from _commas(template, path, pairs=strings(template, path))
+            yield from _values_with_comma(template, path, pairs=strings(template, path))
 
 
 def _tags(whole_object: WholeObject, path: str, *, tags: Any) -> Iterator[JudgeResult]:  # noqa: ANN401 - the tree is the API's own JSON
     if tags is not None and not isinstance(tags, dict):
         yield Unknown(f"EC2NodeClass {whole_object.name}: {path} is no map")
-    yield from _commas(whole_object, path, pairs=tags if isinstance(tags, dict) else {})
+    yield from _values_with_comma(whole_object, path, pairs=tags if isinstance(tags, dict) else {})
 
 
-def _commas(whole_object: WholeObject, path: str, *, pairs: dict[str, Any]) -> Iterator[Evidence]:
+def _values_with_comma(whole_object: WholeObject, path: str, *, pairs: dict[str, Any]) -> Iterator[Evidence]:
     for key, value in pairs.items():
         if "," in str(value):
-            yield cause(whole_object, f"{path}[{key}]", seen=str(value), wanted=WANTED)
+            yield at_field(whole_object, f"{path}[{key}]", seen=str(value), wanted=WANTED)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from changed(case, evidence, what="write a term of its own for each value of the list", line=edited)
+    yield from change_remedies(
+        case, evidence, what="write a term of its own for each value of the list", line=edit_task
+    )

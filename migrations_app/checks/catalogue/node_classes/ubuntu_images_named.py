@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.shell import word
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import AMI_TERMS, rows, text
@@ -47,19 +47,20 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     classes = case.inventory.ec2nodeclasses.items
     if not classes:
         yield NotApplicable("there is no EC2NodeClass yet")
-    strange, classes = apart(classes, {FAMILY: TEXT, AMI_TERMS: MAPS})
-    yield from strange
+    malformed, classes = split_malformed(classes, {FAMILY: TEXT, AMI_TERMS: MAPS})
+    yield from malformed
     for ec2_node_class in classes:
         mark = ec2_node_class.metadata.annotation(labels.UBUNTU_COMPATIBILITY) or ""
         if "incompatible" in mark:
-            yield cause(ec2_node_class, MARK, seen=mark, wanted=WANTED)
-        elif text(ec2_node_class, FAMILY) == UBUNTU and _loses(ec2_node_class, case):
+            yield at_field(ec2_node_class, MARK, seen=mark, wanted=WANTED)
+        elif text(ec2_node_class, FAMILY) == UBUNTU and _loses_images(ec2_node_class, case):
             terms = f"{len(rows(ec2_node_class, AMI_TERMS)) or 'no'} amiSelectorTerms"
-            yield cause(ec2_node_class, FAMILY, seen=f"{UBUNTU} with {terms}", wanted=WANTED)
+            yield at_field(ec2_node_class, FAMILY, seen=f"{UBUNTU} with {terms}", wanted=WANTED)
 
 
-def _loses(ec2_node_class: EC2NodeClass, case: CheckContext) -> bool:
-    """Terms carry the class over 1.0; 1.1 ignores the mark under which it was carried."""
+def _loses_images(ec2_node_class: EC2NodeClass, case: CheckContext) -> bool:
+    """Whether the class loses its images at the hop. At 1.0 a class with amiSelectorTerms keeps them; 1.1 ignores the
+    annotation that kept them."""
     if case.hop == BETA_LEFT:
         return True
     if rows(ec2_node_class, AMI_TERMS):
@@ -75,4 +76,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         f"kubectl get ec2nodeclasses.karpenter.k8s.aws {word(evidence[0].name)} -o jsonpath='{{.status.amis[*].id}}'"
     )
     notes = (f"The images in use today: {images}",)
-    yield from changed(case, evidence, what=f"write {WANTED}", line=edited, notes=notes)
+    yield from change_remedies(case, evidence, what=f"write {WANTED}", line=edit_task, notes=notes)

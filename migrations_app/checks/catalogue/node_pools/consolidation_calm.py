@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAP, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.evidence import MAP, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.quantities import nanoseconds
 from migrations_app.inventory.facts.node_pools import is_v1, own_pools, text
@@ -40,16 +40,16 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
-    yield from strange
+    malformed, pools = split_malformed(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
+    yield from malformed
     for pool in pools:
-        if text(pool, POLICY) in RESTLESS and _at_once(pool):
+        if text(pool, POLICY) in RESTLESS and _without_wait(pool):
             beta = not is_v1(case.inventory.nodepools, pool)
             seen = "absent, 0s from 1.0 on" if beta else text(pool, AFTER) or "absent, which means 0s"
-            yield cause(pool, AFTER, seen=seen, wanted="a few minutes, such as 5m, once v1 is read")
+            yield at_field(pool, AFTER, seen=seen, wanted="a few minutes, such as 5m, once v1 is read")
 
 
-def _at_once(pool: NodePool) -> bool:
+def _without_wait(pool: NodePool) -> bool:
     delay = pool.get(AFTER)
     return delay is None or (isinstance(delay, str) and nanoseconds(delay) == 0)
 
@@ -57,4 +57,6 @@ def _at_once(pool: NodePool) -> bool:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("v1beta1 refuses the field beside WhenUnderutilized: only once 1.0 runs",)
-    yield from changed(case, evidence, what="set consolidateAfter to 5m", line=patched(AFTER, "5m"), notes=notes)
+    yield from change_remedies(
+        case, evidence, what="set consolidateAfter to 5m", line=merge_patch_of(AFTER, "5m"), notes=notes
+    )

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAP, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAP, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import is_v1, own_pools, text
 from migrations_app.inventory.objects.karpenter import NodePool
@@ -36,26 +36,26 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
-    yield from strange
+    malformed, pools = split_malformed(pools, {DISRUPTION: MAP, POLICY: TEXT, AFTER: TEXT})
+    yield from malformed
     for pool in pools:
         yield from _v1(pool) if is_v1(case.inventory.nodepools, pool) else _beta(pool)
 
 
 def _v1(pool: NodePool) -> Iterator[Evidence]:
     if text(pool, POLICY) == OLD:
-        yield cause(pool, POLICY, seen=OLD, wanted="WhenEmptyOrUnderutilized")
+        yield at_field(pool, POLICY, seen=OLD, wanted="WhenEmptyOrUnderutilized")
     if pool.get(DISRUPTION) and pool.get(AFTER) is None:
-        yield cause(pool, AFTER, seen="absent", wanted="a duration, or Never; 0s is what v1beta1 did")
+        yield at_field(pool, AFTER, seen="absent", wanted="a duration, or Never; 0s is what v1beta1 did")
 
 
 def _beta(pool: NodePool) -> Iterator[Evidence]:
     if text(pool, POLICY) in ("", OLD) and text(pool, AFTER) == "Never":
         wanted = "consolidationPolicy WhenEmpty with Never; 1.0 makes 0s of it otherwise"
-        yield cause(pool, AFTER, seen=f"Never, beside {OLD}", wanted=wanted)
+        yield at_field(pool, AFTER, seen=f"Never, beside {OLD}", wanted=wanted)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
-    yield from changed(case, evidence, what=f"set {row.path} to {row.wanted}", line=edited)
+    yield from change_remedies(case, evidence, what=f"set {row.path} to {row.wanted}", line=edit_task)

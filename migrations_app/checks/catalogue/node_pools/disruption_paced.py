@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAPS, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.evidence import MAPS, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
 from migrations_app.checks.shared.drift_hold import KNOWS_BUDGETS
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import BUDGETS, DEFAULT_PERCENT, at_once, own_claims, own_pools
@@ -36,22 +36,22 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, {BUDGETS: MAPS})
-    yield from strange
+    malformed, pools = split_malformed(pools, {BUDGETS: MAPS})
+    yield from malformed
     nodes = Counter(claim.metadata.label(labels.NODEPOOL) for claim in own_claims(case.inventory))
     for pool in pools:
         if pool.get(BUDGETS) in (None, []):
             many = nodes[pool.name]
             seen = f"absent: {DEFAULT_PERCENT}%, which is {at_once(many)} of {many} nodes at once"
-            yield cause(pool, BUDGETS, seen=seen, wanted="budgets as the workloads bear them")
+            yield at_field(pool, BUDGETS, seen=seen, wanted="budgets as the workloads bear them")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    line = patched(BUDGETS, [{"nodes": f"{DEFAULT_PERCENT}%"}])
+    line = merge_patch_of(BUDGETS, [{"nodes": f"{DEFAULT_PERCENT}%"}])
     task, running = "write the budgets that are meant", case.running.release
     if running is not None and minor_order(running.minor) < KNOWS_BUDGETS:
         notes = (f"{running} keeps no budgets: only once the new CRDs are there",)
-        yield from changed(case, evidence, what=task, line=line, notes=notes, when="after")
+        yield from change_remedies(case, evidence, what=task, line=line, notes=notes, when="after")
     else:
-        yield from changed(case, evidence, what=task, line=line)
+        yield from change_remedies(case, evidence, what=task, line=line)

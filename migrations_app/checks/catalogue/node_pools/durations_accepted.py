@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.quantities import NEVER, served
 from migrations_app.inventory.facts.node_pools import own_pools, rows, text
@@ -41,13 +41,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, dict.fromkeys((*NEVER_TOO, GRACE), TEXT) | {BUDGETS: MAPS})
-    yield from strange
+    malformed, pools = split_malformed(pools, dict.fromkeys((*NEVER_TOO, GRACE), TEXT) | {BUDGETS: MAPS})
+    yield from malformed
     for pool in pools:
         for path in (*NEVER_TOO, GRACE):
             duration = text(pool, path)
             if duration and (not served(duration) or (path == GRACE and duration == NEVER)):
-                yield cause(pool, path, seen=duration, wanted=WANTED)
+                yield at_field(pool, path, seen=duration, wanted=WANTED)
         yield from _budgets(pool)
 
 
@@ -57,10 +57,10 @@ def _budgets(pool: NodePool) -> Iterator[JudgeResult]:
         if duration is not None and not isinstance(duration, str):
             yield Unknown(f"NodePool {pool.name}: {path} is not {TEXT}")
         elif duration is not None and (duration == NEVER or not served(duration)):
-            yield cause(pool, path, seen=duration, wanted=WANTED)
+            yield at_field(pool, path, seen=duration, wanted=WANTED)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
-    yield from changed(case, evidence, what=f"spell {row.path} with {WANTED}, not {row.seen}", line=edited)
+    yield from change_remedies(case, evidence, what=f"spell {row.path} with {WANTED}, not {row.seen}", line=edit_task)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import is_v1, own_pools
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
@@ -38,13 +38,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     for pool in pools:
         path = V1 if is_v1(case.inventory.nodepools, pool) else BETA
-        strange, _ = apart([pool], {path: TEXT})
-        yield from strange
-        if not strange and pool.get(path) is None:
-            yield cause(pool, path, seen="absent, which means 720h", wanted="a duration, or Never")
+        malformed, _ = split_malformed([pool], {path: TEXT})
+        yield from malformed
+        if not malformed and pool.get(path) is None:
+            yield at_field(pool, path, seen="absent, which means 720h", wanted="a duration, or Never")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("A change of the template's expireAfter drifts nodes",)
-    yield from changed(case, evidence, what=f"state {evidence[0].path}", line=edited, notes=notes)
+    yield from change_remedies(case, evidence, what=f"state {evidence[0].path}", line=edit_task, notes=notes)

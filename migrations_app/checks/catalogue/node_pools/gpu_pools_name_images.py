@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAP, MAPS, TEXT, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAP, MAPS, TEXT, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.node_pool import wants_accelerators
 from migrations_app.inventory.facts.node_pools import (
@@ -50,9 +50,9 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools, classes = own_pools(case.inventory), case.inventory.ec2nodeclasses.items
-    strange, pools = apart(pools, {REQUIREMENTS: MAPS, "spec.limits": MAP})
-    others, classes = apart(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
-    yield from (*strange, *others)
+    malformed, pools = split_malformed(pools, {REQUIREMENTS: MAPS, "spec.limits": MAP})
+    others, classes = split_malformed(classes, {AMI_TERMS: MAPS, "spec.amiFamily": TEXT})
+    yield from (*malformed, *others)
     discovered = {
         ec2_node_class.name
         for ec2_node_class in classes
@@ -61,13 +61,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not discovered:
         yield NotApplicable("no node class takes AL2023 images by discovery")
     for pool in pools:
-        if class_name(pool) in discovered and _asks(pool):
+        if class_name(pool) in discovered and _requests_accelerators(pool):
             seen = f"accelerators, of {class_name(pool)} with AL2023 by discovery"
-            yield cause(pool, REQUIREMENTS, seen=seen, wanted="amiSelectorTerms that name an accelerated image")
+            yield at_field(pool, REQUIREMENTS, seen=seen, wanted="amiSelectorTerms that name an accelerated image")
 
 
-def _asks(pool: NodePool) -> bool:
-    """Whether it asks by requirement or limit; odd values ask for nothing."""
+def _requests_accelerators(pool: NodePool) -> bool:
+    """Whether the pool requests accelerators by requirement or limit; malformed values count as no request."""
     values = [row.get("values") for _, row in rows(pool, REQUIREMENTS)]
     lists = all(value is None or isinstance(value, list) for value in values)
     return lists and wants_accelerators({"spec": pool.spec})
@@ -76,4 +76,4 @@ def _asks(pool: NodePool) -> bool:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Give these pools a node class of their own with the accelerated image of the cluster's Kubernetes",)
-    yield from changed(case, evidence, what=f"use {evidence[0].wanted}", line=edited, notes=notes)
+    yield from change_remedies(case, evidence, what=f"use {evidence[0].wanted}", line=edit_task, notes=notes)

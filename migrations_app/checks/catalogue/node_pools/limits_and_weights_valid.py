@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAP, WHOLE, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAP, WHOLE, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.quantities import billionths
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -39,12 +39,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, {LIMITS: MAP, WEIGHT: WHOLE})
-    yield from strange
+    malformed, pools = split_malformed(pools, {LIMITS: MAP, WEIGHT: WHOLE})
+    yield from malformed
     for pool in pools:
         weight = pool.get(WEIGHT)
         if isinstance(weight, int) and not FIRST <= weight <= LAST:
-            yield cause(pool, WEIGHT, seen=weight, wanted=f"{FIRST} to {LAST}")
+            yield at_field(pool, WEIGHT, seen=weight, wanted=f"{FIRST} to {LAST}")
         limits = pool.get(LIMITS)
         for name, amount in (limits if isinstance(limits, dict) else {}).items():
             yield from _limit(pool, name, amount=amount)
@@ -54,14 +54,14 @@ def _limit(pool: NodePool, name: str, *, amount: object) -> Iterator[JudgeResult
     path = f"{LIMITS}.{name}"
     most = billionths(str(amount))
     if name == "resources" and isinstance(amount, dict):
-        yield cause(pool, path, seen=amount, wanted="the same one level up, below limits")
+        yield at_field(pool, path, seen=amount, wanted="the same one level up, below limits")
     elif most is None:
         yield Unknown(f"NodePool {pool.name}: {path} is no quantity")
     elif most <= 0:
-        yield cause(pool, path, seen=amount, wanted="more than 0: with it the pool launches nothing")
+        yield at_field(pool, path, seen=amount, wanted="more than 0: with it the pool launches nothing")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
-    yield from changed(case, evidence, what=f"correct {row.path}: {row.wanted}", line=edited)
+    yield from change_remedies(case, evidence, what=f"correct {row.path}: {row.wanted}", line=edit_task)

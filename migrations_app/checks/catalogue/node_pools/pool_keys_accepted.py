@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAPS, TEXTS, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
+from migrations_app.checks.evidence import MAPS, TEXTS, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.metadata import OPERATORS, accepted
 from migrations_app.inventory.facts.node_pools import REQUIREMENTS, own_pools, rows, strings
@@ -39,12 +39,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, {LABELS: TEXTS, REQUIREMENTS: MAPS})
-    yield from strange
+    malformed, pools = split_malformed(pools, {LABELS: TEXTS, REQUIREMENTS: MAPS})
+    yield from malformed
     for pool in pools:
         for key in strings(pool, LABELS):
             if not accepted(key, case.step.release):
-                yield cause(pool, f"{LABELS}[{key}]", seen=key, wanted=_instead(key, case))
+                yield at_field(pool, f"{LABELS}[{key}]", seen=key, wanted=_successor(key, case))
         yield from _requirements(pool, case)
 
 
@@ -54,13 +54,13 @@ def _requirements(pool: NodePool, case: CheckContext) -> Iterator[JudgeResult]:
         if not isinstance(key, str) or not key:
             yield Unknown(f"NodePool {pool.name}: {path}.key is no text")
         elif not accepted(key, case.step.release):
-            yield cause(pool, f"{path}.key", seen=f"{key} {operator}", wanted=_instead(key, case))
+            yield at_field(pool, f"{path}.key", seen=f"{key} {operator}", wanted=_successor(key, case))
         elif operator not in OPERATORS:
             yield Unknown(f"NodePool {pool.name}: {path}.operator {str(operator)[:20]} is not known")
 
 
-def _instead(key: str, case: CheckContext) -> str:
-    """What took the key's place, where a pool may name that."""
+def _successor(key: str, case: CheckContext) -> str:
+    """The key that replaced this one, if a NodePool may use it."""
     successor = labels.replacement(key, kind="label")
     return successor if successor and accepted(successor, case.step.release) else "absent"
 
@@ -69,4 +69,4 @@ def _instead(key: str, case: CheckContext) -> str:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     row = evidence[0]
     notes = ("Without the key other nodes may be launched; nodes of the pool may drift",)
-    yield from changed(case, evidence, what=f"take {row.seen} out of {row.path}", line=edited, notes=notes)
+    yield from change_remedies(case, evidence, what=f"take {row.seen} out of {row.path}", line=edit_task, notes=notes)

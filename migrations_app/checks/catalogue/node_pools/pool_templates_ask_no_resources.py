@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAP, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.evidence import MAP, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED
@@ -36,14 +36,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, {PATH: MAP})
-    yield from strange
+    malformed, pools = split_malformed(pools, {PATH: MAP})
+    yield from malformed
     for pool in pools:
         requests = pool.get(PATH)
         if isinstance(requests, dict) and any(requests.values()):
-            yield cause(pool, PATH, seen=requests, wanted="absent")
+            yield at_field(pool, PATH, seen=requests, wanted="absent")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from changed(case, evidence, what=f"take {PATH} out", line=patched(PATH, None))
+    yield from change_remedies(case, evidence, what=f"take {PATH} out", line=merge_patch_of(PATH, None))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAPS, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import described
+from migrations_app.checks.evidence import MAPS, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import describe_remedy
 from migrations_app.inventory.facts.node_pools import is_v1, own_pools, rows
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NodePool
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
@@ -40,19 +40,21 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     writes = running is None or minor_order(running.minor) >= WRITTEN
     if not pools and not classes:
         yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
-    strange, pools = apart(pools, {CONDITIONS: MAPS})
-    others, classes = apart(classes, {CONDITIONS: MAPS})
-    yield from (*strange, *others)
+    malformed, pools = split_malformed(pools, {CONDITIONS: MAPS})
+    others, classes = split_malformed(classes, {CONDITIONS: MAPS})
+    yield from (*malformed, *others)
     for pool in pools:
-        yield from _word(pool, has_condition=writes and is_v1(inventory.nodepools, pool))
+        yield from _readiness(pool, has_condition=writes and is_v1(inventory.nodepools, pool))
     for ec2_node_class in classes:
-        yield from _word(ec2_node_class, has_condition=writes and is_v1(inventory.ec2nodeclasses, ec2_node_class))
+        yield from _readiness(ec2_node_class, has_condition=writes and is_v1(inventory.ec2nodeclasses, ec2_node_class))
 
 
-def _word(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
-    """v1beta1 had the condition on node classes only, from 0.37 on: there its absence means nothing.
+def _readiness(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[JudgeResult]:
+    """Evidence if the condition Ready is not True. If it is absent, the result is Unknown, or nothing without
+    `has_condition`.
 
-    The same holds for a controller before 1.0 whose CRDs show its objects as v1.
+    v1beta1 has the condition only on node classes, from 0.37 on. The same holds for a controller before 1.0 whose CRDs
+    serve its objects as v1.
     """
     conditions: dict[str, dict[str, Any]] = {}
     for place, row in rows(owner, CONDITIONS):
@@ -66,11 +68,13 @@ def _word(owner: NodePool | EC2NodeClass, *, has_condition: bool) -> Iterator[Ju
     elif conditions["Ready"].get("status") != "True":
         unmet = sorted(str(kind) for kind, row in conditions.items() if row.get("status") != "True" and kind != "Ready")
         reason = ", ".join(unmet) or str(conditions["Ready"].get("message") or conditions["Ready"].get("reason") or "")
-        yield cause(owner, READY, seen=f"{conditions['Ready'].get('status')} {reason}".strip(), wanted="True")
+        yield at_field(owner, READY, seen=f"{conditions['Ready'].get('status')} {reason}".strip(), wanted="True")
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in ("EC2NodeClass", "NodePool"):
         if evidences := [row for row in evidence if row.kind == kind]:
-            yield described(evidences, "The conditions name what does not resolve: images, networks, role or class")
+            yield describe_remedy(
+                evidences, "The conditions name what does not resolve: images, networks, role or class"
+            )

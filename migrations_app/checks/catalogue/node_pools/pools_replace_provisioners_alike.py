@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import MAPS, TEXT, TEXTS, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, edited
-from migrations_app.checks.shared.conversion_findings import items
-from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
+from migrations_app.checks.evidence import MAPS, TEXT, TEXTS, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
+from migrations_app.checks.shared.conversion_findings import conversion_items
+from migrations_app.checks.shared.node_pools import ALPHA_GONE, alpha_is_past
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.findings import FindingCollector
 from migrations_app.conversion.provisioner import defaults, requirement_text
@@ -37,20 +37,20 @@ check = Check(
 DISRUPTION = "spec.disruption"
 LABELS = "spec.template.metadata.labels"
 TIMES = dict.fromkeys((f"{DISRUPTION}.expireAfter", f"{DISRUPTION}.consolidationPolicy"), TEXT)
+DRIFT = "Nodes that no longer fit will drift"
 SHAPES = {REQUIREMENTS: MAPS, **TIMES, LABELS: TEXTS}
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if alpha_is_past(case):
-        yield PAST
-        return
+        return (yield ALPHA_GONE)
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, SHAPES)
-    yield from strange
-    trees = [tree for item in items(case.inventory, generation="alpha") for tree in item.objects]
+    malformed, pools = split_malformed(pools, SHAPES)
+    yield from malformed
+    trees = [tree for item in conversion_items(case.inventory, generation="alpha") for tree in item.objects]
     before = {tree["metadata"]["name"]: tree["spec"]["disruption"] for tree in trees if tree["kind"] == "NodePool"}
     for pool in pools:
         yield from _requirements(pool)
@@ -61,20 +61,20 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _requirements(pool: NodePool) -> Iterator[Evidence]:
     requirements = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
     for missing in defaults(requirements, strings(pool, LABELS), notes=FindingCollector("NodePool", pool.name)):
-        # pools_state_capacity_type asks for that one, at every hop.
+        # pools_state_capacity_type reports that key, at every hop.
         if missing["key"] != labels.CAPACITY_TYPE:
-            yield cause(pool, REQUIREMENTS, seen=f"nothing about {missing['key']}", wanted=requirement_text(missing))
+            yield at_field(pool, REQUIREMENTS, seen=f"nothing about {missing['key']}", wanted=requirement_text(missing))
 
 
 def _disruption(pool: NodePool, before: dict[str, str]) -> Iterator[Evidence]:
     for field, default in (("consolidationPolicy", "WhenUnderutilized"), ("expireAfter", "720h")):
-        now = text(pool, f"{DISRUPTION}.{field}") or default
-        then = before.get(field) or default  # the converter leaves out what is the default of v1beta1
-        if now == default and then not in (default, "720h0m0s"):
-            yield cause(pool, f"{DISRUPTION}.{field}", seen=now, wanted=f"{then}, as the Provisioner had it")
+        current = text(pool, f"{DISRUPTION}.{field}") or default
+        former = before.get(field) or default  # the converter leaves out what is the default of v1beta1
+        if current == default and former not in (default, "720h0m0s"):
+            yield at_field(pool, f"{DISRUPTION}.{field}", seen=current, wanted=f"{former}, as the Provisioner had it")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     task = f"write {evidence[0].wanted} into {evidence[0].path} of NodePool {evidence[0].name}"
-    yield from changed(case, evidence, what=task, line=edited, notes=("Nodes that no longer fit will drift",))
+    yield from change_remedies(case, evidence, what=task, line=edit_task, notes=(DRIFT,))

@@ -6,9 +6,9 @@ from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import ObjectPatch
-from migrations_app.checks.evidence import cause
-from migrations_app.checks.remedies.karpenter_objects import appended, appended_undone, changed, target_of
-from migrations_app.checks.shared.node_pools import PAST, alpha_is_past
+from migrations_app.checks.evidence import at_field
+from migrations_app.checks.remedies.karpenter_objects import append_patch, append_undo, change_remedies, target_of
+from migrations_app.checks.shared.node_pools import ALPHA_GONE, alpha_is_past
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import NodePool, WholeObject
@@ -42,8 +42,8 @@ WANTED = f"{labels.CAPACITY_TYPE} In [{labels.ON_DEMAND}] or with {labels.SPOT}"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if case.hop == ALPHA_LEFT and alpha_is_past(case):  # later hops only remind
-        yield PAST
+    if case.hop == ALPHA_LEFT and alpha_is_past(case):  # at later hops the check is only a reminder
+        yield ALPHA_GONE
         return
     own: list[WholeObject] = [*own_pools(case.inventory)]
     own += case.inventory.provisioners.items if case.hop in (FIRST, ALPHA_LEFT) else ()
@@ -54,11 +54,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         rows = pool.get(path, [])
         if not isinstance(rows, list):
             yield Unknown(f"{type(pool).__name__} {pool.name}: {path} is no list")
-        elif not any(_states(row) for row in rows):
-            yield cause(pool, path, seen="absent", wanted=WANTED)
+        elif not any(_has_capacity_type(row) for row in rows):
+            yield at_field(pool, path, seen="absent", wanted=WANTED)
 
 
-def _states(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
+def _has_capacity_type(row: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
     return isinstance(row, dict) and row.get("key") == labels.CAPACITY_TYPE
 
 
@@ -73,8 +73,8 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
     def added(row: Evidence) -> ObjectPatch:
         whole_object, target = pools[row.kind, row.name], target_of(row)
-        undo = ObjectPatch(target=target, body=tuple(appended_undone(whole_object, row.path)))
-        body = tuple(appended(whole_object, row.path, value=value))
+        undo = ObjectPatch(target=target, body=tuple(append_undo(whole_object, row.path)))
+        body = tuple(append_patch(whole_object, row.path, value=value))
         return ObjectPatch(target=target, body=body, undo=undo, done=f"{row.path} has it")
 
-    yield from changed(case, evidence, what=task, line=added, notes=(NOTE,))
+    yield from change_remedies(case, evidence, what=task, line=added, notes=(NOTE,))

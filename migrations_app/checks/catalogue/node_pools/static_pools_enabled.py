@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import WHOLE, apart, cause
+from migrations_app.checks.evidence import WHOLE, at_field, split_malformed
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import given_gates, given_values, installation, value_at
@@ -38,8 +38,8 @@ GATE, VALUE = "StaticCapacity", "settings.featureGates.staticCapacity"
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
-    strange, pools = apart(pools, {REPLICAS: WHOLE})
-    yield from strange
+    malformed, pools = split_malformed(pools, {REPLICAS: WHOLE})
+    yield from malformed
     fixed = [pool for pool in pools if pool.get(REPLICAS) is not None]
     if not fixed:
         yield NotApplicable("no NodePool sets spec.replicas")
@@ -48,16 +48,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     gate_setting = given_gates(controller) if controller else None
     if fixed and gate_setting is not None and not gate_setting.text:
         yield Unknown(f"{gate_setting.path} is empty or taken from an object that is not read")
-    elif not parse_gates(gate_setting.text if gate_setting else "").get(GATE, _comes(case) or default):
+    elif not parse_gates(gate_setting.text if gate_setting else "").get(GATE, _gate_in_values(case) or default):
         for pool in fixed:
-            yield cause(pool, REPLICAS, seen=f"{pool.get(REPLICAS)}, {GATE} off", wanted=f"{GATE}=true, or no replicas")
+            yield at_field(
+                pool, REPLICAS, seen=f"{pool.get(REPLICAS)}, {GATE} off", wanted=f"{GATE}=true, or no replicas"
+            )
 
 
-def _comes(case: CheckContext) -> bool:
-    """Whether the values open the gate for the chart of the hop, where the running release does not know it yet."""
+def _gate_in_values(case: CheckContext) -> bool:
+    """Whether the Helm values turn the gate on for the target version's chart, while the running version does not know
+    the gate."""
     values, row = given_values(case.inventory), find(case.running.release) if case.running.release else None
-    known = row is None or row.gate_default(GATE) is not None
-    return not known and values is not None and value_at(values.tree, VALUE) in (True, "true")
+    gate_is_known = row is None or row.gate_default(GATE) is not None
+    return not gate_is_known and values is not None and value_at(values.tree, VALUE) in (True, "true")
 
 
 @check.advise

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.karpenter_objects import described
+from migrations_app.checks.remedies.karpenter_objects import describe_remedy
 from migrations_app.inventory.facts.node_claims import ALPHA_PREFIX, missing_conditions, moment
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.objects.karpenter import KarpenterClaim
@@ -37,10 +37,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no claim")
     for claim, kind, missing in claim_rows:
         if missing or (kind, claim.name) in lost:
-            yield from _judge(claim, kind, now=now, missing=missing)
+            yield from _claim_result(claim, kind, now=now, missing=missing)
 
 
-def _judge(claim: KarpenterClaim, kind: str, *, now: datetime | None, missing: str) -> Iterator[JudgeResult]:
+def _claim_result(claim: KarpenterClaim, kind: str, *, now: datetime | None, missing: str) -> Iterator[JudgeResult]:
     born = moment(claim.metadata.creation_timestamp)
     if born is None or now is None:
         yield Unknown(f"{kind} {claim.name}: metadata.creationTimestamp cannot be read")
@@ -53,6 +53,6 @@ def _judge(claim: KarpenterClaim, kind: str, *, now: datetime | None, missing: s
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield described(
+    yield describe_remedy(
         evidence, "Why it did not join: role, security groups, user data; where the instance is gone, delete the claim"
     )

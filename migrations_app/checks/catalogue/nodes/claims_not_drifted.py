@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.evidence import cause
-from migrations_app.checks.remedies.karpenter_objects import described
+from migrations_app.checks.evidence import at_field
+from migrations_app.checks.remedies.karpenter_objects import describe_remedy
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
@@ -50,7 +50,7 @@ def _drifted(inventory: Inventory) -> tuple[Evidence, ...]:
         )
         if row is not None and row.status == "True":
             seen = f"True {row.reason or ''}".rstrip()
-            evidences.append(cause(claim, f"status.conditions[{name}]", seen=seen, wanted="False"))
+            evidences.append(at_field(claim, f"status.conditions[{name}]", seen=seen, wanted="False"))
     return tuple(evidences)
 
 
@@ -58,4 +58,6 @@ def _drifted(inventory: Inventory) -> tuple[Evidence, ...]:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for kind in CONDITIONS:
         if evidences := [row for row in evidence if row.kind == kind]:
-            yield described(evidences, "The condition says what they drifted from; let budgets pace their replacement")
+            yield describe_remedy(
+                evidences, "The condition says what they drifted from; let budgets pace their replacement"
+            )

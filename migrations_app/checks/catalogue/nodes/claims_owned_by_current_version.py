@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import claims_deleted
+from migrations_app.checks.remedies.karpenter_objects import delete_claims
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import OwnerReference
@@ -41,11 +41,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if running is not None and minor_order(running.minor) < minor_order(CONVERTED):
         yield NotApplicable(f"up to {CONVERTED} that is the current version; ask again once it runs")
         return
-    yield from _old(case.inventory)
+    yield from _beta_owned(case.inventory)
 
 
 @once
-def _old(inventory: Inventory) -> tuple[Evidence, ...]:
+def _beta_owned(inventory: Inventory) -> tuple[Evidence, ...]:
     pairs = ((claim, claim.metadata.owner(kinds.NODE_POOL.kind)) for claim in own_claims(inventory))
     path = "metadata.ownerReferences"
     return tuple(
@@ -57,15 +57,15 @@ def _old(inventory: Inventory) -> tuple[Evidence, ...]:
             wanted=CURRENT,
         )
         for claim, owner in pairs
-        if owner is not None and _is_old(owner)
+        if owner is not None and _is_beta_owner(owner)
     )
 
 
-def _is_old(owner: OwnerReference) -> bool:
+def _is_beta_owner(owner: OwnerReference) -> bool:
     return owner.api_version.startswith(f"{kinds.CORE_GROUP}/") and owner.api_version != CURRENT
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     note = "Replace these before a pool is deleted; each deletion drains one node and ends its instance"
-    yield in_cluster(claims_deleted(evidence, note))
+    yield in_cluster(delete_claims(evidence, note))

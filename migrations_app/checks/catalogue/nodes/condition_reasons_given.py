@@ -36,11 +36,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif minor_order(running.minor) < minor_order(DEMANDED):
         yield NotApplicable(f"{DEMANDED} fills them in; ask again once it runs")
     else:
-        yield from _bare(case.inventory)
+        yield from _without_reason(case.inventory)
 
 
 @once
-def _bare(inventory: Inventory) -> tuple[Evidence, ...]:
+def _without_reason(inventory: Inventory) -> tuple[Evidence, ...]:
     rows: list[Evidence] = []
     for claim in own_claims(inventory):
         bare = [row.type for row in (claim.status and claim.status.conditions) or () if not row.reason]
@@ -56,7 +56,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     steps = (
         ObjectPatch(
             target=target_of(row),
-            body=tuple(_reasons(claims[row.name])),
+            body=tuple(_add_reasons(claims[row.name])),
             subresource="status",
             needs=("crds_match_controller",),
             final="the controller writes conditions anew where they change",
@@ -70,8 +70,8 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     yield in_cluster(group(*steps, notes=(note,)))
 
 
-def _reasons(claim: KarpenterClaim) -> Iterator[Body]:
-    """Refused where the list has changed meanwhile."""
+def _add_reasons(claim: KarpenterClaim) -> Iterator[Body]:
+    """Operations that add the missing reasons; the patch is refused if the list has changed since the scan."""
     for at, row in enumerate((claim.status and claim.status.conditions) or ()):
         if not row.reason:
             path = f"/status/conditions/{at}"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import PersonTask
-from migrations_app.checks.evidence import at_variable, cause
+from migrations_app.checks.evidence import at_field, at_variable
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import described
+from migrations_app.checks.remedies.karpenter_objects import describe_remedy
 from migrations_app.inventory.facts.controller import FEATURE_GATES, given_gates, installation
 from migrations_app.inventory.facts.node_claims import without_drift_hash
 from migrations_app.inventory.inventory import Inventory
@@ -45,7 +45,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif running is None or controller is None:
         yield Unknown(f"which release runs is not known: {case.running.how}")
     elif running.minor != ROLLS_ON:
-        # Where hashes are written, a Machine without one stays without: told before 0.32 is entered.
+        # Releases that write hashes add none to an existing Machine, so this is reported before 0.32.
         yield from _unhashed(case.inventory) if running.minor in HASHES_ALPHA_ONLY else ()
         yield NotApplicable(f"nodes are replaced on {ROLLS_ON}, and {running} runs")
     else:
@@ -61,7 +61,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 def _unhashed(inventory: Inventory) -> Iterator[Evidence]:
     for item in without_drift_hash(inventory):
-        yield cause(item, HASH, seen="absent", wanted="a hash")
+        yield at_field(item, HASH, seen="absent", wanted="a hash")
 
 
 _CHOICE = "replace Machines one by one, as legacy_machines_gone does; or switch drift on while 0.32 runs"
@@ -74,4 +74,4 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         yield in_cluster(PersonTask(what=_CHOICE, why=_WHY, where="settings.featureGates.drift of the chart"))
     if mute := [row for row in evidence if row.kind == "Provisioner"]:
         about = "The controller of 0.30 and later writes the hash: see why it does not reconcile these"
-        yield described(mute, about)
+        yield describe_remedy(mute, about)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import claims_deleted, description
+from migrations_app.checks.remedies.karpenter_objects import delete_claims, describe_commands
 from migrations_app.inventory.facts.node_claims import expired
 from migrations_app.inventory.facts.node_pools import own_claims
 from migrations_app.karpenter.hops import CONVERTED
@@ -55,4 +55,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     note = "See what holds each one up, clear it, then replace them one by one while budgets still apply"
-    yield in_cluster(group(description(evidence), claims_deleted(evidence), notes=(note,)))
+    yield in_cluster(group(describe_commands(evidence), delete_claims(evidence), notes=(note,)))

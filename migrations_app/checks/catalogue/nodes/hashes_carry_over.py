@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import in_cluster, remedies_of
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shared.drift_hold import drift_hold
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.managers import managed
@@ -33,26 +33,26 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
+PACED = "a window, and budgets that pace it"
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every, now = drift_hashes(case.inventory), _versions(case.running.release)
-    if not every:
-        yield NotApplicable("there is no NodePool and no EC2NodeClass yet")
-        return
+    all_hashes, now = drift_hashes(case.inventory), _versions(case.running.release)
+    if not all_hashes:
+        return (yield NotApplicable("there is no NodePool and no EC2NodeClass yet"))
     if now is None:
         yield Unknown(f"which hashes the running release writes is not known: {case.running.how}")
         return
     after = _versions(case.step.release) or now
-    for one in every:
-        yield from _settled(one, expected=now[one.kind])
-        change = change_to(one.annotation, after[one.kind]) if after[one.kind] != now[one.kind] else None
-        if change is not None and not change.carried and one.claims:
-            yield _evidence(one, seen=change.what, wanted="a window, and budgets that pace it", count=len(one.claims))
-        elif one.drifted and one.kind == "NodePool" and after != now:
+    for hashes in all_hashes:
+        yield from _claim_results(hashes, expected=now[hashes.kind])
+        change = change_to(hashes.annotation, after[hashes.kind]) if after[hashes.kind] != now[hashes.kind] else None
+        if change is not None and not change.carried and hashes.claims:
+            yield _evidence(hashes, seen=change.what, wanted=PACED, count=len(hashes.claims))
+        elif hashes.drifted and hashes.kind == "NodePool" and after != now:
             seen = "have drifted: replaced whatever the new hash says"
-            yield _evidence(one, seen=seen, wanted="replaced before the hop", count=one.drifted)
+            yield _evidence(hashes, seen=seen, wanted="replaced before the hop", count=hashes.drifted)
 
 
 def _versions(release: Release | None) -> dict[str, str | None] | None:
@@ -60,7 +60,7 @@ def _versions(release: Release | None) -> dict[str, str | None] | None:
     return dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(release), strict=True)) if row and release else None
 
 
-def _settled(row: DriftHashes, *, expected: str | None) -> Iterator[JudgeResult]:
+def _claim_results(row: DriftHashes, *, expected: str | None) -> Iterator[JudgeResult]:
     if row.version is None and expected:
         yield Unknown(f"{row.kind} {row.name}: metadata.annotations[{row.annotation}] is absent")
     for version, count in row.behind.items():
@@ -75,6 +75,6 @@ def _evidence(row: DriftHashes, *, seen: str, wanted: str, count: int) -> Eviden
 
 @check.advise
 def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    pools, look = own_pools(case.inventory), shown("kubectl", "get", kinds.NODE_CLAIM.crd_name, "-o", "wide")
+    pools, look = own_pools(case.inventory), read_command("kubectl", "get", kinds.NODE_CLAIM.crd_name, "-o", "wide")
     hold = drift_hold(pools, case.running.release)
     yield from remedies_of(group(hold, look), managed(pools[0].metadata)) if hold else (in_cluster(look),)

@@ -12,7 +12,7 @@ from migrations_app.checks.base import (
     Remedy,
     Unknown,
 )
-from migrations_app.checks.remedies.lost_nodes import instances_compared
+from migrations_app.checks.remedies.lost_nodes import compare_instances
 from migrations_app.inventory.parts import Seen
 
 check = Check(
@@ -42,17 +42,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if any(isinstance(part, Seen) and part.quarantined for part in parts):
         yield Unknown("claims or nodes that could not be read may stand behind instances")
         return
-    known, others = _known(case), _ids(node.spec.provider_id for node in case.inventory.nodes.items)
+    named, others = _named_instances(case), _ids(node.spec.provider_id for node in case.inventory.nodes.items)
     running = sum(group.count for group in groups)
-    lost = [sample for group in groups for sample in group.samples if sample not in known | others]
-    count = max(running - len(known), len(lost))
+    lost = [sample for group in groups for sample in group.samples if sample not in named | others]
+    count = max(running - len(named), len(lost))
     if count > 0:
         yield LowerBound("a claim may stand in the place of an instance that is gone")
-        name, seen = " ".join(lost) or "ids not kept", f"{running} instances, {len(known)} known to the cluster"
+        name, seen = " ".join(lost) or "ids not kept", f"{running} instances, {len(named)} known to the cluster"
         yield Evidence(kind="Instance", name=name, path="tags", seen=seen, wanted="a claim behind each", count=count)
 
 
-def _known(case: CheckContext) -> frozenset[str]:
+def _named_instances(case: CheckContext) -> frozenset[str]:
     """The instances that claims and Karpenter's own nodes name."""
     karpenter_nodes = {node.name for node in case.ownership.nodes if node.owner.startswith("karpenter_")}
     nodes = (node.spec.provider_id for node in case.inventory.nodes.items if node.name in karpenter_nodes)
@@ -66,4 +66,4 @@ def _ids(provider_ids: Iterable[str | None]) -> frozenset[str]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield instances_compared(case, evidence[0].name)
+    yield compare_instances(case, evidence[0].name)

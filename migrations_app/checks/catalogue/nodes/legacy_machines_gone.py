@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import claims_deleted
+from migrations_app.checks.remedies.karpenter_objects import delete_claims
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -33,11 +33,11 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    yield from _left(case.inventory)
+    yield from _remaining(case.inventory)
 
 
 @once
-def _left(inventory: Inventory) -> tuple[Evidence, ...]:
+def _remaining(inventory: Inventory) -> tuple[Evidence, ...]:
     evidences: list[Evidence] = []
     for machine in inventory.machines.items:
         node = (machine.status and machine.status.node_name) or "no node"
@@ -51,4 +51,4 @@ def _left(inventory: Inventory) -> tuple[Evidence, ...]:
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     note = "On 0.32, with a NodePool that fits ready: each deletion drains one node and terminates its instance"
-    yield in_cluster(claims_deleted(evidence, note, needs=FIRST))
+    yield in_cluster(delete_claims(evidence, note, needs=FIRST))

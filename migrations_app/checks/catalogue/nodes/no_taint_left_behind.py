@@ -29,7 +29,7 @@ check = Check(
 )
 PATIENCE = timedelta(minutes=15)
 REASONS = ("DisruptionReason", "Drifted", "Expired", "Empty", "Consolidatable")
-"""Conditions of claims, under one of which a node is tainted before it goes."""
+"""Conditions of claims: a node is tainted because of one of them before it is deleted."""
 
 
 @check.judge

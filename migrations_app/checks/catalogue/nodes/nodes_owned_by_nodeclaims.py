@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
-from migrations_app.checks.remedies.lost_nodes import nodes_ended
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.lost_nodes import delete_nodes
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.karpenter import kinds
@@ -45,13 +45,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for node in karpenter_nodes:
         if node.owner == "karpenter_alpha" or LOST in node.anomalies:
             yield Evidence(
-                kind="Node", name=node.name, path="metadata.ownerReferences", seen=_seen(node), wanted="NodeClaim"
+                kind="Node",
+                name=node.name,
+                path="metadata.ownerReferences",
+                seen=_current_owner(node),
+                wanted="NodeClaim",
             )
     if unknown:
         yield Unknown(f"{len(unknown)} nodes have an unknown owner, first {unknown[0].name}")
 
 
-def _seen(node: OwnedNode) -> str:
+def _current_owner(node: OwnedNode) -> str:
     if node.owner == "karpenter_alpha":
         return f"Machine {node.claim} of Provisioner {node.pool}" if node.claim else f"Provisioner {node.pool}"
     return f"no NodeClaim with its provider id, pool {node.pool}"
@@ -62,7 +66,9 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     owned = {node.name: node for node in case.ownership.nodes}
     machines = [owned[row.name].claim for row in evidence if owned[row.name].owner == "karpenter_alpha"]
     if named := [no_option(name) for name in machines if name][:NAMES_SHOWN]:
-        yield in_cluster(shown("kubectl", "get", kinds.MACHINE.crd_name, *named, "-o", "wide", notes=(WITH_MACHINES,)))
+        yield in_cluster(
+            read_command("kubectl", "get", kinds.MACHINE.crd_name, *named, "-o", "wide", notes=(WITH_MACHINES,))
+        )
     alone = [row for row in evidence if owned[row.name].owner != "karpenter_alpha" or not owned[row.name].claim]
     if alone:
-        yield in_cluster(nodes_ended(case, alone))
+        yield in_cluster(delete_nodes(case, alone))

@@ -6,7 +6,7 @@ from datetime import timedelta
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import description
+from migrations_app.checks.remedies.karpenter_objects import describe_commands
 from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import EC2NodeClass, NamedObject, Node
@@ -47,27 +47,27 @@ KINDS = (
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     now = moment(case.now)
     for kind in KINDS:
-        for one in case.inventory.part(kind.plural).items:
-            if isinstance(one, NamedObject) and one.metadata.deleting and (names := _finalizers(one)):
-                since = moment(one.metadata.deletion_timestamp)
+        for item in case.inventory.part(kind.plural).items:
+            if isinstance(item, NamedObject) and item.metadata.deleting and (names := _finalizers(item)):
+                since = moment(item.metadata.deletion_timestamp)
                 if since is None or now is None:
-                    yield Unknown(f"{kind.kind} {one.name}: metadata.deletionTimestamp cannot be read")
+                    yield Unknown(f"{kind.kind} {item.name}: metadata.deletionTimestamp cannot be read")
                 elif now - since > PATIENCE:
-                    seen = f"since {one.metadata.deletion_timestamp}, {' '.join(names)}{_users(case.inventory, one)}"
-                    yield Evidence(kind=kind.kind, name=one.name, path="metadata.finalizers", seen=seen, wanted="gone")
+                    seen = f"since {item.metadata.deletion_timestamp}, {' '.join(names)}{_users(case.inventory, item)}"
+                    yield Evidence(kind=kind.kind, name=item.name, path="metadata.finalizers", seen=seen, wanted="gone")
 
 
 def _finalizers(named_object: NamedObject) -> list[str]:
-    """The finalizers that hold it; of a Node Karpenter's own, for others are nobody's here."""
+    """The finalizers that delay the deletion; of a Node, only those of Karpenter."""
     names = named_object.metadata.finalizers or []
     return [entry for entry in names if is_karpenter(entry)] if isinstance(named_object, Node) else names
 
 
-def _users(inventory: Inventory, one: NamedObject) -> str:
-    if not isinstance(one, EC2NodeClass):
+def _users(inventory: Inventory, item: NamedObject) -> str:
+    if not isinstance(item, EC2NodeClass):
         return ""
     references = (claim.spec.node_class_ref for claim in inventory.nodeclaims.items)
-    count = sum(reference is not None and reference.name == one.name for reference in references)
+    count = sum(reference is not None and reference.name == item.name for reference in references)
     return f", {count} NodeClaims use it" if count else ""
 
 
@@ -77,4 +77,4 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     task = PersonTask(
         what="take a finalizer out only when the instance is known to be gone", why="nobody ends it afterwards"
     )
-    yield in_cluster(group(description(evidence), task, notes=(order,)))
+    yield in_cluster(group(describe_commands(evidence), task, notes=(order,)))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.shared.replaced_nodes import kept_off
+from migrations_app.checks.shared.replaced_nodes import taint_remedies
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.objects.karpenter import Provisioner, WholeObject
@@ -41,7 +41,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     heaviest = max(_weight(pool) for pool in pools)
     for provisioner in case.inventory.provisioners.items:
         fences = _taints(provisioner, "spec.taints") - shared
-        if not fences and not provisioner.metadata.deleting and not _closed(provisioner):
+        if not fences and not provisioner.metadata.deleting and not _has_zero_limit(provisioner):
             seen = f"no fence, weight {_weight(provisioner)} beside {heaviest} of the NodePools"
             wanted = f"{labels.LEGACY_TAINT}=true:NoSchedule"
             yield Evidence(kind="Provisioner", name=provisioner.name, path="spec.taints", seen=seen, wanted=wanted)
@@ -58,8 +58,8 @@ def _weight(whole_object: WholeObject) -> int:
     return weight if isinstance(weight, int) else 0
 
 
-def _closed(provisioner: Provisioner) -> bool:
-    """Whether its limits let nothing more start."""
+def _has_zero_limit(provisioner: Provisioner) -> bool:
+    """Whether a limit of 0 keeps the Provisioner from launching nodes."""
     limits = provisioner.get("spec.limits.resources", {})
     return isinstance(limits, dict) and any(str(value) == "0" for value in limits.values())
 
@@ -67,4 +67,6 @@ def _closed(provisioner: Provisioner) -> bool:
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     named = {row.name for row in evidence}
-    yield from kept_off([provisioner for provisioner in case.inventory.provisioners.items if provisioner.name in named])
+    yield from taint_remedies(
+        [provisioner for provisioner in case.inventory.provisioners.items if provisioner.name in named]
+    )

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import in_cluster, names_shown
-from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.shared.replaced_nodes import there
+from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.shared.replaced_nodes import groups_on_nodes
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
@@ -37,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.provisioners.items:
         yield NotApplicable("no Provisioner is left")
     pools = {node.name: node.pool for node in case.ownership.nodes if node.owner == "karpenter_alpha"}
-    nodes, alone = Counter(pools.values()), _alone(case, pools)
+    nodes, alone = Counter(pools.values()), _workloads_only_here(case, pools)
     for provisioner in case.inventory.provisioners.items:
         if nodes[provisioner.name]:
             yield Evidence(
@@ -50,10 +50,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             )
 
 
-def _alone(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
-    """How many workloads run on the nodes of one Provisioner and nowhere else, by Provisioner."""
+def _workloads_only_here(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
+    """By Provisioner, the number of workloads that run only on its nodes."""
     workloads: set[tuple[str, str, str, str]] = set()
-    for situation in there(case, pools, wanted=lambda group: group.nodes):
+    for situation in groups_on_nodes(case, pools, wanted=lambda group: group.nodes):
         if not situation.exact or situation.pods != situation.group.count:
             continue
         owners = {pools[name] for name in situation.nodes}
@@ -68,4 +68,6 @@ def _alone(case: CheckContext, pools: Mapping[str, str]) -> Counter[str]:
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     selector = f"karpenter.sh/provisioner-name in ({','.join(names_shown(evidence))})"
     note = "Emptied by the fixes of old_provisioners_fenced and legacy_machines_gone, in this order; this only looks"
-    yield in_cluster(shown("kubectl", "get", kinds.MACHINE.crd_name, "-l", selector, "-o", "wide", notes=(note,)))
+    yield in_cluster(
+        read_command("kubectl", "get", kinds.MACHINE.crd_name, "-l", selector, "-o", "wide", notes=(note,))
+    )

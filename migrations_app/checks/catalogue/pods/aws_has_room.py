@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.commands import in_aws
-from migrations_app.checks.shared.aws_room import KINDS, not_known, shortage, widened
-from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
+from migrations_app.checks.shared.aws_room import KINDS, make_room, shortage, unknown_limit
+from migrations_app.checks.shared.replaced_nodes import NOTHING_REPLACED, replaced_nodes
 from migrations_app.inventory.aws_facts.capacity_room import capacity_lines
 from migrations_app.inventory.aws_facts.replacement_need import replacement_by_pool
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -39,18 +39,18 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    rolled = rolled_nodes(case)
+    rolled = replaced_nodes(case)
     if not rolled:
-        yield NotApplicable(NOTHING_ROLLED)
+        yield NotApplicable(NOTHING_REPLACED)
         return
     for line in capacity_lines(case.inventory, replacement_by_pool(case.inventory, rolled)):
         # Limits of pools are for pools_have_room.
         if line.what in KINDS and line.standing == "short":
             yield shortage(case, line)
         elif line.what in KINDS and line.standing == "unknown":
-            yield not_known(case, line)
+            yield unknown_limit(case, line)
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from (in_aws(widened(case, row)) for row in evidence)
+    yield from (in_aws(make_room(case, row)) for row in evidence)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.evidence import MAPS, apart, cause
-from migrations_app.checks.remedies.karpenter_objects import changed, patched
+from migrations_app.checks.evidence import MAPS, at_field, split_malformed
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import BUDGETS, closed_budgets, own_pools, unreadable_budgets
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
@@ -19,7 +19,7 @@ check = Check(
     reads=("nodepools",),
     says=("{count} NodePool allows no disruption", "{count} NodePools allow no disruption"),
     hops=hops_from(ALPHA_LEFT),
-    # Where drift was switched off, such a budget is what holds it back over 1.0.
+    # If drift was off, such a budget is meant to hold it back during the upgrade to 1.0.
     severity_at={CONVERTED: "info"},
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/concepts/disruption.md",),
     remedy_tools=OBJECT_TOOLS,
@@ -31,18 +31,18 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     pools = own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
-    strange, pools = apart(pools, {BUDGETS: MAPS})
-    yield from strange
+    malformed, pools = split_malformed(pools, {BUDGETS: MAPS})
+    yield from malformed
     for pool in pools:
         for place in unreadable_budgets(pool):
             yield Unknown(f"NodePool {pool.name}: {BUDGETS}[{place}].nodes is neither a number nor a share")
         for place, limit in closed_budgets(pool):
             path = f"{BUDGETS}[{place}].nodes"
-            yield cause(pool, path, seen=limit, wanted="more than 0, or a schedule")
+            yield at_field(pool, path, seen=limit, wanted="more than 0, or a schedule")
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     notes = ("Only once the hop is done and replacement is wanted: nodes that drifted meanwhile go then",)
-    line, what = patched(BUDGETS, [{"nodes": "10%"}]), "raise the budget once replacement is wanted"
-    yield from changed(case, evidence, what=what, line=line, notes=notes, when="after")
+    line, what = merge_patch_of(BUDGETS, [{"nodes": "10%"}]), "raise the budget once replacement is wanted"
+    yield from change_remedies(case, evidence, what=what, line=line, notes=notes, when="after")

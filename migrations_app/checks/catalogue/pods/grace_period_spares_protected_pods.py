@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
-from migrations_app.checks.remedies.karpenter_objects import changed, patched
-from migrations_app.checks.shared.replaced_nodes import BOUND, there
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
+from migrations_app.checks.shared.replaced_nodes import NODES_PARTLY_KNOWN, groups_on_nodes
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion.quantities import NEVER, nanoseconds
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -36,37 +36,35 @@ check = Check(
     remedy_tools=OBJECT_TOOLS,
 )
 PATH = "spec.template.spec.terminationGracePeriod"
-FOREVER = 10**9  # seconds: a pod that is to be left alone is ended after any time, and stays only without a limit
+FOREVER = 10**9  # seconds: any limit ends a protected pod; the pod stays only without a limit
 ABOUT = "Where its owners do not agree; new nodes take it over, those that are there keep what they have"
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not (limited := [pool for pool in own_pools(case.inventory) if pool.get(PATH) not in (None, NEVER)]):
-        yield NotApplicable(f"no NodePool sets {PATH}")
-        return
+        return (yield NotApplicable(f"no NodePool sets {PATH}"))
     nodes: dict[str, set[str]] = defaultdict(set)
     for node in case.ownership.nodes:
         nodes[node.pool].add(node.name)
     for pool in limited:
-        yield from _ended(case, pool, nodes=nodes[pool.name])
+        yield from _endangered(case, pool, nodes=nodes[pool.name])
 
 
-def _ended(case: CheckContext, pool: NodePool, *, nodes: set[str]) -> Iterator[JudgeResult]:
+def _endangered(case: CheckContext, pool: NodePool, *, nodes: set[str]) -> Iterator[JudgeResult]:
     limit = pool.get(PATH)
     length = nanoseconds(limit) if isinstance(limit, str) else None
     if length is None:
-        yield Unknown(f"NodePool {pool.name}: {PATH} cannot be read")
-        return
-    for one in there(case, nodes, wanted=lambda group: _kept(group) or group.grace_seconds * 10**9 > length):
-        grace = FOREVER if _kept(one.group) else one.group.grace_seconds
+        return (yield Unknown(f"NodePool {pool.name}: {PATH} cannot be read"))
+    for one in groups_on_nodes(case, nodes, wanted=lambda pod: _protected(pod) or pod.grace_seconds * 10**9 > length):
+        grace = FOREVER if _protected(one.group) else one.group.grace_seconds
         protection = labels.DO_NOT_DISRUPT if grace == FOREVER else f"{grace} s of grace"
         seen = f"{protection}, against {limit} of NodePool {pool.name}"
         yield one.evidence(path=PATH, seen=seen, wanted="longer, or agreed").with_data(pool=pool.name, grace=str(grace))
-        yield from () if one.exact else (BOUND,)
+        yield from () if one.exact else (NODES_PARTLY_KNOWN,)
 
 
-def _kept(group: PodGroup) -> bool:
+def _protected(group: PodGroup) -> bool:
     return group.markers.get(labels.DO_NOT_DISRUPT) == "true"
 
 
@@ -75,6 +73,6 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     longest: dict[str, int] = defaultdict(int)
     for row in evidence:
         longest[row.value("pool")] = max(int(row.value("grace")), longest[row.value("pool")])
-    values = {name: f"{seconds}s" if seconds < FOREVER else None for name, seconds in longest.items()}
-    rows, task = [Evidence(kind="NodePool", name=name) for name in values], f"raise {PATH}, or take it out"
-    yield from changed(case, rows, what=task, line=lambda row: patched(PATH, values[row.name])(row), notes=(ABOUT,))
+    patches = {name: merge_patch_of(PATH, f"{time}s" if time < FOREVER else None) for name, time in longest.items()}
+    rows, task = [Evidence(kind="NodePool", name=name) for name in patches], f"raise {PATH}, or take it out"
+    yield from change_remedies(case, rows, what=task, line=lambda row: patches[row.name](row), notes=(ABOUT,))

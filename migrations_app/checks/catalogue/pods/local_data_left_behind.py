@@ -5,8 +5,13 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
-from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.shared.replaced_nodes import (
+    NODES_PARTLY_KNOWN,
+    NOTHING_REPLACED,
+    groups_on_nodes,
+    replaced_nodes,
+)
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -33,21 +38,21 @@ KEEPS_STATE = ("", "StatefulSet")
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    nodes = rolled_nodes(case)
+    nodes = replaced_nodes(case)
     if not nodes:
-        yield NotApplicable(NOTHING_ROLLED)
-    for situation in there(case, nodes, wanted=_local):
+        yield NotApplicable(NOTHING_REPLACED)
+    for situation in groups_on_nodes(case, nodes, wanted=_local):
         if kinds := _local(situation.group):
             yield situation.evidence(
                 path="spec.volumes", seen=" and ".join(kinds), wanted="a PersistentVolumeClaim, or a copy"
             )
             if not situation.exact:
-                yield BOUND
+                yield NODES_PARTLY_KNOWN
 
 
 def _local(group: PodGroup) -> list[str]:
-    kept = ("hostPath", "emptyDir") if group.owner_kind in KEEPS_STATE else ("hostPath",)
-    return [kind for kind in group.storage if kind in kept]
+    lasting = ("hostPath", "emptyDir") if group.owner_kind in KEEPS_STATE else ("hostPath",)
+    return [kind for kind in group.storage if kind in lasting]
 
 
 @check.advise
@@ -58,7 +63,9 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         where="the volumes of these workloads",
     )
     looks = (
-        shown("kubectl", "-n", no_option(row.namespace), "get", row.kind.lower(), no_option(row.name), "-o", "yaml")
+        read_command(
+            "kubectl", "-n", no_option(row.namespace), "get", row.kind.lower(), no_option(row.name), "-o", "yaml"
+        )
         for row in evidence[:NAMES_SHOWN]
     )
     yield in_cluster(group(task, *looks))

@@ -5,8 +5,13 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Change, PersonTask, group
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
-from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.shared.replaced_nodes import (
+    NODES_PARTLY_KNOWN,
+    NOTHING_REPLACED,
+    groups_on_nodes,
+    replaced_nodes,
+)
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.workloads import covered
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -32,18 +37,18 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    nodes = rolled_nodes(case)
+    nodes = replaced_nodes(case)
     if not nodes:
-        yield NotApplicable(NOTHING_ROLLED)
+        yield NotApplicable(NOTHING_REPLACED)
     several = {id(group): budgets for group, budgets in covered(case.inventory) if len(budgets) > 1}
-    for situation in there(case, nodes, wanted=lambda group: id(group) in several):
+    for situation in groups_on_nodes(case, nodes, wanted=lambda group: id(group) in several):
         names = sorted(budget.name for budget in several[id(situation.group)])
         row = situation.evidence(
             path="metadata.labels", seen=f"covered by {' and '.join(names)}", wanted="one PodDisruptionBudget"
         )
         yield row.with_data(budgets=" ".join(names))
         if not situation.exact:
-            yield BOUND
+            yield NODES_PARTLY_KNOWN
 
 
 @check.advise
@@ -58,4 +63,4 @@ def _steps(row: Evidence) -> Iterator[Change]:
         why="which rule they need is for the owners to say; the API server evicts no pod that has two",
         where=f"namespace {row.namespace}: {' and '.join(budgets)}",
     )
-    yield shown("kubectl", "-n", no_option(row.namespace), "get", "pdb", *map(no_option, budgets), "-o", "yaml")
+    yield read_command("kubectl", "-n", no_option(row.namespace), "get", "pdb", *map(no_option, budgets), "-o", "yaml")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import Observation, group
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
-from migrations_app.checks.remedies.observations import shown, way_back
-from migrations_app.checks.remedies.pod_protection import budget_loosened
-from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
+from migrations_app.checks.remedies.observations import read_command, undo_comments
+from migrations_app.checks.remedies.pod_protection import loosen_budget
+from migrations_app.checks.shared.replaced_nodes import NOTHING_REPLACED, replaced_nodes
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.workloads import blocking_field, budgets_without_pods_on
 from migrations_app.karpenter.hops import ALPHA_LEFT
@@ -38,9 +38,9 @@ CONSENT = "With the owners' consent, for the time of the rollout; where it is a 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    nodes = rolled_nodes(case)
+    nodes = replaced_nodes(case)
     if not nodes:
-        yield NotApplicable(NOTHING_ROLLED)
+        yield NotApplicable(NOTHING_REPLACED)
         return
     off = budgets_without_pods_on(case.inventory, nodes)
     for budget in case.inventory.pdbs.items:
@@ -65,9 +65,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     budgets = {(budget.namespace, budget.name): budget.spec for budget in case.inventory.pdbs.items}
     budget_rows = [row for row in evidence if row.path.startswith("spec.")]
-    steps = [budget_loosened(row, budgets[(row.namespace, row.name)]) for row in budget_rows]
+    steps = [loosen_budget(row, budgets[(row.namespace, row.name)]) for row in budget_rows]
     if steps:
-        back = way_back(group(*steps), "To put each rule back once the nodes are replaced:")
+        back = undo_comments(group(*steps), "To put each rule back once the nodes are replaced:")
         yield in_cluster(group(*steps, notes=(CONSENT, *back)))
     short = [_described(row) for row in evidence if row not in budget_rows][:NAMES_SHOWN]
     if short:
@@ -75,4 +75,4 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
 
 
 def _described(row: Evidence) -> Observation:
-    return shown("kubectl", "-n", no_option(row.namespace), "describe", "pdb", no_option(row.name))
+    return read_command("kubectl", "-n", no_option(row.namespace), "describe", "pdb", no_option(row.name))

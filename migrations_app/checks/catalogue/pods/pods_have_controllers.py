@@ -5,8 +5,13 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
-from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.shared.replaced_nodes import (
+    NODES_PARTLY_KNOWN,
+    NOTHING_REPLACED,
+    groups_on_nodes,
+    replaced_nodes,
+)
 from migrations_app.checks.shell import no_option
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -31,14 +36,14 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    nodes = rolled_nodes(case)
+    nodes = replaced_nodes(case)
     if not nodes:
-        yield NotApplicable(NOTHING_ROLLED)
-    for situation in there(case, nodes, wanted=lambda group: not group.owner_kind):
+        yield NotApplicable(NOTHING_REPLACED)
+    for situation in groups_on_nodes(case, nodes, wanted=lambda group: not group.owner_kind):
         wanted = "a Deployment, a StatefulSet or a Job"
         yield situation.evidence(path="metadata.ownerReferences", seen="absent", wanted=wanted)
         if not situation.exact:
-            yield BOUND
+            yield NODES_PARTLY_KNOWN
 
 
 @check.advise
@@ -50,5 +55,5 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         why="no controller recreates them, and the cluster does not say what they are for",
         where="the pods below whose OWNER is <none>",
     )
-    looks = (shown("kubectl", "-n", home, "get", "pods", "-o", columns) for home in list(homes)[:NAMES_SHOWN])
+    looks = (read_command("kubectl", "-n", home, "get", "pods", "-o", columns) for home in list(homes)[:NAMES_SHOWN])
     yield in_cluster(group(task, *looks))

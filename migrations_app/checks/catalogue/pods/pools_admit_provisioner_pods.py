@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.successors import successors_written
-from migrations_app.checks.shared.replaced_nodes import kept_off
+from migrations_app.checks.remedies.successors import successor_commands
+from migrations_app.checks.shared.replaced_nodes import taint_remedies
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.node_pools import misfit, own_pools
 from migrations_app.inventory.objects.karpenter import NodePool, Provisioner
@@ -55,17 +55,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 def _reason(provisioner: Provisioner, pool: NodePool) -> str:
     if any(row.get("type") == "Ready" and row.get("status") == "False" for row in _conditions(pool)):
         return f"NodePool {pool.name} is not ready"
-    found = misfit(provisioner, pool)
-    return f"NodePool {pool.name} {found}" if found else ""
+    reason = misfit(provisioner, pool)
+    return f"NodePool {pool.name} {reason}" if reason else ""
 
 
 def _conditions(pool: NodePool) -> list[dict[str, object]]:
-    found = pool.get("status.conditions", [])
-    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    conditions = pool.get("status.conditions", [])
+    return [row for row in conditions if isinstance(row, dict)] if isinstance(conditions, list) else []
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield successors_written()
+    yield successor_commands()
     named = {row.name for row in evidence}
-    yield from kept_off([provisioner for provisioner in case.inventory.provisioners.items if provisioner.name in named])
+    yield from taint_remedies(
+        [provisioner for provisioner in case.inventory.provisioners.items if provisioner.name in named]
+    )

@@ -7,8 +7,8 @@ from typing import Any
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.changes import Change
 from migrations_app.checks.remedies.commands import NAMES_SHOWN
-from migrations_app.checks.remedies.karpenter_objects import changed, patched
-from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, merge_patch_of
+from migrations_app.checks.shared.replaced_nodes import NOTHING_REPLACED, replaced_nodes
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.conversion import quantities
 from migrations_app.inventory.facts.node_pools import own_pools
@@ -35,23 +35,23 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    if not rolled_nodes(case):
-        yield NotApplicable(NOTHING_ROLLED)
+    if not replaced_nodes(case):
+        yield NotApplicable(NOTHING_REPLACED)
         return
     nodes = Counter(node.pool for node in case.ownership.nodes if node.owner.startswith("karpenter_"))
     for pool in own_pools(case.inventory):
-        words = tuple(_limits(pool, nodes[pool.name]))
-        yield from [word for word in words if isinstance(word, Evidence)][:1] or words
+        results = tuple(_limits(pool, nodes[pool.name]))
+        yield from [result for result in results if isinstance(result, Evidence)][:1] or results
 
 
 def _limits(pool: NodePool, nodes: int) -> Iterator[JudgeResult]:
     limits, used = pool.get("spec.limits", {}), pool.get("status.resources", {})
     for resource, limit in limits.items() if isinstance(limits, dict) else ():
         taken = used.get(resource, "0") if isinstance(used, dict) else None
-        yield from _full(pool, resource, limit=limit, taken=taken, nodes=nodes)
+        yield from _full_limit(pool, resource, limit=limit, taken=taken, nodes=nodes)
 
 
-def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) -> Iterator[JudgeResult]:  # noqa: ANN401 - plain JSON of the object
+def _full_limit(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) -> Iterator[JudgeResult]:  # noqa: ANN401 - plain JSON of the object
     most, now = quantities.read(str(limit)), quantities.read(str(taken))
     path = f"spec.limits.{resource}"
     if most is None or now is None:
@@ -65,15 +65,15 @@ def _full(pool: NodePool, resource: str, *, limit: Any, taken: Any, nodes: int) 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     seen = [f"NodePool {row.name}, {row.path}: {row.seen}" for row in evidence[:NAMES_SHOWN]]
-    yield from changed(case, evidence, what="raise spec.limits for the rollout", line=_roomier, notes=seen)
+    yield from change_remedies(case, evidence, what="raise spec.limits for the rollout", line=_raise_limit, notes=seen)
 
 
-def _roomier(row: Evidence) -> Change:
-    return patched("spec.limits", {row.path.removeprefix("spec.limits."): _raised(row)})(row)
+def _raise_limit(row: Evidence) -> Change:
+    return merge_patch_of("spec.limits", {row.path.removeprefix("spec.limits."): _doubled(row)})(row)
 
 
-def _raised(row: Evidence) -> str:
-    """Twice as much: every node may stand twice for a while."""
-    given = row.value("limit")
-    most = quantities.read(given)
-    return str(-(-2 * most[0] // 10**9)) if most else given
+def _doubled(row: Evidence) -> str:
+    """The limit doubled, because for a while every node may exist twice."""
+    amount = row.value("limit")
+    most = quantities.read(amount)
+    return str(-(-2 * most[0] // 10**9)) if most else amount

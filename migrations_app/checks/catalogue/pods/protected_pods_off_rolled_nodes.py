@@ -5,8 +5,13 @@ from collections.abc import Iterator, Mapping
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.pod_protection import protection_taken_off
-from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.remedies.pod_protection import remove_protection
+from migrations_app.checks.shared.replaced_nodes import (
+    NODES_PARTLY_KNOWN,
+    NOTHING_REPLACED,
+    groups_on_nodes,
+    replaced_nodes,
+)
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -39,29 +44,29 @@ PATH = "metadata.annotations[{key}]"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    nodes = rolled_nodes(case)
+    nodes = replaced_nodes(case)
     if not nodes:
-        yield NotApplicable(NOTHING_ROLLED)
+        yield NotApplicable(NOTHING_REPLACED)
         return
-    # 1.0 does not heed the old names any more; that pods lose their protection by it is asked elsewhere.
+    # 1.0 ignores the old annotations; another check reports that pods lose their protection.
     on_pods, on_nodes = OLD_KEYS if case.hop == ALPHA_LEFT else ("", "")
-    for situation in there(case, nodes, wanted=lambda group: _protects(group.markers, on_pods)):
-        path = PATH.format(key=_protects(situation.group.markers, on_pods))
+    for situation in groups_on_nodes(case, nodes, wanted=lambda group: _protecting_key(group.markers, on_pods)):
+        path = PATH.format(key=_protecting_key(situation.group.markers, on_pods))
         yield situation.evidence(path=path, seen="true", wanted="done, or free to move")
         if not situation.exact:
-            yield BOUND
+            yield NODES_PARTLY_KNOWN
     for node in case.inventory.nodes.items:
-        key = _protects(node.metadata.annotations or {}, on_nodes)
+        key = _protecting_key(node.metadata.annotations or {}, on_nodes)
         if key and node.name in nodes:
             path = PATH.format(key=key)
             yield Evidence(kind="Node", name=node.name, path=path, seen="true", wanted="free to go")
 
 
-def _protects(marks: Mapping[str, str], old: str) -> str:
-    return next((key for key in (labels.DO_NOT_DISRUPT, old) if marks.get(key) == "true"), "")
+def _protecting_key(annotations: Mapping[str, str], old_key: str) -> str:
+    return next((key for key in (labels.DO_NOT_DISRUPT, old_key) if annotations.get(key) == "true"), "")
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     note = "Let such work finish first; where its owners agree, take the protection off for the rollout"
-    yield in_cluster(group(*map(protection_taken_off, evidence), notes=(note,)))
+    yield in_cluster(group(*map(remove_protection, evidence), notes=(note,)))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import ObjectPatch, PersonTask, group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import way_back
+from migrations_app.checks.remedies.observations import undo_comments
 from migrations_app.checks.remedies.placement import workload_target
-from migrations_app.checks.shared.replaced_nodes import NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.shared.replaced_nodes import NOTHING_REPLACED, groups_on_nodes, replaced_nodes
 from migrations_app.inventory.facts.controller import OTHER_AUTOSCALER
 from migrations_app.inventory.objects.karpenter import PodGroup
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -34,14 +34,14 @@ SCALED = ("Deployment", "StatefulSet")
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    nodes = rolled_nodes(case)
+    nodes = replaced_nodes(case)
     if not nodes:
-        yield NotApplicable(NOTHING_ROLLED)
+        yield NotApplicable(NOTHING_REPLACED)
         return
     pods: Counter[tuple[str, str, str]] = Counter()
     for each in case.inventory.pods.items:
         pods[_workload(each)] += each.count
-    for situation in there(case, nodes, wanted=lambda pod_group: pods[_workload(pod_group)] == 1):
+    for situation in groups_on_nodes(case, nodes, wanted=lambda pod_group: pods[_workload(pod_group)] == 1):
         if situation.group.owner_kind not in ("", "Job") and OTHER_AUTOSCALER not in situation.group.owner_name:
             yield situation.evidence(path="spec.replicas", seen="1 pod", wanted="a second one")
 
@@ -52,13 +52,13 @@ def _workload(pods: PodGroup) -> tuple[str, str, str]:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    steps = [_scaled(row) if row.kind in SCALED else _by_hand(row) for row in evidence]
+    steps = [_scale_up(row) if row.kind in SCALED else _manual_task(row) for row in evidence]
     note = "For the time of the rollout, where the workload can run twice; else replace its node in a quiet hour"
-    back = way_back(group(*steps), "To take the second pod away again:")
+    back = undo_comments(group(*steps), "To take the second pod away again:")
     yield in_cluster(group(*steps, notes=(note, *back)))
 
 
-def _scaled(row: Evidence) -> ObjectPatch:
+def _scale_up(row: Evidence) -> ObjectPatch:
     target = workload_target(row)
     return ObjectPatch(
         target=target,
@@ -68,7 +68,7 @@ def _scaled(row: Evidence) -> ObjectPatch:
     )
 
 
-def _by_hand(row: Evidence) -> PersonTask:
+def _manual_task(row: Evidence) -> PersonTask:
     return PersonTask(
         what=f"run {row.kind} {row.name} in {row.namespace} twice, or replace its node in a quiet hour",
         why="what sets the number of its pods is not known here",

@@ -5,8 +5,13 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_cluster
-from migrations_app.checks.remedies.observations import shown
-from migrations_app.checks.shared.replaced_nodes import BOUND, NOTHING_ROLLED, rolled_nodes, there
+from migrations_app.checks.remedies.observations import read_command
+from migrations_app.checks.shared.replaced_nodes import (
+    NODES_PARTLY_KNOWN,
+    NOTHING_REPLACED,
+    groups_on_nodes,
+    replaced_nodes,
+)
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.node_pools import ZONE, reaches_zone
 from migrations_app.inventory.facts.volumes import zones_claimed_in
@@ -36,10 +41,10 @@ WANTED = "a NodePool that reaches the zone"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    nodes = rolled_nodes(case)
+    nodes = replaced_nodes(case)
     pools = case.inventory.nodepools.items
     if not nodes or not pools:
-        yield NotApplicable(NOTHING_ROLLED if not nodes else "there is no NodePool yet, where this is asked again")
+        yield NotApplicable(NOTHING_REPLACED if not nodes else "there is no NodePool yet, where this is asked again")
         return
     zones = {node.name: node.metadata.label(ZONE) or "" for node in case.inventory.nodes.items if node.name in nodes}
     reached = {
@@ -47,13 +52,15 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     }
     cut_off = {name: zone for name, zone in zones.items() if zone and zone not in reached}
     bound = zones_claimed_in(case.inventory)
-    for situation in there(case, cut_off, wanted=lambda group: "claim" in group.storage):
-        # Where no volume of the namespace was seen, each of its claims may be bound to the zone of its node.
+    for situation in groups_on_nodes(case, cut_off, wanted=lambda group: "claim" in group.storage):
+        # Without a known volume in the namespace, each of its claims may be bound to the zone of its node.
         node_zones = {cut_off[name] for name in situation.nodes}
-        held = node_zones & bound.get(situation.group.namespace, node_zones)
-        if held:
-            yield situation.evidence(path="spec.volumes", seen=f"claims in {' '.join(sorted(held))}", wanted=WANTED)
-            yield from () if situation.exact else (BOUND,)
+        volume_zones = node_zones & bound.get(situation.group.namespace, node_zones)
+        if volume_zones:
+            yield situation.evidence(
+                path="spec.volumes", seen=f"claims in {' '.join(sorted(volume_zones))}", wanted=WANTED
+            )
+            yield from () if situation.exact else (NODES_PARTLY_KNOWN,)
 
 
 @check.advise
@@ -65,6 +72,6 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
         why="which subnets nodes may stand in is a choice of the network",
         where=", ".join(dict.fromkeys(row.seen for row in evidence[:NAMES_SHOWN])),
     )
-    looks = (shown("kubectl", "-n", home, "get", "pvc") for home in homes)
-    volumes = shown("kubectl", "get", "pv", "-o", f"custom-columns={columns}")
+    looks = (read_command("kubectl", "-n", home, "get", "pvc") for home in homes)
+    volumes = read_command("kubectl", "get", "pv", "-o", f"custom-columns={columns}")
     yield in_cluster(group(*looks, volumes, task, notes=("Which volumes are bound to a zone",)))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Observation, PersonTask, group
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.managers import appliers
 from migrations_app.inventory.objects.karpenter import NamedObject
@@ -41,7 +41,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for named_object in objects:
         tools = appliers(named_object.metadata, case.inventory)
         if len(tools) > 1:
-            yield at(named_object, "metadata", seen=" and ".join(tools), wanted="one of them")
+            yield at_object(named_object, "metadata", seen=" and ".join(tools), wanted="one of them")
 
 
 @check.advise
@@ -57,4 +57,4 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
 def _managers(row: Evidence) -> Observation:
     home = ("-n", no_option(row.namespace)) if row.namespace else ()
     words = (*home, "get", row.kind.lower(), no_option(row.name), "-o", "yaml", "--show-managed-fields")
-    return shown("kubectl", *words)
+    return read_command("kubectl", *words)

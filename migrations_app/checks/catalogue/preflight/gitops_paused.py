@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import ChangeTarget, DeliveryPause, DeliveryResume
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.inventory.facts.delivery_sources import syncs_by_itself
 from migrations_app.inventory.facts.managers import BY_HAND
@@ -34,28 +34,29 @@ check = Check(
     remedy_tools=("flux", "argocd"),
     resolved_by=("pause_deliveries",),
 )
+WANTED = "paused during manual changes, or the upgrade made in its source"
 STOPS_SYNC = "Stops syncing by itself until it is switched on again"
 STOPS = "Stops reconciling; afterwards the same with resume"
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    every = case.inventory.deliveries.items
-    if not every:
+    deliveries = case.inventory.deliveries.items
+    if not deliveries:
         yield NotApplicable("neither Flux nor Argo CD delivers Karpenter")
-    for one in every:
-        path, seen = _acts(one)
+    for delivery in deliveries:
+        path, seen = _automation(delivery)
         if path:
-            yield at(one, path, seen=seen, wanted="paused during manual changes, or the upgrade made in its source")
+            yield at_object(delivery, path, seen=seen, wanted=WANTED)
 
 
-def _acts(delivery: GitOpsDelivery) -> tuple[str, str]:
-    """Where it says that it acts by itself, and how; two empty texts where it does not."""
+def _automation(delivery: GitOpsDelivery) -> tuple[str, str]:
+    """The path of the field that turns on automatic changes, and what they do; empty texts if there are none."""
     if not syncs_by_itself(delivery):
         return "", ""
     if delivery.kind == "Application":
-        words = [word for word in ("selfHeal", "prune") if delivery.get(f"spec.syncPolicy.automated.{word}") is True]
-        return "spec.syncPolicy.automated", ", ".join(words) or "syncs by itself"
+        names = [name for name in ("selfHeal", "prune") if delivery.get(f"spec.syncPolicy.automated.{name}") is True]
+        return "spec.syncPolicy.automated", ", ".join(names) or "syncs by itself"
     if delivery.kind == "Kustomization":
         return "spec.prune", "prunes and reverts" if delivery.get("spec.prune") is True else "reverts"
     return "spec.suspend", "reverts what it installed at its next upgrade"
@@ -63,17 +64,16 @@ def _acts(delivery: GitOpsDelivery) -> tuple[str, str]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    every = {(item.kind, item.namespace, item.name): item for item in case.inventory.deliveries.items}
+    deliveries = {(item.kind, item.namespace, item.name): item for item in case.inventory.deliveries.items}
     for row in evidence:
         target = ChangeTarget(row.kind, row.name, row.namespace)
-        delivery = every.get((row.kind, row.namespace, row.name))
+        delivery = deliveries.get((row.kind, row.namespace, row.name))
         note = STOPS_SYNC if row.kind == "Application" else STOPS
-        pause = DeliveryPause(target=target, notes=(note,), undo=_resumed(target, delivery))
+        pause = DeliveryPause(target=target, notes=(note,), undo=_resume_change(target, delivery))
         yield from remedies_of(pause, BY_HAND)
 
 
-def _resumed(target: ChangeTarget, delivery: GitOpsDelivery | None) -> DeliveryResume:
-    """On again, as it was before."""
+def _resume_change(target: ChangeTarget, delivery: GitOpsDelivery | None) -> DeliveryResume:
     automated = delivery.get("spec.syncPolicy.automated") if delivery else None
     settings = automated if isinstance(automated, dict) else {}
     prune, heals = settings.get("prune") is True, settings.get("selfHeal") is True

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.changes import group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shared.failed_lists import failed_lists, not_tried
 from migrations_app.checks.shell import no_option
 from migrations_app.errors import CONVERSION_FAILED
@@ -59,8 +59,8 @@ def _listed(name: str) -> str:
     return kind.crd_name if kind.group else kind.plural
 
 
-@check.mendable
-def mendable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
+@check.fixable
+def fixable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
     possible_mends = conversion_repairs(case.inventory, case.running.release)
     failing = (row.name for row in evidence if row.value("why") == CONVERSION_FAILED)
     return any(name in possible_mends and possible_mends[name].strategy for name in failing)
@@ -68,11 +68,13 @@ def mendable(case: CheckContext, evidence: tuple[Evidence, ...]) -> bool:
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    lists = (shown("kubectl", "get", no_option(row.name), "-A", "-o", "name") for row in evidence)
+    lists = (read_command("kubectl", "get", no_option(row.name), "-A", "-o", "name") for row in evidence)
     yield in_cluster(group(*lists, notes=("What the server says of each list:",)))
     unconverted = [no_option(row.name) for row in evidence if row.value("why") == CONVERSION_FAILED]
     if unconverted:
         note = "A conversion webhook does not answer; where the CRDs send their conversions, and who listens there:"
-        crds = (shown("kubectl", "get", "crd", name, "-o", "jsonpath={.spec.conversion}") for name in unconverted)
-        listens = shown("kubectl", "get", "services,endpoints", "-A", "-l", "app.kubernetes.io/name=karpenter")
+        crds = (
+            read_command("kubectl", "get", "crd", name, "-o", "jsonpath={.spec.conversion}") for name in unconverted
+        )
+        listens = read_command("kubectl", "get", "services,endpoints", "-A", "-l", "app.kubernetes.io/name=karpenter")
         yield in_cluster(group(*crds, listens, notes=(note,)))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.changes import Change, PersonTask
-from migrations_app.checks.remedies.aws import control_plane_raised
+from migrations_app.checks.remedies.aws import upgrade_control_plane
 from migrations_app.checks.remedies.commands import in_aws, in_cluster
-from migrations_app.checks.shared.planned_kubernetes import as_planned, stay_inside
+from migrations_app.checks.shared.planned_kubernetes import planned_evidence, stay_inside
 from migrations_app.inventory.aws_facts.permissions import cluster_named
 from migrations_app.karpenter.releases import kubernetes_window, newest_patch_for
 from migrations_app.karpenter.versions import kubernetes_minor, minor_order
@@ -41,7 +41,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield _outside(case, seen=minor, minor=minor)
     planned = case.planned_kubernetes
     if planned and not case.step.kubernetes.holds(planned):
-        yield as_planned(case.inventory.cluster, minor=planned, window=case.step.kubernetes).with_data(minor="")
+        yield planned_evidence(case.inventory.cluster, minor=planned, window=case.step.kubernetes).with_data(minor="")
 
 
 def _outside(case: CheckContext, *, seen: str, minor: str) -> Evidence:
@@ -56,7 +56,7 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
         yield stay_inside(window, str(case.step.release))
         return
     if minor_order(seen) < minor_order(window.min):
-        yield in_aws(_raised(case, seen=seen, wanted=window.min))
+        yield in_aws(_upgrades(case, seen=seen, wanted=window.min))
         return
     highest = newest_patch_for(case.step.release, seen)
     quickly = "pass through this hop quickly: no patch of it reaches higher"
@@ -65,14 +65,16 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     yield in_cluster(PersonTask(what=task, why=reason))
 
 
-def _raised(case: CheckContext, *, seen: str, wanted: str) -> Change:
-    """The upgrades of the control plane in their order: EKS takes one minor at a time."""
+def _upgrades(case: CheckContext, *, seen: str, wanted: str) -> Change:
+    """The upgrades of the control plane in order: EKS upgrades one minor at a time."""
     running = case.running.release
-    known = kubernetes_window(running) if running else None
+    supported = kubernetes_window(running) if running else None
     steps: list[tuple[str, str]] = []
     for minor in range(minor_order(seen)[1] + 1, minor_order(wanted)[1] + 1):
-        late = known is not None and not known.holds(f"1.{minor}")
-        condition = f"{running} supports Kubernetes {known} only: take the hops before this one first" if late else ""
+        late = supported is not None and not supported.holds(f"1.{minor}")
+        condition = (
+            f"{running} supports Kubernetes {supported} only: take the hops before this one first" if late else ""
+        )
         steps.append((f"1.{minor}", condition))
-        known = None if late else known
-    return control_plane_raised(cluster_named(case.inventory), steps)
+        supported = None if late else supported
+    return upgrade_control_plane(cluster_named(case.inventory), steps)

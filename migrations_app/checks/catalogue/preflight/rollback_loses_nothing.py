@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Observation
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import in_cluster
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter.hops import CONVERTED
@@ -36,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no NodePool yet")
     for pool in part.items:
         for path, seen in _only_v1(pool):
-            yield at(pool, path, seen=seen, wanted="written down, to be set again after a rollback")
+            yield at_object(pool, path, seen=seen, wanted="written down, to be set again after a rollback")
 
 
 def _only_v1(pool: NodePool) -> Iterator[tuple[str, str]]:

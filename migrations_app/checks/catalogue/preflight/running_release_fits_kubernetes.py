@@ -43,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif minor is None:
         yield Unknown(f"the server's version {text[:40]!r} names no Kubernetes minor")
     elif not row.kubernetes_window(running).holds(minor):
-        fitting = _fitting(running, minor)
+        fitting = _supporting_patch(running, minor)
         yield Evidence(
             kind="Cluster",
             name=case.inventory.cluster,
@@ -54,7 +54,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         )
 
 
-def _fitting(running: Release, minor: str) -> Release | None:
+def _supporting_patch(running: Release, minor: str) -> Release | None:
     """The first later patch of the running minor that supports that Kubernetes and is not known to be bad."""
     row = find(running)
     later = (patch for patch in row.releases if patch > running and not row.bad_reasons(patch)) if row else ()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy, Unknown
 from migrations_app.checks.changes import Observation, group
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.observations import shown
+from migrations_app.checks.remedies.observations import read_command
 from migrations_app.checks.shell import no_option
 from migrations_app.inventory.facts.controller import installation
 
@@ -40,7 +40,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     for sentence in case.running.disagreements:
         if sentence in case.running.misrecorded:
-            continue  # image_matches_records asks about those
+            continue  # image_matches_records reports those
         yield Evidence(
             kind="Deployment",
             namespace=controller.namespace,
@@ -57,4 +57,4 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     home = no_option(row.namespace)
     get_deployment = ("kubectl", "-n", home, "get", "deployment", no_option(row.name), "-o", "yaml")
     runs = Observation(pipe=(get_deployment, ("grep", "-E", "image:|/version:")))
-    yield in_cluster(group(runs, shown(*HELM, home, "history", "karpenter")))
+    yield in_cluster(group(runs, read_command(*HELM, home, "history", "karpenter")))

@@ -17,7 +17,7 @@ check = Check(
     why="Only certain patches can read what the newer release has written; to any other release there is no rollback.",
     how="Looks the running version up among those that the target version can be rolled back to.",
     reads=("controller",),
-    # Between other minors the guides name no way back from anywhere: nothing that this cluster could do about it.
+    # For other minors the guides describe no rollback at all, so nothing in this cluster could change that.
     severity_at=dict.fromkeys(NAMED, "warning"),
     says=(
         "A rollback from the target version to {seen} is not possible",

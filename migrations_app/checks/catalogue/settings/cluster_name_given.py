@@ -43,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif controller.hides(VARIABLE):
         yield Unknown(f"{VARIABLE} may be taken from an object that is not read")
     elif not controller.env.get(VARIABLE) and not _by_flag(controller):
-        yield from _without(case, controller)
+        yield from _without_name(case, controller)
 
 
 def _by_flag(controller: Installation) -> bool:
@@ -53,8 +53,9 @@ def _by_flag(controller: Installation) -> bool:
     return any(arg.partition("=")[0] == FLAG for arg in arguments)
 
 
-def _without(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:
-    """Neither variable nor flag: until 0.32 the ConfigMap may say it; another check carries it over."""
+def _without_name(case: CheckContext, controller: Installation) -> Iterator[JudgeResult]:
+    """Results for a controller with neither variable nor flag: until 0.32 the ConfigMap may contain the name, and
+    another check carries it over."""
     running = case.running.release
     if running is None:
         yield Unknown(f"{VARIABLE} is absent, and which release runs is not known")
@@ -63,11 +64,11 @@ def _without(case: CheckContext, controller: Installation) -> Iterator[JudgeResu
     elif isinstance(case.inventory.settings, Unseen):
         reason = f"{VARIABLE} is absent, and settings could not be read: {case.inventory.settings.why}"
         yield Unknown(reason, unread_reason("settings", case.inventory.settings))
-    elif not _configured(case.inventory):
+    elif not _in_config_map(case.inventory):
         yield at_variable(controller, VARIABLE, seen="absent", wanted="the name of the cluster in EKS")
 
 
-def _configured(inventory: Inventory) -> bool:
+def _in_config_map(inventory: Inventory) -> bool:
     return any((config.data or {}).get(KEY) for config in inventory.settings.items)
 
 

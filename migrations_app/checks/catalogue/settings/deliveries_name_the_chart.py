@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import ChangeTarget, ObjectPatch
-from migrations_app.checks.evidence import at
-from migrations_app.checks.remedies.placement import nested
+from migrations_app.checks.evidence import at_object
+from migrations_app.checks.remedies.placement import merge_patch_at
 from migrations_app.checks.shell import note, one_line
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.delivery_sources import source_of
@@ -38,7 +38,7 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    charts = [*_charts(case)]
+    charts = [*_chart_versions(case)]
     if not charts:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application names a chart of Karpenter")
     for whole_object, path in charts:
@@ -47,11 +47,11 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         row = find(release) if release else None
         right = f"{row.tag_prefix}{release}" if row else version
         if version.strip() != right:
-            yield at(whole_object, path, seen=version, wanted=right).with_data(right=right)
+            yield at_object(whole_object, path, seen=version, wanted=right).with_data(right=right)
 
 
-def _charts(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:
-    """What names a chart of Karpenter, with the path of its version."""
+def _chart_versions(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:
+    """Delivery objects that name a chart of Karpenter, each with the path of the chart version."""
     for delivery in case.inventory.deliveries.items:
         source = source_of(case.inventory, delivery)
         if delivery.kind in PATHS and delivery.get(PATHS[delivery.kind][0]) in CHARTS:
@@ -65,10 +65,10 @@ def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Reme
     for row in evidence:
         edit = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
         how: How = "argocd" if row.kind == "Application" else "flux"
-        yield Remedy(how=how, text=edit, change=_named(row))
+        yield Remedy(how=how, text=edit, change=_chart_task(row))
 
 
-def _named(row: Evidence) -> ObjectPatch:
+def _chart_task(row: Evidence) -> ObjectPatch:
     target, right = ChangeTarget(row.kind, row.name, row.namespace), row.value("right")
-    undo = ObjectPatch(target=target, body=nested(row.path, row.seen))
-    return ObjectPatch(target=target, body=nested(row.path, right), undo=undo, done=f"{row.path} is {right}")
+    undo = ObjectPatch(target=target, body=merge_patch_at(row.path, row.seen))
+    return ObjectPatch(target=target, body=merge_patch_at(row.path, right), undo=undo, done=f"{row.path} is {right}")

@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield Unknown(f"{gates.path} is empty or taken from an object that is not read")
         elif gates is not None:
             yield from _gates(case, controller, gates=gates, row=row)
-        yield from _flipped(case, controller, row=row)
+        yield from _changed_defaults(case, controller, row=row)
 
 
 def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: MinorRelease) -> Iterator[JudgeResult]:
@@ -58,8 +58,8 @@ def _gates(case: CheckContext, found: Installation, *, gates: GivenGates, row: M
             yield at_controller(found, gates.path, seen=seen, wanted=f"{name} from {first_known(name)} on")
 
 
-def _flipped(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
-    """Gates that nobody set, with another default after the hop. The chart writes every gate, so values decide."""
+def _changed_defaults(case: CheckContext, found: Installation, *, row: MinorRelease) -> Iterator[JudgeResult]:
+    """Gates that the values do not set and whose default changes. The chart writes every gate, so only values count."""
     values, gates_set = controller.given_values(case.inventory), controller.parsed_gates(found)
     for gate, before, after in felt_flips(row, coming) if (coming := find(case.step.release)) else ():
         keys = (f"{BRANCH}.{gate.value}", f"{BRANCH}.{gate.value}Enabled")

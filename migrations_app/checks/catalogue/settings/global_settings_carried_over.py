@@ -41,10 +41,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for key, value in (config.data or {}).items():
             row = setting_row(key)
             if row and row.env and value not in ("", row.default):
-                yield from _carried(case, config, row=row, value=value)
+                yield from _setting_results(case, config, row=row, value=value)
 
 
-def _carried(case: CheckContext, config: ConfigMap, *, row: SettingRow, value: str) -> Iterator[JudgeResult]:
+def _setting_results(case: CheckContext, config: ConfigMap, *, row: SettingRow, value: str) -> Iterator[JudgeResult]:
     values, running, controller = given_values(case.inventory), case.running.release, installation(case.inventory)
     if values is not None:
         missing = value_at(values.tree, row.value) is ABSENT

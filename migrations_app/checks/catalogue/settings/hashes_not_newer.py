@@ -42,14 +42,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if running is None or row is None:
         yield Unknown(f"which hashes the running release writes is not known: {case.running.how}")
         return
-    known = dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(running), strict=True))
+    versions = dict(zip(("NodePool", "EC2NodeClass"), row.hash_versions(running), strict=True))
     for hashes in all_hashes:
-        have, most = number(hashes.version), number(known[hashes.kind]) or 0
+        version, newest = number(hashes.version), number(versions[hashes.kind]) or 0
         path = f"metadata.annotations[{hashes.annotation}]"
-        if have is None:
+        if version is None:
             yield Unknown(f"{hashes.kind} {hashes.name}: {path} is no version")
-        elif have > most:
-            wanted = f"{known[hashes.kind] or 'no version'}, as {running} writes it"
+        elif version > newest:
+            wanted = f"{versions[hashes.kind] or 'no version'}, as {running} writes it"
             yield Evidence(kind=hashes.kind, name=hashes.name, path=path, seen=hashes.version or "", wanted=wanted)
 
 

@@ -36,12 +36,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     elif values is None or running is None:
         yield Unknown("the Helm values of the chart karpenter, or the running release, are not known")
     else:
-        if _enters(case, running, minor=(0, 32)) and _absent(values, "logEncoding", "logConfig.logEncoding"):
+        if _enters_minor(case, running, minor=(0, 32)) and _absent(values, "logEncoding", "logConfig.logEncoding"):
             row = at_value(
                 values, "logConfig.logEncoding", seen="absent: console becomes json", wanted="console, or json parsed"
             )
             yield row.with_data(value="console")
-        if _enters(case, running, minor=(0, 33)) and _absent(values, "logLevel"):
+        if _enters_minor(case, running, minor=(0, 33)) and _absent(values, "logLevel"):
             row = at_value(values, "logLevel", seen="absent: debug becomes info", wanted="debug, where it is needed")
             yield row.with_data(value="debug")
         if case.hop == ALPHA_LEFT and _configured(values) and value_at(values.tree, "logConfig.enabled") is not True:
@@ -49,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield at_value(values, "logConfig.enabled", seen=seen, wanted="true").with_data(value="true")
 
 
-def _enters(case: CheckContext, running: Release, *, minor: tuple[int, int]) -> bool:
+def _enters_minor(case: CheckContext, running: Release, *, minor: tuple[int, int]) -> bool:
     return minor_order(running.minor) < minor <= minor_order(case.step.release.minor)
 
 

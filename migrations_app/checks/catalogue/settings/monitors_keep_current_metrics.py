@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.shared.metric_queries import outdated_queries, renamed_queries
+from migrations_app.checks.shared.metric_queries import outdated_queries, rename_remedies
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
 
@@ -35,4 +35,4 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    yield from renamed_queries(case, "monitors", evidence=evidence)
+    yield from rename_remedies(case, "monitors", evidence=evidence)

@@ -42,13 +42,14 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield _evidence(controller, name=unread.key, seen=unread.fate, wanted=unread.replacement or "absent")
     if controller.env_elsewhere:
         yield Unknown("more variables are taken from an object that is not read (envFrom)")
-    for gate in _strange_gates(case, controller.env.get(FEATURE_GATES, "")):
+    for gate in _unknown_gates(case, controller.env.get(FEATURE_GATES, "")):
         row = _evidence(controller, name=FEATURE_GATES, seen=f"{gate}: no such gate", wanted=f"without {gate}")
         yield row.with_data(gate=gate)
 
 
-def _strange_gates(case: CheckContext, gates: str) -> list[str]:
-    """A gate that the running release knows was written by its chart, and goes with it."""
+def _unknown_gates(case: CheckContext, gates: str) -> list[str]:
+    """The gates that neither the running nor the target version knows. The chart wrote the gates that the running
+    version knows, and removes them itself."""
     running = case.running.release
     strange_gates = unread_gates(gates, running) if running else []
     return [gate for gate in unread_gates(gates, case.step.release) if gate in strange_gates]
@@ -67,13 +68,13 @@ def _evidence(controller: Installation, *, name: str, seen: str, wanted: str) ->
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    old = dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence if not row.data)
-    left = without(case.inventory, frozenset(old))
-    if left is not None:
-        reason = f"without {', '.join(old)}, which {case.step.release} does not read"
-        yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(left), reason),))
+    names = dict.fromkeys(row.path.partition("env[")[2].rstrip("]") for row in evidence if not row.data)
+    variables = without(case.inventory, frozenset(names))
+    if variables is not None:
+        reason = f"without {', '.join(names)}, which {case.step.release} does not read"
+        yield from helm_remedies(case, (HelmValue(VARIABLES, json.dumps(variables), reason),))
     gates = [f"without {row.value('gate')}" for row in evidence if row.data]
-    if gates or left is None:
-        tasks = [f"take {', '.join(old)} out of {VARIABLES}"] if old and left is None else []
+    if gates or variables is None:
+        tasks = [f"take {', '.join(names)} out of {VARIABLES}"] if names and variables is None else []
         tasks += [f"{FEATURE_GATES} {', '.join(gates)}"] if gates else []
         yield from helm_remedies(case, (), about="; ".join(tasks), when="person")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import Body, Change, group
 from migrations_app.checks.remedies.commands import remedies_of
-from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
+from migrations_app.checks.remedies.placement import object_manager, patch_requirements, workload_edit_task
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
@@ -38,7 +38,7 @@ WANTED = f"{' or '.join(NEW)} as well, where the nodes have them"
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for mention in placement_mentions(case.inventory, {KEY}):
-        if _alone(mention.value.removeprefix("In ").split(" ")):
+        if _inferentia_alone(mention.value.removeprefix("In ").split(" ")):
             yield Evidence(
                 kind=mention.kind,
                 namespace=mention.namespace,
@@ -49,12 +49,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 count=mention.count,
             )
     for row in requirements(case.inventory):
-        if row.key == KEY and row.operator == "In" and _alone(row.values):
+        if row.key == KEY and row.operator == "In" and _inferentia_alone(row.values):
             seen = " ".join((row.key, row.operator, *row.values))
             yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted=WANTED)
 
 
-def _alone(values: list[str] | tuple[str, ...]) -> bool:
+def _inferentia_alone(values: list[str] | tuple[str, ...]) -> bool:
     return OLD in values and not set(NEW) & set(values)
 
 
@@ -62,16 +62,18 @@ def _alone(values: list[str] | tuple[str, ...]) -> bool:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     steps = dict.fromkeys(_step(case, row) for row in evidence)
     task = f"list {' and '.join(NEW)} beside {OLD} in {KEY}"
-    yield from remedies_of(group(*steps, what=task), keeper(case.inventory, evidence[0]))
+    yield from remedies_of(group(*steps, what=task), object_manager(case.inventory, evidence[0]))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
     if row.namespace:
-        return by_editor(row, f"an affinity with {OLD} {' '.join(NEW)}", why="a selector takes one value only")
-    return requirements_patched(case.inventory, row, mend=_mended)
+        return workload_edit_task(row, f"an affinity with {OLD} {' '.join(NEW)}", why="a selector takes one value only")
+    return patch_requirements(case.inventory, row, fix=_fixed)
 
 
-def _mended(row: Body) -> Body:
+def _fixed(row: Body) -> Body:
     values = row.get("values")
-    ours = row.get("key") == KEY and row.get("operator") == "In" and isinstance(values, list) and _alone(values)
+    ours = (
+        row.get("key") == KEY and row.get("operator") == "In" and isinstance(values, list) and _inferentia_alone(values)
+    )
     return row | {"values": [*row["values"], *NEW]} if ours else row

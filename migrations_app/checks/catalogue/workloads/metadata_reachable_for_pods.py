@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, ManualCheck, NotApplicable, Remedy
 from migrations_app.checks.changes import group
-from migrations_app.checks.evidence import MAP, WHOLE, apart, cause
+from migrations_app.checks.evidence import MAP, WHOLE, at_field, split_malformed
 from migrations_app.checks.remedies.commands import in_cluster
-from migrations_app.checks.remedies.karpenter_objects import patched
+from migrations_app.checks.remedies.karpenter_objects import merge_patch_of
 from migrations_app.inventory.facts.node_pools import is_v1
 from migrations_app.inventory.facts.workloads import KnownMetadataUser, metadata_users
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
@@ -40,9 +40,9 @@ LIMIT = f"{OPTIONS}.httpPutResponseHopLimit"
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     part = case.inventory.ec2nodeclasses
-    strange, classes = apart(part.items, {OPTIONS: MAP, LIMIT: WHOLE})
-    yield from strange
-    # Stored v1beta1 classes keep what they have: the API server wrote the old default into them.
+    malformed, classes = split_malformed(part.items, {OPTIONS: MAP, LIMIT: WHOLE})
+    yield from malformed
+    # Stored v1beta1 classes keep their hop limit: the API server wrote the old default into them.
     near = [node_class for node_class in classes if is_v1(part, node_class) and node_class.get(LIMIT, 1) == 1]
     if not any(is_v1(part, node_class) for node_class in part.items):
         yield NotApplicable("no EC2NodeClass is read as v1 yet; stored classes keep their hop limit")
@@ -70,10 +70,10 @@ def _evidence(user: KnownMetadataUser) -> Evidence:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     part = case.inventory.ec2nodeclasses
     near = [
-        cause(node_class, LIMIT, seen=1, wanted="2")
+        at_field(node_class, LIMIT, seen=1, wanted="2")
         for node_class in part.items
         if is_v1(part, node_class) and node_class.get(LIMIT, 1) == 1
     ]
     edits = [f"{row.kind} {row.namespace}/{row.name}: {row.wanted}" for row in evidence]
     notes = (*edits, "or, for all pods of these classes; their nodes drift:")
-    yield in_cluster(group(*map(patched(LIMIT, 2), near), notes=notes))
+    yield in_cluster(group(*map(merge_patch_of(LIMIT, 2), near), notes=notes))

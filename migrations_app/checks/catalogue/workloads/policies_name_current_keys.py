@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
-from migrations_app.checks.evidence import at
+from migrations_app.checks.evidence import at_object
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, kubectl
 from migrations_app.checks.shell import note, word
 from migrations_app.inventory.facts.mentions import mentions
@@ -47,13 +47,13 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         for path, key in mentions(policy):
             newer = version_gone(key, release)
             if newer or retired(key, release):
-                row = at(policy, path, seen=key, wanted=newer or replacement(key) or GONE)
+                row = at_object(policy, path, seen=key, wanted=newer or replacement(key) or GONE)
                 yield row.with_data(key=key)
     for volume in case.inventory.volumes.items:
         for expression in volume.expressions:
             if retired(expression.key, release):
                 path = "spec.nodeAffinity.required.nodeSelectorTerms"
-                row = at(volume, path, seen=expression.key, wanted=replacement(expression.key) or GONE)
+                row = at_object(volume, path, seen=expression.key, wanted=replacement(expression.key) or GONE)
                 yield row.with_data(key=expression.key)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.changes import Body, Change, group
 from migrations_app.checks.remedies.commands import remedies_of
-from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
+from migrations_app.checks.remedies.placement import object_manager, patch_requirements, workload_edit_task
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
@@ -37,7 +37,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable(f"no EC2NodeClass sets {TERMS}")
         return
     for mention in placement_mentions(case.inventory, {labels.CAPACITY_TYPE}):
-        if _without(mention.value.removeprefix("In ").split(" ")):
+        if _lacks_reserved(mention.value.removeprefix("In ").split(" ")):
             yield Evidence(
                 kind=mention.kind,
                 namespace=mention.namespace,
@@ -48,12 +48,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 count=mention.count,
             )
     for row in requirements(case.inventory):
-        if row.key == labels.CAPACITY_TYPE and row.operator == "In" and _without(row.values):
+        if row.key == labels.CAPACITY_TYPE and row.operator == "In" and _lacks_reserved(row.values):
             seen, wanted = " ".join(row.values), f"{labels.RESERVED} beside {labels.ON_DEMAND}"
             yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted=wanted)
 
 
-def _without(values: list[str] | tuple[str, ...]) -> bool:
+def _lacks_reserved(values: list[str] | tuple[str, ...]) -> bool:
     return labels.ON_DEMAND in values and labels.RESERVED not in values
 
 
@@ -61,18 +61,18 @@ def _without(values: list[str] | tuple[str, ...]) -> bool:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     steps = dict.fromkeys(_step(case, row) for row in evidence)
     task = f"list {evidence[0].wanted} in {labels.CAPACITY_TYPE}"
-    yield from remedies_of(group(*steps, what=task), keeper(case.inventory, evidence[0]))
+    yield from remedies_of(group(*steps, what=task), object_manager(case.inventory, evidence[0]))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
     if row.namespace:
-        return by_editor(row, row.wanted, why="a selector takes one value only, an affinity several")
-    return requirements_patched(case.inventory, row, mend=_mended)
+        return workload_edit_task(row, row.wanted, why="a selector takes one value only, an affinity several")
+    return patch_requirements(case.inventory, row, fix=_fixed)
 
 
-def _mended(requirement: Body) -> Body:
+def _fixed(requirement: Body) -> Body:
     values = requirement.get("values")
     kind = requirement.get("key") == labels.CAPACITY_TYPE and requirement.get("operator") == "In"
-    if not kind or not isinstance(values, list) or not _without(values):
+    if not kind or not isinstance(values, list) or not _lacks_reserved(values):
         return requirement
     return requirement | {"values": [*values, labels.RESERVED]}

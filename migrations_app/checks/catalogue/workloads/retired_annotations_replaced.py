@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import group
-from migrations_app.checks.remedies.commands import kept_by, remedies_of
-from migrations_app.checks.remedies.pod_protection import protection_renewed
+from migrations_app.checks.remedies.commands import remedies_of, workload_manager
+from migrations_app.checks.remedies.pod_protection import renew_protection
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.ownership import protected
 from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, mark_mentions
@@ -48,12 +48,12 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 namespace=mention.namespace,
                 count=mention.count,
             )
-    # What a claim carries its node carries too: claims that could not be read leave nothing open.
+    # A node has the annotations of its claim, so claims that could not be read leave nothing unknown.
     for kind, name, marks in protected(case.inventory):
-        yield from _alone(marks, kind=kind, name=name, path="metadata.annotations")
+        yield from _not_replaced(marks, kind=kind, name=name, path="metadata.annotations")
     for pool in case.inventory.nodepools.items:
         annotations = pool.get(POOL_PATH, {})
-        yield from _alone(
+        yield from _not_replaced(
             annotations if isinstance(annotations, dict) else {}, kind="NodePool", name=pool.name, path=POOL_PATH
         )
 
@@ -62,7 +62,7 @@ def _owner(mention: Mention) -> tuple[str, str, str]:
     return mention.kind, mention.namespace, mention.name
 
 
-def _alone(annotations: dict[str, str], *, kind: str, name: str, path: str) -> Iterator[Evidence]:
+def _not_replaced(annotations: dict[str, str], *, kind: str, name: str, path: str) -> Iterator[Evidence]:
     for key in RETIRED:
         if annotations.get(key) == "true" and annotations.get(labels.DO_NOT_DISRUPT) != "true":
             yield _evidence(kind, name, path=f"{path}[{key}]", key=key)
@@ -76,5 +76,5 @@ def _evidence(kind: str, name: str, *, path: str, key: str, namespace: str = "",
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     task = f"add {evidence[0].wanted} beside the old annotation, which may stay until 1.0 runs"
-    steps = dict.fromkeys(map(protection_renewed, evidence))
-    yield from remedies_of(group(*steps, what=task), kept_by(case.inventory, evidence[0]))
+    steps = dict.fromkeys(map(renew_protection, evidence))
+    yield from remedies_of(group(*steps, what=task), workload_manager(case.inventory, evidence[0]))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import Change, group
 from migrations_app.checks.remedies.commands import remedies_of
-from migrations_app.checks.remedies.placement import by_editor, keeper, requirements_patched
+from migrations_app.checks.remedies.placement import object_manager, patch_requirements, workload_edit_task
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
@@ -59,16 +59,16 @@ def _retired_keys(case: CheckContext) -> set[str]:
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     steps = dict.fromkeys(_step(case, row) for row in evidence)
     task = "ask for instance family, size or CPU in its place"
-    yield from remedies_of(group(*steps, what=task), keeper(case.inventory, evidence[0]))
+    yield from remedies_of(group(*steps, what=task), object_manager(case.inventory, evidence[0]))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
     if row.namespace:
-        return by_editor(
+        return workload_edit_task(
             row, "instance family, size or CPU in the place of it", why="what stands in its place is a choice"
         )
-    return requirements_patched(
+    return patch_requirements(
         case.inventory,
         row,
-        mend=lambda requirement: None if requirement.get("key") in _retired_keys(case) else requirement,
+        fix=lambda requirement: None if requirement.get("key") in _retired_keys(case) else requirement,
     )

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import group
-from migrations_app.checks.remedies.commands import kept_by, remedies_of
-from migrations_app.checks.remedies.placement import toleration_added
+from migrations_app.checks.remedies.commands import remedies_of, workload_manager
+from migrations_app.checks.remedies.placement import add_toleration
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, placement_mentions
 from migrations_app.karpenter import labels
@@ -37,18 +37,18 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    old, new = _keys(case)
-    mentions = placement_mentions(case.inventory, {old, new})
-    current = {(mention.kind, mention.namespace, mention.name) for mention in mentions if mention.key == new}
+    old_key, new_key = _keys(case)
+    mentions = placement_mentions(case.inventory, {old_key, new_key})
+    current = {(mention.kind, mention.namespace, mention.name) for mention in mentions if mention.key == new_key}
     for mention in mentions:
-        if mention.key == old and (mention.kind, mention.namespace, mention.name) not in current:
+        if mention.key == old_key and (mention.kind, mention.namespace, mention.name) not in current:
             yield Evidence(
                 kind=mention.kind,
                 namespace=mention.namespace,
                 name=mention.name,
                 path=mention.path,
                 seen=mention.key,
-                wanted=new,
+                wanted=new_key,
                 count=mention.count,
             )
 
@@ -61,7 +61,7 @@ def _keys(case: CheckContext) -> tuple[str, str]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    old, new = _keys(case)
-    task = f"tolerate {new} as well, if the toleration is really wanted"
-    steps = dict.fromkeys(toleration_added(case.inventory, row, old=old, new=new) for row in evidence)
-    yield from remedies_of(group(*steps, what=task), kept_by(case.inventory, evidence[0]))
+    old_key, new_key = _keys(case)
+    task = f"tolerate {new_key} as well, if the toleration is really wanted"
+    steps = dict.fromkeys(add_toleration(case.inventory, row, old=old_key, new=new_key) for row in evidence)
+    yield from remedies_of(group(*steps, what=task), workload_manager(case.inventory, evidence[0]))

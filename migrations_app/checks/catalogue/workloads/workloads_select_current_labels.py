@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, Remedy
 from migrations_app.checks.changes import group
-from migrations_app.checks.remedies.commands import kept_by, remedies_of
-from migrations_app.checks.remedies.placement import pool_selected
+from migrations_app.checks.remedies.commands import remedies_of, workload_manager
+from migrations_app.checks.remedies.placement import select_node_pool
 from migrations_app.checks.shared.node_pools import names_old_label_alone
 from migrations_app.checks.tools import OBJECT_TOOLS
 from migrations_app.inventory.facts.workloads import POD_PARTS, Mention, placement_mentions
@@ -42,7 +42,7 @@ check = Check(
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     mentions = placement_mentions(case.inventory, {labels.PROVISIONER_NAME, labels.NODEPOOL})
-    both = {
+    avoid_both = {
         _place(mention) for mention in mentions if mention.key == labels.NODEPOOL and mention.value.startswith(AVOIDS)
     }
     charts = {
@@ -52,8 +52,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     }
     for mention in mentions:
         avoids = mention.value.startswith(AVOIDS) and "Affinity" in mention.path
-        # What the chart alone wrote goes with the next release; avoiding both labels is right meanwhile.
-        harmless = avoids and (_place(mention) in both or (mention.namespace, mention.name) in charts)
+        # The next chart replaces the rule that the chart wrote; until then, avoiding both labels is right.
+        harmless = avoids and (_place(mention) in avoid_both or (mention.namespace, mention.name) in charts)
         if mention.key == labels.PROVISIONER_NAME and not harmless:
             yield Evidence(
                 kind=mention.kind,
@@ -72,6 +72,6 @@ def _place(mention: Mention) -> tuple[str, str, str, str]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    steps = dict.fromkeys(pool_selected(case.inventory, row) for row in evidence)
+    steps = dict.fromkeys(select_node_pool(case.inventory, row) for row in evidence)
     task = f"put {labels.NODEPOOL} in the place of {labels.PROVISIONER_NAME}"
-    yield from remedies_of(group(*steps, what=task), kept_by(case.inventory, evidence[0]))
+    yield from remedies_of(group(*steps, what=task), workload_manager(case.inventory, evidence[0]))

@@ -6,11 +6,11 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import Body, Change, group
 from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.placement import (
-    by_editor,
     is_selector,
-    keeper,
-    requirements_patched,
-    selector_patched,
+    object_manager,
+    patch_requirements,
+    patch_selector,
+    workload_edit_task,
 )
 from migrations_app.checks.shared.node_pools import requirements
 from migrations_app.checks.tools import OBJECT_TOOLS
@@ -64,17 +64,17 @@ def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remed
     first = evidence[0]
     steps = dict.fromkeys(_step(case, row) for row in evidence)
     task = f"write {first.value('stable')} in the place of {first.value('label')}"
-    yield from remedies_of(group(*steps, what=task), keeper(case.inventory, first))
+    yield from remedies_of(group(*steps, what=task), object_manager(case.inventory, first))
 
 
 def _step(case: CheckContext, row: Evidence) -> Change:
     if not row.namespace:
-        return requirements_patched(case.inventory, row, mend=_mended)
+        return patch_requirements(case.inventory, row, fix=_fixed)
     if is_selector(row):
         label, value = row.value("label"), row.value("value")
-        return selector_patched(row, {label: None, row.value("stable"): value}, had={label: value})
-    return by_editor(row, row.wanted, why="the whole term is written anew")
+        return patch_selector(row, {label: None, row.value("stable"): value}, had={label: value})
+    return workload_edit_task(row, row.wanted, why="the whole term is written anew")
 
 
-def _mended(requirement: Body) -> Body:
+def _fixed(requirement: Body) -> Body:
     return requirement | {"key": ALIASES.get(str(requirement.get("key")), requirement.get("key"))}

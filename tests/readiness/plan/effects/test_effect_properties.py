@@ -18,9 +18,9 @@ from migrations_app.checks.changes import (
     ObjectDelete,
     ObjectPatch,
     group,
-    merge_undone,
+    merge_patch_undo,
 )
-from migrations_app.checks.remedies.object_marks import annotated, labelled
+from migrations_app.checks.remedies.object_marks import change_annotations, change_labels
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
@@ -146,7 +146,7 @@ def test_the_way_back_of_marks_leads_back(
     had = (one.metadata.labels if labels else one.metadata.annotations) or {}
     kept = [key for key in had if key.startswith(("karpenter.", "eks."))]
     removed = data.draw(st.lists(st.sampled_from(kept), unique=True) if kept else st.just([]))
-    marker: Marker = labelled if labels else annotated
+    marker: Marker = change_labels if labels else change_annotations
     change = marker(target, had, given=marks, removed=[key for key in removed if key not in marks])
     assert leads_back(inventory, change)
 
@@ -157,7 +157,7 @@ def test_the_way_back_of_a_patch_leads_back(place: tuple[Inventory, ChangeTarget
     if not isinstance(one, o.WholeObject):
         return
     patch = {"spec": {key: value for key, value in body.items() if key.isidentifier()}}
-    undo = ObjectPatch(target=target, body=merge_undone(patch, {"spec": one.spec or {}}))
+    undo = ObjectPatch(target=target, body=merge_patch_undo(patch, {"spec": one.spec or {}}))
     assert leads_back(inventory, ObjectPatch(target=target, body=patch, undo=undo))
 
 
@@ -185,7 +185,7 @@ def plain(inventory: Inventory, name: str) -> list[object]:
 @given(targets())
 def test_a_group_that_fails_half_way_changes_nothing(place: tuple[Inventory, ChangeTarget, o.NamedObject]) -> None:
     inventory, target, one = place
-    good = annotated(target, one.metadata.annotations, given={"karpenter.sh/a": "b"})
+    good = change_annotations(target, one.metadata.annotations, given={"karpenter.sh/a": "b"})
     bad = ObjectDelete(target=ChangeTarget("NodePool", "is not there"))
     before = [inventory.part(name) for name in PART_NAMES]
     assert effect(inventory, group(good, bad)) == NotShown("target_gone", "NodePool is not there")
