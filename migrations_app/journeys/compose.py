@@ -22,7 +22,7 @@ from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.plan.runbook import RunbookHop
 from migrations_app.readiness.plan.stages import Stage
-from migrations_app.readiness.plan.work_order import HOLDS, LANDS
+from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS
 from migrations_app.readiness.report import Installed
 
 SOAK_SECONDS = 600
@@ -70,7 +70,7 @@ def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choi
     placed_steps = [(stage, step) for stage in stages for step in _of(stage, hop, installed=installed, choices=choices)]
     fenced = any(step.action == TAINTS for _, step in placed_steps)
     has_hold = any(step.action == HOLD for _, step in placed_steps)
-    holds = any(set(step.checks) & set(HOLDS) for _, step in placed_steps)
+    holds = any(set(step.checks) & set(DRIFT_HOLD_CHECKS) for _, step in placed_steps)
     steps = [
         _restoring(stage) if has_hold and _lets_go(stage) else step
         for stage, step in placed_steps
@@ -150,16 +150,24 @@ def _crds_land(
 ) -> Iterator[JourneyStep]:
     """By helm or by their delivery where karpdash may, by karpdash itself where no GitOps tool keeps them."""
     release, manager = hop.lands.release, installed.crds_kept_by if installed else ""
-    failing = any(finding.id == LANDS and finding.status == "fail" for finding in hop.open_in(stage))
+    failing = any(finding.id == CRDS_INSTALLED_CHECK and finding.status == "fail" for finding in hop.open_in(stage))
     if failing and manager == HELM and _crds_by_helm(installed, choices):
-        yield landing_by(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+        yield landing_by(
+            UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(CRDS_INSTALLED_CHECK,)
+        )
     elif failing and manager in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
-        yield landing_by(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+        yield landing_by(
+            UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(CRDS_INSTALLED_CHECK,)
+        )
     elif failing and manager not in GITOPS:
         parameters = {"release": release, **_of_release(choices.parameters.get(UPGRADE_CRDS, {}), release)}
-        yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=parameters, protects=True)
+        yield _step(
+            stage, "rollout", checks=(CRDS_INSTALLED_CHECK,), action=UPGRADE_CRDS, parameters=parameters, protects=True
+        )
     elif stage.checks:
-        yield _step(stage, "outside", checks=(LANDS,), protects=True, commands=_committed(choices, CRD_CHART))
+        yield _step(
+            stage, "outside", checks=(CRDS_INSTALLED_CHECK,), protects=True, commands=_committed(choices, CRD_CHART)
+        )
 
 
 def _controller_lands(
@@ -219,7 +227,7 @@ def _open(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[Journe
             groups.setdefault(key, []).append(finding)
     for (kind, name), findings in groups.items():
         action = registry.find(name) if name else None
-        protects = any(finding.severity == "blocker" or finding.id in HOLDS for finding in findings)
+        protects = any(finding.severity == "blocker" or finding.id in DRIFT_HOLD_CHECKS for finding in findings)
         yield _step(
             stage,
             kind,

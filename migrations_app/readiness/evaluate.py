@@ -31,7 +31,7 @@ from migrations_app.karpenter.upgrade_path import (
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
-from migrations_app.readiness.plan.walk import walked
+from migrations_app.readiness.plan.walk import findings_of_hops
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
@@ -179,7 +179,7 @@ def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | Non
 
 def _judge(known: _Known, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     """The findings of each hop, by the state that it begins in."""
-    every = walked(known.inventory, known.asked, checks=checks, planned=known.planned or "")
+    every = findings_of_hops(known.inventory, known.asked, checks=checks, planned=known.planned or "")
     return tuple(finding for findings in every for finding in sorted(findings, key=order))
 
 

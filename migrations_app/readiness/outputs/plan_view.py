@@ -155,7 +155,7 @@ def _questions(
     at: int, hop: RunbookHop, *, first_hops: dict[str, str], files: list[PlanFile], cluster: str
 ) -> Iterator[QuestionView]:
     """Each question with its commands once in the plan; `asked` holds the hop that told it."""
-    for group in hop.untold(cluster):
+    for group in hop.unknown_by_reason(cluster):
         earlier = first_hops.setdefault(group.summary, hop.lands.hop)
         first = earlier == hop.lands.hop
         commands = _commands(group.remedies, step=f"{at}.0", files=files, most=ITEM_LINES) if first else ()

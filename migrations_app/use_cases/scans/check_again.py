@@ -23,7 +23,7 @@ from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, noting
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.readiness.next_step import cause_of
-from migrations_app.readiness.plan.one_check import alone, ask_alone
+from migrations_app.readiness.plan.one_check import judge_one_check, stored_answer
 from migrations_app.readiness.report import Collected
 from migrations_app.use_cases.collect.collect import Progress
 from migrations_app.use_cases.collect.some_parts import ALWAYS, PartsOnDemand
@@ -131,7 +131,9 @@ def answer_now(
             aws = aws or look_into_aws(cluster, api, collected=Collected(parts.inventory(FOR_AWS), ())).inventory.aws
             inventory = replace(inventory, aws=aws)
         noted = noting(inventory)
-        finding, read_names = noted.reading(partial(ask_alone, noted, check=check, hop=hop, target=cluster.target))
+        finding, read_names = noted.reading(
+            partial(judge_one_check, noted, check=check, hop=hop, target=cluster.target)
+        )
         more = read_names & {*PART_NAMES, AWS} - part_names
         if not more:
             return None if finding is None else AloneFinding(finding, parts.seen)
@@ -148,7 +150,7 @@ def _mine(claim: ScanClaim) -> QuerySet[Scan]:
 
 def _stored(claim: ScanClaim, answer: AloneFinding, *, before: Finding, calls: Calls) -> bool:
     """Stores the answer; whether it has ended the scan. Nothing is stored where another worker has taken it over."""
-    plain = msgspec.to_builtins(alone(answer.finding, parts=answer.parts))
+    plain = msgspec.to_builtins(stored_answer(answer.finding, parts=answer.parts))
     if not _still(before, answer.finding):
         _mine(claim).update(check_answer=plain)
         return False

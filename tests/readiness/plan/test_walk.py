@@ -18,8 +18,8 @@ from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.landing import landed
 from migrations_app.readiness.plan.runbook import DoneEarlier, runbook
-from migrations_app.readiness.plan.walk import Walk, walked
-from migrations_app.readiness.plan.work_order import in_turn
+from migrations_app.readiness.plan.walk import Walk, findings_of_hops
+from migrations_app.readiness.plan.work_order import ordered_by_needs
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.readiness.verdict import hop_lines
@@ -155,7 +155,7 @@ def test_facts_that_were_taken_over_say_what_fresh_ones_say(name: str) -> None:
 def test_a_walk_of_one_hop_is_what_is_there() -> None:
     start = inventory("v1-10")
     (step, *_) = path(detect_running_release(start), kubernetes="1.30").steps
-    (found,) = walked(start, [step], checks=all_checks())
+    (found,) = findings_of_hops(start, [step], checks=all_checks())
     assert not any(one.asked_earlier for one in found)
     assert not any(isinstance(part, Unseen) and part.why == AHEAD for part in map(start.part, ("nodepools", "nodes")))
 
@@ -177,7 +177,7 @@ def test_a_later_hop_is_red_for_its_own_findings_alone() -> None:
 @given(st.permutations(["a", "b", "c", "d"]), st.dictionaries(st.sampled_from("abcd"), st.sampled_from("abcd")))
 def test_work_comes_after_what_it_needs(names: list[str], needs: dict[str, str]) -> None:
     found = [_needing(name, needs.get(name, "")) for name in names]
-    order = [one.id for one in in_turn(found)]
+    order = [one.id for one in ordered_by_needs(found)]
     assert sorted(order) == sorted(names)
     if not _circular(needs):
         assert all(order.index(first) < order.index(name) for name, first in needs.items() if first != name)

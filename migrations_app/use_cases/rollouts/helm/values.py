@@ -48,7 +48,7 @@ def _check_edits(report: Report, *, chart: str, start: Release, lands: Release) 
     """What the checks of the hop change in that chart with its landing."""
     hop = next((step.hop for step in report.target.path if step.release == str(lands)), "")
     findings = [check for check in report.checks if check.hop == hop]
-    upgrade = HelmWalk(report.cluster.installed).take(findings, start=str(start), lands=str(lands))
+    upgrade = HelmWalk(report.cluster.installed).next_hop(findings, start=str(start), lands=str(lands))
     return tuple(
         (helm_value.key, helm_value.text) for helm_value in (upgrade.controller if chart == CHART else upgrade.crds)
     )

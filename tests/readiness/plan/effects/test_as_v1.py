@@ -20,7 +20,7 @@ from migrations_app.karpenter.versions import release
 from migrations_app.readiness.plan.effects.as_v1 import shown_as_v1
 from migrations_app.readiness.plan.effects.landing import landed
 from migrations_app.readiness.plan.effects.trees import tree_of
-from migrations_app.readiness.plan.walk import walked
+from migrations_app.readiness.plan.walk import findings_of_hops
 from migrations_app.readiness.stage import detect_running_release
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.clusters import objects
@@ -69,7 +69,7 @@ def test_both_readings_lead_to_the_same_answers_at_every_later_hop() -> None:
     for name in (BETA, V1):
         start = inventory(name)
         steps = path(detect_running_release(start), kubernetes="1.29").steps
-        every = [one for found in walked(start, steps, checks=all_checks()) for one in found]
+        every = [one for found in findings_of_hops(start, steps, checks=all_checks()) for one in found]
         answers.append({(one.hop, one.id): (one.status, one.severity) for one in every if one.hop != steps[0].hop})
     assert answers[0].keys() == answers[1].keys()
     assert {name for _, name in (key for key in answers[0] if answers[0][key] != answers[1][key])} == APART
@@ -142,7 +142,7 @@ def test_kubelet_settings_live_on_in_an_annotation_that_the_hop_to_1_1_asks_abou
     assert json.loads(after.metadata.annotation(labels.KUBELET_COMPATIBILITY) or "") == {"maxPods": 58}
     assert "kubelet" not in after.get("spec.template.spec")
     steps = path(detect_running_release(odd), kubernetes="1.29").steps
-    every = {(one.hop, one.id): one for found in walked(odd, steps, checks=all_checks()) for one in found}
+    every = {(one.hop, one.id): one for found in findings_of_hops(odd, steps, checks=all_checks()) for one in found}
     assert every["1.1+", "compatibility_annotations_gone"].status == "fail"
 
 
