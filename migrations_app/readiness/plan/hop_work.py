@@ -12,11 +12,11 @@ from migrations_app.checks.remedies.successors import CONVERTS
 from migrations_app.inventory.inventory import AWS_PREFIX, Inventory, NotingInventory, noting
 from migrations_app.inventory.parts import AHEAD, Seen, UnparsableObject, Unseen
 from migrations_app.karpenter.upgrade_path import PathHop
-from migrations_app.readiness.plan.effects.effect import after_all
-from migrations_app.readiness.plan.effects.landing import landed
+from migrations_app.readiness.plan.effects.effect import effect_of_all
+from migrations_app.readiness.plan.effects.landing import after_upgrade
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_parts
-from migrations_app.readiness.plan.effects.succession import succeeded
+from migrations_app.readiness.plan.effects.succession import with_successors
 from migrations_app.readiness.plan.work_order import (
     DRIFT_HOLD_CHECKS,
     HopPart,
@@ -89,7 +89,7 @@ class HopWork:
         self._fix_in_order(
             [finding for finding in findings if finding.id in DRIFT_HOLD_CHECKS], findings, parts=("before", "land")
         )
-        self._set_state(landed(self.inventory, self.step.release, values=self._upgrade_values))
+        self._set_state(after_upgrade(self.inventory, self.step.release, values=self._upgrade_values))
         for change in reverted_after_upgrade(findings):
             self._apply([change])
         self._fix_in_order(findings, findings, parts=("after",))
@@ -134,11 +134,9 @@ class HopWork:
         """Applies these changes; returns whether the effect of all of them is known."""
         conversions = [change for change in changes if isinstance(change, KarpdashAction) and change.action == CONVERTS]
         if conversions:
-            with_successors = succeeded(self.inventory)
-            self._set_state(
-                self._with_parts_unseen(SUCCESSOR_PARTS) if isinstance(with_successors, NotShown) else with_successors
-            )
-        after = after_all(self.inventory, (change for change in changes if change not in conversions))
+            converted = with_successors(self.inventory)
+            self._set_state(self._with_parts_unseen(SUCCESSOR_PARTS) if isinstance(converted, NotShown) else converted)
+        after = effect_of_all(self.inventory, (change for change in changes if change not in conversions))
         if isinstance(after, NotShown):
             return False
         self._applied.update(changes)

@@ -16,7 +16,7 @@ from migrations_app.inventory.parts import AHEAD, Seen, Unseen
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.plan.effects.landing import landed
+from migrations_app.readiness.plan.effects.landing import after_upgrade
 from migrations_app.readiness.plan.runbook import DoneEarlier, runbook
 from migrations_app.readiness.plan.walk import Walk, findings_of_hops
 from migrations_app.readiness.plan.work_order import ordered_by_needs
@@ -98,7 +98,7 @@ def _later(found: Report) -> list[str]:
 def test_the_landed_controller_is_told_by_all_its_marks(name: str) -> None:
     here = inventory(name)
     for step in path(detect_running_release(here), kubernetes=clean(name).kubernetes).steps:
-        here = landed(here, step.release)
+        here = after_upgrade(here, step.release)
         told = detect_running_release(here)
         assert (told.release, told.disagreements) == (step.release, ())
 
@@ -108,7 +108,7 @@ def test_the_landed_service_has_the_port_of_the_values(given_port: dict[str, obj
     documents = objects(clean("alpha-028"))
     helm_values(given_port)(documents)
     here = collected("alpha-028", as_list(documents, kubernetes="1.25")).inventory
-    after = landed(here, release("0.31.5"))
+    after = after_upgrade(here, release("0.31.5"))
     mine = [one.metrics_port for one in after.services.items if one.name == "karpenter"]
     assert mine == [served]
 
