@@ -33,7 +33,7 @@ REWRITTEN_PARTS: Final = ("nodepools", "ec2nodeclasses", "nodeclaims")
 
 
 def with_controller_work(inventory: Inventory) -> Inventory:
-    """After the chart updated its ClusterRoles and the controller did its work: minutes to hours later."""
+    """The inventory after the chart updated its ClusterRoles and the controller did its work (minutes to hours)."""
     controller = installation(inventory)
     running = release_of(controller.workload) if controller else None
     if controller is None or running is None:

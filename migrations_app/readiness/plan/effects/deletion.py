@@ -12,7 +12,7 @@ from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import is_karpenter
 from migrations_app.inventory.parts import Part, Seen
 from migrations_app.readiness.plan.effects.not_shown import NotShown
-from migrations_app.readiness.plan.effects.places import KINDS, found, with_items, with_parts
+from migrations_app.readiness.plan.effects.places import KINDS, find_object, with_items, with_parts
 
 KUBERNETES_FINALIZERS: Final = ("foregroundDeletion", "orphan", "customresourcecleanup.apiextensions.k8s.io")
 """Finalizers that Kubernetes itself removes when their work is done."""
@@ -36,7 +36,7 @@ def without_objects(inventory: Inventory, changes: Sequence[ObjectDelete]) -> In
         target = change.target
         keys = [key for key in by_name[target.kind, target.name] if target.namespace in ("", key[1])]
         if not keys:
-            missing = found(inventory, target)
+            missing = find_object(inventory, target)
             return missing if isinstance(missing, NotShown) else NotShown("target_gone", f"{target.kind} {target.name}")
         orphans_by_key[keys[0]] = change.propagation == "orphan"
     return _after_deletion(inventory, objects, first=orphans_by_key)
@@ -78,7 +78,7 @@ def _marked_as_deleted(named_object: o.NamedObject, now: str) -> o.NamedObject:
 
 
 def _with_owned(first: Sequence[Key], objects: Objects) -> tuple[Key, ...]:
-    """The objects of `first` and all that they own, directly or not; an object with a foreign finalizer keeps its own."""
+    """The objects of `first` and all that they own, directly or not, except what objects with a foreign finalizer own."""
     owned: dict[tuple[str, str], list[Key]] = defaultdict(list)
     for key, named_object in objects.items():
         for ref in named_object.metadata.owner_references or ():

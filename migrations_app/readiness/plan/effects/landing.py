@@ -170,7 +170,7 @@ def _made_by_tool(named_object: o.NamedObject) -> bool:
 
 
 def _is_from_chart(configuration: o.WebhookConfiguration, former: Release | None) -> bool:
-    """Whether the chart made the webhook configuration; `former` is the release before."""
+    """Whether the chart of the `former` release made the webhook configuration."""
     row = admission_row(configuration.name)
     return _made_by_tool(configuration) or (row is not None and former is not None and row.shipped_by(former))
 

@@ -74,10 +74,8 @@ def _first_unkept(named_object: o.NamedObject, marks: Iterable[str]) -> str:
     """The first of these labels or annotations that an inventory leaves out; empty if it keeps all of them."""
     is_node = isinstance(named_object, o.Node)
     is_whole = isinstance(named_object, o.WholeObject)
-    first_left_out = (
-        key for key in marks if (is_node and not kept_on_node(key)) or (key == LAST_APPLIED and not is_whole)
-    )
-    return next(first_left_out, "")
+    unkept = (key for key in marks if (is_node and not kept_on_node(key)) or (key == LAST_APPLIED and not is_whole))
+    return next(unkept, "")
 
 
 def with_marks(inventory: Inventory, change: ObjectLabels | ObjectAnnotations) -> Inventory | NotShown:

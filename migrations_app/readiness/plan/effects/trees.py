@@ -91,7 +91,7 @@ def _pointer_keys(path: str) -> list[str]:
 
 
 def _existing_key(holder: object, step: str) -> Any:  # noqa: ANN401 - a key of a map or a place in a list
-    """The key of a map, or the index of a list, if it exists. Raises KeyError or IndexError if not."""
+    """The key of a map, or the index of a list, if it exists. Raises KeyError, IndexError or ValueError if not."""
     if isinstance(holder, list):
         if not step.isdigit() or int(step) >= len(holder):
             raise IndexError(step)
