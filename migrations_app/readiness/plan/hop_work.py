@@ -102,6 +102,7 @@ class HopWork:
     def _fix_in_order(
         self, selected: Iterable[Finding], findings: Sequence[Finding], *, parts: tuple[HopPart, ...]
     ) -> None:
+        """Applies the fixes of the selected findings in the order of work; `findings` are all findings of the hop."""
         part_by_check = parts_by_check(findings, release=str(self.step.release))
         ordered = ordered_by_needs(
             sorted((candidate for candidate in selected if candidate.status in _TO_FIX), key=work_sort_key)
@@ -111,6 +112,7 @@ class HopWork:
                 self._fix(finding)
 
     def _fix(self, finding: Finding) -> None:
+        """Applies the changes of the finding that were not tried yet; values of the upgrade are only collected."""
         changes = [
             change
             for change in changes_of(finding)

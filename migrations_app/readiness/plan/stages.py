@@ -136,6 +136,7 @@ def stages(
 
 
 def _stages_before(before: list[Finding], step: PathStep, *, start: str, converts: bool) -> Iterator[Stage]:
+    """The stages of the findings fixed before the upgrade, by phase. `converts`: alpha objects are converted first."""
     back = _still_on(start)
     own_stage = (*DRIFT_HOLD_CHECKS, SUCCESSORS_CHECK) if converts else DRIFT_HOLD_CHECKS
     for phase in PHASES:
@@ -180,6 +181,7 @@ _KUBERNETES_RAISED = Lost(
 
 
 def _helm_stages_before(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
+    """The stages of the Helm upgrades that are made before the upgrade of the hop."""
     back = _still_on(start)
     if upgrades.before_crds:
         does = "Fix the CRDs of the running version before the upgrade"
@@ -216,6 +218,7 @@ def _upgrade_stages(
     upgrades: HopUpgrades,
     guards: bool,
 ) -> Iterator[Stage]:
+    """The stages of the upgrade itself: the CRDs, the values of the chart, the controller."""
     crds_open = [
         finding for finding in findings if finding.id == CRDS_INSTALLED_CHECK and finding.status in OPEN_STATUSES
     ]
@@ -293,6 +296,7 @@ def _resume_stages(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
 
 
 def _stages_after(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
+    """The stages of the work after the upgrade, by phase; also for a phase that only has something irreversible."""
     for phase in PHASES:
         in_phase = [finding for finding in findings if finding.phase == phase]
         losses = _losses(step.hop, phase) if phase in PHASES_AFTER else ()
@@ -303,6 +307,7 @@ def _stages_after(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
 
 
 def _rewriting_stage() -> Iterator[Stage]:
+    """The stage that waits until the controller has rewritten all stored objects as v1."""
     does = "Wait until only v1 is stored, before the next upgrade"
     yield Stage(part="after", phase="crds", does=does, commands=(rewriting_watched(),))
 

@@ -54,6 +54,7 @@ class Walk:
         return findings
 
     def _remember(self, answers: Iterable[CheckAnswer], *, hop: str) -> None:
+        """Adds the causes that the hop asks for to `asked`, so that later hops do not ask for them again."""
         for finding, causes in answers:
             is_asked = finding.status == "manual" or (finding.status == "fail" and bool(finding.remedies))
             if is_asked and finding.id != CRDS_INSTALLED_CHECK and not reverted_after_upgrade((finding,)):

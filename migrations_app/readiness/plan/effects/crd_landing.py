@@ -76,6 +76,7 @@ def _is_deleted(inventory: Inventory, crd: o.CRD) -> bool:
 
 
 def _with_webhook_and_owner(installed_crd: o.CRD, crd: Crd, *, service: o.ServiceReference | None) -> o.CRD:
+    """The CRD with only shipped versions stored, with the conversion webhook, and a new CRD with the marks of Helm."""
     shipped = {version.name for version in crd.versions}
     status = replace(
         installed_crd.status or o.CRDStatus(),
@@ -111,6 +112,7 @@ def _served_resources(part: Part[o.ServedResource], crds: Iterable[o.CRD]) -> Pa
 
 
 def _updated_crd(installed: o.CRD | None, crd: Crd, *, to: Release, converts: bool) -> o.CRD:
+    """The installed CRD, or a new one, with the versions of the shipped `crd`; stored versions are kept."""
     versions = [
         o.CRDVersion(
             name=version.name, served=version.served, storage=version.storage,

@@ -78,7 +78,8 @@ def _marked_as_deleted(named_object: o.NamedObject, now: str) -> o.NamedObject:
 
 
 def _with_owned(first: Sequence[Key], objects: Objects) -> tuple[Key, ...]:
-    """The objects of `first` and all that they own, directly or not, except what objects with a foreign finalizer own."""
+    """The objects of `first` and all that they own, directly or not. What an object with a foreign finalizer owns is
+    left out."""
     owned: dict[tuple[str, str], list[Key]] = defaultdict(list)
     for key, named_object in objects.items():
         for ref in named_object.metadata.owner_references or ():

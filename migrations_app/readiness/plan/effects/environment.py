@@ -27,8 +27,8 @@ FIRST_WITH_CLUSTER_DNS: Final = (0, 34)
 def with_environment(
     workload: o.Workload, to: Release, *, values: Body | None, settings: Mapping[str, str]
 ) -> o.Workload:
-    """The Deployment of release `to`. `values` are those given to the chart; None if not known, and then settings come
-    from the present variables. `settings` is the ConfigMap of the release before."""
+    """The Deployment of release `to`. `values` are those given to the chart; None if not known, and then the
+    present variables stay. `settings` is the ConfigMap of the release before."""
     container = container_of(workload)
     if container is None:
         return workload

@@ -58,6 +58,7 @@ def with_counts(budget: o.DisruptionBudget) -> o.DisruptionBudget:
 
 
 def _pod_count(limit: int | str, expected: int) -> int:
+    """The limit as a number of pods; a percentage is of the expected pods, rounded up."""
     if isinstance(limit, int):
         return limit
     share = limit.removesuffix("%")
@@ -65,6 +66,7 @@ def _pod_count(limit: int | str, expected: int) -> int:
 
 
 def _with_pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload, kind: str) -> Inventory:
+    """With the pods of the workload replaced by pods of its new template, in its new number; none for 0 replicas."""
     part = inventory.pods
     if not isinstance(part, Seen):
         return inventory

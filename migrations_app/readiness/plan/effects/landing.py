@@ -83,6 +83,7 @@ def _with_kubernetes_raised(inventory: Inventory, least: str) -> Inventory:
 
 
 def _with_records(inventory: Inventory, to: Release, *, values: tuple[HelmChange, ...]) -> Inventory:
+    """With the new release and values in Helm's records and in the GitOps deliveries of both charts."""
     part, version = inventory.helm_releases, str(to)
     changed: dict[str, Part[Any]] = {}
     if isinstance(part, Seen):
