@@ -23,7 +23,7 @@ from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.plan.runbook import RunbookHop
 from migrations_app.readiness.plan.stages import Stage
-from migrations_app.readiness.plan.work_order import HOLDS, LANDS
+from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS
 from migrations_app.readiness.report import Installed
 
 SOAK_SECONDS = 600
@@ -73,7 +73,7 @@ def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choi
     ]
     taints_provisioners = any(step.action == TAINTS for _, step in placed_steps)
     has_hold = any(step.action == HOLD for _, step in placed_steps)
-    holds = any(set(step.checks) & set(HOLDS) for _, step in placed_steps)
+    holds = any(set(step.checks) & set(DRIFT_HOLD_CHECKS) for _, step in placed_steps)
     steps = [
         _restoring_step(stage) if has_hold and _ends_hold(stage) else step
         for stage, step in placed_steps
@@ -160,16 +160,24 @@ def _crd_upgrade(
 ) -> Iterator[JourneyStep]:
     """Yields the upgrade of the CRDs: by helm, by their delivery, by karpdash itself, or outside."""
     release, manager = hop.lands.release, installed.crds_kept_by if installed else ""
-    failing = any(finding.id == LANDS and finding.status == "fail" for finding in hop.open_in(stage))
+    failing = any(finding.id == CRDS_INSTALLED_CHECK and finding.status == "fail" for finding in hop.open_in(stage))
     if failing and manager == HELM and _crds_by_helm(installed, choices):
-        yield upgrade_step(UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+        yield upgrade_step(
+            UPGRADE_CONTROLLER, stage, release=release, chart=CRD_CHART, extra={}, checks=(CRDS_INSTALLED_CHECK,)
+        )
     elif failing and manager in GITOPS and _is_own_source(installed, choices, chart=CRD_CHART):
-        yield upgrade_step(UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(LANDS,))
+        yield upgrade_step(
+            UPGRADE_DELIVERY, stage, release=release, chart=CRD_CHART, extra={}, checks=(CRDS_INSTALLED_CHECK,)
+        )
     elif failing and manager not in GITOPS:
         parameters = {"release": release, **_with_release(choices.parameters.get(UPGRADE_CRDS, {}), release)}
-        yield _step(stage, "rollout", checks=(LANDS,), action=UPGRADE_CRDS, parameters=parameters, protects=True)
+        yield _step(
+            stage, "rollout", checks=(CRDS_INSTALLED_CHECK,), action=UPGRADE_CRDS, parameters=parameters, protects=True
+        )
     elif stage.checks:
-        yield _step(stage, "outside", checks=(LANDS,), protects=True, commands=_diff_command(choices, CRD_CHART))
+        yield _step(
+            stage, "outside", checks=(CRDS_INSTALLED_CHECK,), protects=True, commands=_diff_command(choices, CRD_CHART)
+        )
 
 
 def _controller_upgrade(
@@ -229,7 +237,7 @@ def _steps_of_findings(stage: Stage, hop: RunbookHop, *, choices: Choices) -> It
             groups.setdefault(key, []).append(finding)
     for (kind, name), findings in groups.items():
         action = registry.find(name) if name else None
-        protects = any(finding.severity == "blocker" or finding.id in HOLDS for finding in findings)
+        protects = any(finding.severity == "blocker" or finding.id in DRIFT_HOLD_CHECKS for finding in findings)
         yield _step(
             stage,
             kind,

@@ -31,7 +31,7 @@ from migrations_app.karpenter.upgrade_path import (
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
 from migrations_app.readiness import stage as facts
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
-from migrations_app.readiness.plan.walk import walked
+from migrations_app.readiness.plan.walk import findings_of_hops
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
@@ -185,7 +185,7 @@ def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | Non
 
 def _findings(known: _ClusterState, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     """Returns the findings of each hop, checked against the inventory as it is when the hop begins."""
-    findings_of_hops = walked(known.inventory, known.hops_to_check, checks=checks, planned=known.planned or "")
+    findings_of_hops = findings_of_hops(known.inventory, known.hops_to_check, checks=checks, planned=known.planned or "")
     return tuple(finding for findings in findings_of_hops for finding in sorted(findings, key=finding_sort_key))
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import Change, Observation, PersonTask, leaves
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.plan.effects.effect import after_all
+from migrations_app.readiness.plan.effects.effect import effect_of_all
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.report import Collected, Report
 from tests.acceptance.judged_faults import judged_fault
@@ -52,7 +52,7 @@ def proof_of(finding: Finding, *, before: Report, collected: Collected, hop: str
     changes = changes_of(finding)
     if not changes:
         return Proof(TEXT)
-    after = after_all(collected.inventory, changes)
+    after = effect_of_all(collected.inventory, changes)
     if isinstance(after, NotShown):
         return Proof(after.why)
     report = evaluate(replace(collected, inventory=after)).report

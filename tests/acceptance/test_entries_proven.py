@@ -13,7 +13,7 @@ from migrations_app.checks.changes import HelmChange, PersonTask, leaves
 from migrations_app.checks.shared.drift_hold import is_held
 from migrations_app.inventory.facts.node_pools import own_pools
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.readiness.plan.effects.effect import after_all
+from migrations_app.readiness.plan.effects.effect import effect_of_all
 from tests.acceptance.entries_planted import PLANTED_ENTRIES
 from tests.acceptance.judged_faults import ONE_WORKER
 from tests.acceptance.judging import at
@@ -103,7 +103,7 @@ def test_what_is_for_a_person_says_why() -> None:
 @pytest.mark.parametrize("entry", [one for one in PLANTED_ENTRIES if one.check in PACED], ids=lambda one: one.name)
 def test_what_only_paces_holds_every_pool(entry: PlantedEntry) -> None:
     before = scanned(entry).inventory
-    after = after_all(before, changes_of(finding_of(entry)))
+    after = effect_of_all(before, changes_of(finding_of(entry)))
     assert isinstance(after, Inventory)
     assert not all(map(is_held, own_pools(before)))
     assert all(map(is_held, own_pools(after)))

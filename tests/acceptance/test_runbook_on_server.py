@@ -20,8 +20,8 @@ from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import Release, minor_order, release
-from migrations_app.readiness.plan.effects.as_v1 import shown_as_v1
-from migrations_app.readiness.plan.effects.crd_landing import brought_crds
+from migrations_app.readiness.plan.effects.as_v1 import converted_to_v1
+from migrations_app.readiness.plan.effects.crd_landing import with_crds_after_upgrade
 from migrations_app.readiness.plan.effects.trees import tree_of
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.plan.walk import Walk
@@ -86,7 +86,7 @@ def converted(admin: Client, start: Inventory) -> list[Document]:
     items = admin.items("/apis/karpenter.k8s.aws/v1beta1/ec2nodeclasses")
     classes = [msgspec.convert(one, o.EC2NodeClass) for one in items]
     parts = {"nodepools": Seen(tuple(pools)), "ec2nodeclasses": Seen(tuple(classes)), "nodeclaims": Seen()}
-    shown = shown_as_v1(brought_crds(replace(start, **parts), release("1.0.14"), service=None))
+    shown = converted_to_v1(with_crds_after_upgrade(replace(start, **parts), release("1.0.14"), service=None))
     trees = [tree_of(one) for one in (*shown.nodepools.items, *shown.ec2nodeclasses.items)]
     marks = [{key: one["metadata"].get(key) or {} for key in ("annotations", "labels")} for one in trees]
     return [

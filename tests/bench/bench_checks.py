@@ -27,7 +27,7 @@ from migrations_app.inventory.parts import Seen
 from migrations_app.inventory.pod_groups import PodGrouper
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.readiness import stage as facts
-from migrations_app.readiness.plan.walk import walked
+from migrations_app.readiness.plan.walk import findings_of_hops
 from migrations_app.readiness.stage import stage_of
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, node_class, pool, provisioner
 from migrations_app.samples.kubernetes_objects import budget
@@ -113,7 +113,7 @@ def walk_measured(scene: Scene) -> WalkFigures:
 def _walked(inventory: Inventory) -> tuple[float, int]:
     started = time.process_time()
     steps = path(facts.detect_running_release(inventory), kubernetes=KUBERNETES).steps
-    hops = len(list(walked(inventory, steps, checks=all_checks())))
+    hops = len(list(findings_of_hops(inventory, steps, checks=all_checks())))
     return time.process_time() - started, hops
 
 

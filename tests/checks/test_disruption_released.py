@@ -2,7 +2,7 @@ import pytest
 
 from migrations_app.checks.base import Evidence, Remedy
 from migrations_app.inventory.facts.disruption_hold import HELD, NO_NODES
-from migrations_app.readiness.plan.effects.trees import merged
+from migrations_app.readiness.plan.effects.trees import merge_patched
 from tests.builders import a_cluster, reads, remedies, result_of, result_without, without_changes
 from tests.builders_pools import a_pool
 
@@ -70,6 +70,6 @@ def test_budgets_that_were_changed_since_stay():
 
 def test_once_the_remedy_is_made_the_check_passes():
     (found,) = remedies(CHECK, "1.0", a_cluster("1.0.8").with_docs(held('[{"nodes":"10%"}]')))
-    after = merged(held('[{"nodes":"10%"}]'), found.change.body)
+    after = merge_patched(held('[{"nodes":"10%"}]'), found.change.body)
     assert after["spec"]["disruption"]["budgets"] == [{"nodes": "10%"}]
     assert result_of(CHECK, "1.0", a_cluster("1.0.8").with_docs(after))[0] == "pass"

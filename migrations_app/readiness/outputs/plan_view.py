@@ -159,7 +159,7 @@ def _questions(
 ) -> Iterator[QuestionView]:
     """Yields the unknown findings of a hop. `first_hops` records the hop of each, so that its commands are printed
     once."""
-    for group in hop.untold(cluster):
+    for group in hop.unknown_by_reason(cluster):
         earlier = first_hops.setdefault(group.summary, hop.lands.hop)
         first = earlier == hop.lands.hop
         commands = _commands(group.remedies, step=f"{at}.0", files=files, most=ITEM_LINES) if first else ()

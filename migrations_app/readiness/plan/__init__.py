@@ -1,1 +1,1 @@
-"""The plan of a report: the hops in order, what each clears, and the commands in the order of the work."""
+"""The plan of a report: its hops in order, the checks that each hop fixes, and the commands in the order of work."""

@@ -1,4 +1,4 @@
-"""The values of each Helm release at each hop, old beside new: the old ones are the new ones of the hop before."""
+"""Lists the values of each Helm release before and after each hop; a hop starts with the values of the hop before."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,8 +10,8 @@ from migrations_app.conversion.chart_values.side_by_side import CRDS, MAIN, Valu
 from migrations_app.karpenter.versions import parse, release
 from migrations_app.readiness.report import GivenChart, Installed
 
-SECOND = "another release of this chart runs the controller, so nothing of this plan changes these values"
-NOT_TOLD = "this scan was made before the values were kept; scan again"
+OTHER_RELEASE = "another release of this chart runs the controller, so nothing of this plan changes these values"
+VALUES_NOT_STORED = "this scan was made before the values were kept; scan again"
 
 
 class ChartHop(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,40 +29,43 @@ class ChartHop(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def where(self) -> str:
-        """Namespace and name of the release; the chart where no release is known."""
+        """Namespace and name of the release; the name of the chart if no release is known."""
         return f"{self.namespace}/{self.release}" if self.release else self.chart
 
     @property
     def changed(self) -> tuple[ValueRow, ...]:
-        """The rows that are not as before."""
+        """The rows whose value the hop changes."""
         return tuple(row for row in self.rows if row.kind != "kept")
 
     @property
     def kept(self) -> tuple[ValueRow, ...]:
-        """The rows that stay as they are."""
+        """The rows whose value stays the same."""
         return tuple(row for row in self.rows if row.kind == "kept")
 
 
 class ValuesWalk:
-    """Goes through the hops of a plan in order."""
+    """Computes the values hop after hop, in the order of the plan."""
 
     def __init__(self, installed: Installed | None) -> None:
         self._installed = installed
         charts = installed.given if installed else ()
         self._charts: list[GivenChart] = list(charts or ()) if charts is not UNSET else []
-        self._told = charts is not UNSET
+        self._values_stored = charts is not UNSET
 
-    def take(self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> tuple[ChartHop, ...]:
-        """The next hop. `made` are its changes, each with its chart; `start` is empty where that is not known."""
+    def next_hop(
+        self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, lands: str
+    ) -> tuple[ChartHop, ...]:
+        """The Helm releases at the next hop. `chart_values` are the values that the hop changes, each with its chart;
+        `start` is the release before the hop, empty if not known."""
         if self._installed is None:
             return ()
-        if not self._told:
-            return (self._unknown(NOT_TOLD, start=start, lands=lands),)
+        if not self._values_stored:
+            return (self._unknown(VALUES_NOT_STORED, start=start, lands=lands),)
         if not any(chart.chart == CRDS for chart in self._charts) and any(chart == CRDS for chart, _ in chart_values):
-            fresh = GivenChart(
+            new_release = GivenChart(
                 chart=CRDS, release=CRDS, namespace=self._installed.namespace, origin="not installed yet"
             )
-            self._charts.append(fresh)
+            self._charts.append(new_release)
         return tuple(self._hops(chart_values, start=start, lands=lands))
 
     def _hops(self, chart_values: Sequence[tuple[str, HelmValue]], *, start: str, lands: str) -> Iterator[ChartHop]:
@@ -70,11 +73,11 @@ class ValuesWalk:
             if current.unread:
                 yield self._unknown(current.unread, start=start, lands=lands)
                 continue
-            own = self._is_changed(current)
+            is_changed = self._is_changed(current)
             changes = [
                 ValueChange(helm_value.key, helm_value.text, helm_value.why)
                 for chart, helm_value in chart_values
-                if own and chart == current.chart
+                if is_changed and chart == current.chart
             ]
             rows = side_by_side(current.values, changes, chart=current.chart, start=parse(start), lands=release(lands))
             self._charts[number] = msgspec.structs.replace(current, values=after(current.values, changes))
@@ -86,24 +89,25 @@ class ValuesWalk:
                 starts=start,
                 lands=lands,
                 rows=rows,
-                unread="" if own else SECOND,
+                unread="" if is_changed else OTHER_RELEASE,
             )
 
     def _is_changed(self, current: GivenChart) -> bool:
-        """Whether the plan changes that release, where there are several of one chart."""
-        alike = [chart for chart in self._charts if chart.chart == current.chart]
-        if len(alike) == 1 or self._installed is None:
+        """Whether the plan changes this release: of several releases of one chart only the one of the controller or of
+        its CRDs."""
+        same_chart = [chart for chart in self._charts if chart.chart == current.chart]
+        if len(same_chart) == 1 or self._installed is None:
             return True
         if current.chart == CRDS:
             return f"{current.namespace}/{current.release}" == self._installed.crd_release
         return (current.namespace, current.release) == (self._installed.namespace, self._installed.release)
 
     def _unknown(self, why: str, *, start: str, lands: str) -> ChartHop:
-        here = self._installed
+        installed = self._installed
         return ChartHop(
             chart=MAIN,
-            release=here.release if here else "",
-            namespace=here.namespace if here else "",
+            release=installed.release if installed else "",
+            namespace=installed.namespace if installed else "",
             origin="",
             starts=start,
             lands=lands,

@@ -1,4 +1,4 @@
-"""What the rollout of a hop will meet, in numbers that say how sure they are."""
+"""Counts what the upgrade of a hop affects, such as nodes and pods, and says how certain each number is."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -23,7 +23,7 @@ FORECAST: tuple[tuple[str, str], ...] = (
     ("pools_have_room", "NodePools at their limit"),
     ("aws_has_room", "AWS quotas too low for the peak of nodes"),
 )
-"""Checks that count what a rollout meets, and what it is that they count."""
+"""Checks that count what an upgrade affects, each with the subject that it counts."""
 
 
 class ForecastLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class ForecastLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def forecast(findings: Iterable[Finding]) -> tuple[ForecastLine, ...]:
-    """A line for each check that was asked and applies; nothing found is a number too."""
+    """Returns a line for each of these checks that applies to the hop; a check that passes counts 0."""
     by_check = {finding.id: finding for finding in findings}
     lines = (_line(by_check[name], subject) for name, subject in FORECAST if name in by_check)
     return tuple(line for line in lines if line is not None)

@@ -1,4 +1,4 @@
-"""Puts the checks of one hop to the state that it begins in, and again to the state that its own work reaches."""
+"""Asks the checks of one hop about the state in which it begins, and again about the state after its fixes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,81 +12,93 @@ from migrations_app.checks.runner import EVIDENCE_KEPT, Cause, CheckAnswer, Repo
 from migrations_app.inventory.inventory import NotingInventory, noting
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.plan.hop_work import MadeFix
-from migrations_app.readiness.plan.work_order import LANDS
+from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK
 from migrations_app.readiness.stage import detect_running_release, stage_of
 
-_ASKS = ("fail", "manual")
+_TO_FIX = ("fail", "manual")
 
 
 @dataclass(slots=True)
 class HopJudge:
-    """`checks` are those of the hop. `asked` is what earlier hops ask for, `planned` the Kubernetes minor that the hop
-    is asked about, if any."""
+    """The checks of one hop and their answers. `asked` holds the causes that earlier hops ask for; `planned` is the
+    Kubernetes minor that the hop is checked against, if any."""
 
     checks: Sequence[Check]
     step: PathHop
     planned: str
     asked: Mapping[tuple[str, Cause], ReportedCause]
     answers: dict[str, CheckAnswer] = field(default_factory=dict)
-    """By the id of each check what it says, in the order of the checks."""
+    """By check id the answer, in the order of the checks."""
     _reads: dict[str, frozenset[str]] = field(default_factory=dict)
-    """By the id of each check the fields of the inventory that it read."""
-    _there: dict[str, frozenset[Cause]] = field(default_factory=dict)
-    """By the id of each check its causes in the state that it was put to last."""
-    _begins: tuple[object, ...] = ()
+    """By check id the fields of the inventory that the check read."""
+    _last_causes: dict[str, frozenset[Cause]] = field(default_factory=dict)
+    """By check id its causes in the last state that it judged."""
+    _facts: tuple[object, ...] = ()
 
-    def first(self, inventory: NotingInventory) -> None:
-        """Puts every check to the state that the hop begins in."""
-        case = self._case(inventory)
-        self._begins = _about(case)
+    def judge(self, inventory: NotingInventory) -> None:
+        """Asks every check about the state in which the hop begins."""
+        context = self._context(inventory)
+        self._facts = _facts_of(context)
         for check in self.checks:
-            self.answers[check.id] = self._ask(check, case)
+            self.answers[check.id] = self._ask(check, context)
 
-    def again(self, inventory: NotingInventory, *, changed: frozenset[str], fixes: Sequence[MadeFix]) -> bool:
-        """Puts those that read what has changed to a later state; whether one of them asks for anything new."""
-        case = self._case(inventory)
-        every, self._begins = _about(case) != self._begins, _about(case)
-        affected = [check for check in self.checks if check.id != LANDS and (every or self._reads[check.id] & changed)]
-        return sum(self._asks_anew(check, case, fixes=fixes) for check in affected) > 0
+    def judge_again(self, inventory: NotingInventory, *, changed: frozenset[str], fixes: Sequence[MadeFix]) -> bool:
+        """Asks the checks that read a changed field about a later state; returns whether one has a new cause."""
+        context = self._context(inventory)
+        all_affected, self._facts = _facts_of(context) != self._facts, _facts_of(context)
+        affected = [
+            check
+            for check in self.checks
+            if check.id != CRDS_INSTALLED_CHECK and (all_affected or self._reads[check.id] & changed)
+        ]
+        return sum(self._has_new_cause(check, context, fixes=fixes) for check in affected) > 0
 
-    def tell_remaining(self, fixes: Iterable[MadeFix]) -> None:
-        """Says of each finding what is still there although its own fixes were made."""
+    def note_remaining_causes(self, fixes: Iterable[MadeFix]) -> None:
+        """Adds to the summary of a finding how many of its causes remain although its fixes were applied."""
         by_check: dict[str, bool] = {}
         for fix in fixes:
-            by_check[fix.check] = by_check.get(fix.check, True) and fix.whole
-        for name in (name for name, whole in by_check.items() if whole):
-            known = self.answers[name]
-            left = len(self._there[name].intersection(known.causes))
-            if left:
-                remaining_summary = f"{known.finding.summary}; its fix does not clear {left} of {len(known.causes)}"
-                self.answers[name] = known._replace(finding=replace(known.finding, summary=remaining_summary))
+            by_check[fix.check] = by_check.get(fix.check, True) and fix.complete
+        for check in (check for check, complete in by_check.items() if complete):
+            first = self.answers[check]
+            remaining = len(self._last_causes[check].intersection(first.causes))
+            if remaining:
+                remaining_summary = (
+                    f"{first.finding.summary}; its fix does not clear {remaining} of {len(first.causes)}"
+                )
+                self.answers[check] = first._replace(finding=replace(first.finding, summary=remaining_summary))
 
     def findings(self) -> tuple[Finding, ...]:
-        """What each check says, in the order of the checks."""
+        """The finding of each check, in the order of the checks."""
         return tuple(check_answer.finding for check_answer in self.answers.values())
 
-    def _asks_anew(self, check: Check, case: CheckContext, *, fixes: Sequence[MadeFix]) -> bool:
-        before = self.answers[check.id]
-        here = ReportedCause(self.step.hop, before.finding.severity)
-        now = self._ask(check, case, known=dict.fromkeys(((check.id, cause) for cause in before.causes), here))
-        known = frozenset(before.causes)
-        new = [cause for cause in now.causes if cause not in known]
-        if now.finding.status not in _ASKS or not new:
+    def _has_new_cause(self, check: Check, context: CheckContext, *, fixes: Sequence[MadeFix]) -> bool:
+        first = self.answers[check.id]
+        this_hop = ReportedCause(self.step.hop, first.finding.severity)
+        later = self._ask(
+            check, context, own_causes=dict.fromkeys(((check.id, cause) for cause in first.causes), this_hop)
+        )
+        first_causes = frozenset(first.causes)
+        new_causes = [cause for cause in later.causes if cause not in first_causes]
+        if later.finding.status not in _TO_FIX or not new_causes:
             return False
-        brought = (fix.check for fix in fixes if new[0] in answer(check, self._case(fix.after)).causes)
-        self.answers[check.id] = _with_new(before, now._replace(causes=tuple(new)), brought=next(brought, ""))
+        bringing_checks = (
+            fix.check for fix in fixes if new_causes[0] in answer(check, self._context(fix.after)).causes
+        )
+        self.answers[check.id] = _with_new_causes(
+            first, later._replace(causes=tuple(new_causes)), bringing_check=next(bringing_checks, "")
+        )
         return True
 
     def _ask(
-        self, check: Check, case: CheckContext, *, known: Mapping[Any, ReportedCause] | None = None
+        self, check: Check, context: CheckContext, *, own_causes: Mapping[Any, ReportedCause] | None = None
     ) -> CheckAnswer:
-        inventory = noting(case.inventory)
-        asked_causes = {**self.asked, **known} if known else self.asked
-        check_answer, self._reads[check.id] = inventory.reading(lambda: answer(check, case, asked=asked_causes))
-        self._there[check.id] = frozenset(check_answer.causes)
+        inventory = noting(context.inventory)
+        asked_causes = {**self.asked, **own_causes} if own_causes else self.asked
+        check_answer, self._reads[check.id] = inventory.reading(lambda: answer(check, context, asked=asked_causes))
+        self._last_causes[check.id] = frozenset(check_answer.causes)
         return check_answer
 
-    def _case(self, inventory: NotingInventory) -> CheckContext:
+    def _context(self, inventory: NotingInventory) -> CheckContext:
         running = detect_running_release(inventory)
         return CheckContext(
             inventory, self.step, running, stage_of(inventory, running), inventory.taken_at,
@@ -94,33 +106,35 @@ class HopJudge:
         )  # fmt: skip
 
 
-def _about(case: CheckContext) -> tuple[object, ...]:
-    """What every check is told beside the inventory."""
-    return case.running.release, case.running.minors, case.stage
+def _facts_of(context: CheckContext) -> tuple[object, ...]:
+    """What a check can read beside the inventory: the running version and the stage."""
+    return context.running.release, context.running.minors, context.stage
 
 
-def _with_new(before: CheckAnswer, now: CheckAnswer, *, brought: str) -> CheckAnswer:
-    """The answer with what was not there at first, and the check whose fix brings it."""
-    new, old = now.finding, before.finding
+def _with_new_causes(first_answer: CheckAnswer, later_answer: CheckAnswer, *, bringing_check: str) -> CheckAnswer:
+    """The first answer with the new causes added. `bringing_check` is the check whose fix brings them; may be empty."""
+    later, first = later_answer.finding, first_answer.finding
     addition = (
-        f"Once the fix of {brought} is made: {new.summary}" if brought else f"In the course of the hop: {new.summary}"
+        f"Once the fix of {bringing_check} is made: {later.summary}"
+        if bringing_check
+        else f"In the course of the hop: {later.summary}"
     )
-    if old.status not in _ASKS:
-        return CheckAnswer(replace(new, summary=addition, follows=brought), now.causes)
-    both = replace(
-        old,
-        status="fail" if "fail" in (old.status, new.status) else "manual",
-        severity=max(old.severity, new.severity, key=WEIGHTS.index),
-        summary=f"{old.summary}. {addition}",
-        evidence=(*old.evidence, *new.evidence)[:EVIDENCE_KEPT],
-        evidence_total=old.evidence_total + new.evidence_total,
-        evidence_exact=old.evidence_exact and new.evidence_exact,
-        remedies=tuple(dict.fromkeys((*old.remedies, *new.remedies))),
-        asks=_both_ask(old, new),
+    if first.status not in _TO_FIX:
+        return CheckAnswer(replace(later, summary=addition, follows=bringing_check), later_answer.causes)
+    merged = replace(
+        first,
+        status="fail" if "fail" in (first.status, later.status) else "manual",
+        severity=max(first.severity, later.severity, key=WEIGHTS.index),
+        summary=f"{first.summary}. {addition}",
+        evidence=(*first.evidence, *later.evidence)[:EVIDENCE_KEPT],
+        evidence_total=first.evidence_total + later.evidence_total,
+        evidence_exact=first.evidence_exact and later.evidence_exact,
+        remedies=tuple(dict.fromkeys((*first.remedies, *later.remedies))),
+        asks=_questions_of(first, later),
     )
-    return CheckAnswer(both, (*before.causes, *now.causes))
+    return CheckAnswer(merged, (*first_answer.causes, *later_answer.causes))
 
 
-def _both_ask(old: Finding, new: Finding) -> tuple[str, ...] | UnsetType:
-    digests = [finding.asks for finding in (old, new) if not isinstance(finding.asks, UnsetType)]
+def _questions_of(first: Finding, later: Finding) -> tuple[str, ...] | UnsetType:
+    digests = [finding.asks for finding in (first, later) if not isinstance(finding.asks, UnsetType)]
     return tuple(dict.fromkeys(digest for asks in digests for digest in asks)) if digests else UNSET

@@ -1,4 +1,4 @@
-"""Puts one check alone to an inventory of which only some parts were read: what a person asks for after a fix."""
+"""Judges one check alone, on an inventory with only the parts that it reads: what a person asks for after a fix."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from migrations_app.readiness.stage import detect_running_release, stage_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneCheckAnswer:
-    """What one check said alone. `parts` is how many data sources of the cluster were read for it, of `parts_total`."""
+    """The answer of one check that was judged alone. `parts` of `parts_total` data sources of the cluster were read."""
 
     check: str
     hop: str
@@ -26,8 +26,8 @@ class OneCheckAnswer:
     parts_total: int
 
 
-def alone(finding: Finding, *, parts: int) -> OneCheckAnswer:
-    """The answer in the form that is stored."""
+def stored_answer(finding: Finding, *, parts: int) -> OneCheckAnswer:
+    """The answer in the form in which it is stored."""
     return OneCheckAnswer(
         check=finding.id,
         hop=finding.hop,
@@ -40,11 +40,11 @@ def alone(finding: Finding, *, parts: int) -> OneCheckAnswer:
     )
 
 
-def ask_alone(inventory: Inventory, *, check: Check, hop: str, target: str = "") -> Finding | None:
-    """What the check says at the next hop, in the state that it begins in.
+def judge_one_check(inventory: Inventory, *, check: Check, hop: str, target: str = "") -> Finding | None:
+    """Returns the finding of the check for the next hop, in the state in which that hop begins.
 
-    None where the next hop is not the given one any more, or does not ask this check: then all has to be judged anew.
-    A part that was not read is Unseen here; who asks reads it and asks again.
+    Returns None if the next hop is no longer `hop`, or if the check does not apply to it: then every check has to be
+    judged again. If the check needs a part that is Unseen, the caller reads that part and calls again.
     """
     running = detect_running_release(inventory)
     upgrade_path = _path(running, inventory, target=target)
@@ -58,7 +58,7 @@ def ask_alone(inventory: Inventory, *, check: Check, hop: str, target: str = "")
 def _path(running: DetectedRelease, inventory: Inventory, *, target: str) -> Path | None:
     version = next(iter(inventory.version.items), None)
     kubernetes = kubernetes_minor(version.git_version or None) if version else None
-    for release_or_hop in dict.fromkeys((target or None, None)):  # without its target once the cluster has passed it
+    for release_or_hop in dict.fromkeys((target or None, None)):  # without the target if the cluster is past it
         try:
             return path(running, target=release_or_hop, kubernetes=kubernetes)
         except InvalidInput:

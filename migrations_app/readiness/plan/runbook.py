@@ -1,4 +1,4 @@
-"""A report as a runbook: the hops in order, and at each hop the work in order, with what it cannot take back."""
+"""Makes the runbook of a report: the hops in order, and for each hop its work in order and what cannot be undone."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,15 +15,15 @@ from migrations_app.readiness.plan.chart_values import ChartHop, ValuesWalk
 from migrations_app.readiness.plan.forecast import ForecastLine, forecast
 from migrations_app.readiness.plan.helm_upgrade import (
     HelmWalk,
-    in_the_plan,
+    with_upgrade_notes,
 )
 from migrations_app.readiness.plan.stages import Stage, stages
 from migrations_app.readiness.plan.work_order import (
-    LANDS,
-    OPEN,
-    by_work,
-    late_of,
-    parts_of,
+    CRDS_INSTALLED_CHECK,
+    OPEN_STATUSES,
+    last_before_upgrade,
+    parts_by_check,
+    work_sort_key,
 )
 from migrations_app.readiness.report import ClusterFacts, HopLine, PathStep, Report, TablesEnd, Verdict
 
@@ -59,38 +59,38 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[Stage, ...]
     steps: tuple[Finding, ...]
     done_earlier: tuple[DoneEarlier, ...] = ()
-    """What an earlier hop of this plan asks for: it is told there, and not a step of this hop."""
+    """Checks that an earlier hop of this plan fixes: their work is listed there, not in this hop."""
     asked_first: tuple[tuple[str, str], ...] | UnsetType = ()
-    """Chart and id of each check that an upgrade before the landing settles. Never published."""
+    """Chart and id of each check that a Helm upgrade before the upgrade of the hop fixes. Never published."""
     values: tuple[ChartHop, ...] | UnsetType = ()
-    """The values of each Helm release before and after the hop; in version 1 of the JSON there are none."""
+    """The values of each Helm release before and after the hop. Version 1 of the JSON has none."""
 
     @property
     def charts(self) -> tuple[ChartHop, ...]:
-        """The same, empty where they are left out."""
+        """`values`; empty if they are left out."""
         return self.values if self.values is not UNSET else ()
 
     @property
     def upgraded_first(self) -> tuple[tuple[str, str], ...]:
-        """The same, empty where they are left out; only what is open."""
+        """The pairs of `asked_first` whose check is open; empty if they are left out."""
         chart_checks = self.asked_first if self.asked_first is not UNSET else ()
         mine = {step.id for step in self.steps}
         return tuple(pair for pair in chart_checks if pair[1] in mine)
 
     def open_in(self, stage: Stage) -> tuple[Finding, ...]:
-        """The open findings of that stage, in the order in which it names them."""
+        """The open findings of the stage, in the order of its `checks`."""
         by_id = {finding.id: finding for finding in self.steps}
         return tuple(by_id[name] for name in stage.checks)
 
     def ways_back(self) -> tuple[str, ...]:
-        """How one goes back at each stage; empty where it is as at the stage before."""
+        """For each stage the way back; empty if it is the same as for the stage before."""
         backs = [stage.back for stage in self.stages]
         return tuple(
             "" if own_back == before else own_back for before, own_back in zip(["", *backs], backs, strict=False)
         )
 
-    def untold(self, cluster: str) -> tuple[FindingGroup, ...]:
-        """What is not known at this hop, by what keeps it from being known."""
+    def unknown_by_reason(self, cluster: str) -> tuple[FindingGroup, ...]:
+        """The unknown findings of this hop, grouped by the reason why they are unknown."""
         return group_findings((step for step in self.steps if step.status == "unknown"), cluster=cluster)
 
 
@@ -106,18 +106,24 @@ class Runbook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def runbook(report: Report) -> Runbook:
-    """The runbook of a report; it has no hops when there is nothing left to do or no path could be told."""
+    """Returns the runbook of a report. It has no hops if nothing is left to do or no upgrade path is known."""
     lines = {line.hop: line for line in report.hops}
     starts = (_running(report.cluster), *(step.release for step in report.target.path))
-    walk, values = HelmWalk(report.cluster.installed), ValuesWalk(report.cluster.installed)
-    earlier_checks = _AskedFirst()
+    helm_walk, values_walk = HelmWalk(report.cluster.installed), ValuesWalk(report.cluster.installed)
+    earlier_hops = _EarlierHops()
     hops: list[RunbookHop] = []
     for start, step in zip(starts, report.target.path, strict=False):
         runbook_hop = _hop(
-            report, step, start=start, line=lines[step.hop], walk=walk, values=values, earlier_checks=earlier_checks
+            report,
+            step,
+            start=start,
+            line=lines[step.hop],
+            helm_walk=helm_walk,
+            values_walk=values_walk,
+            earlier_hops=earlier_hops,
         )
         hops.append(runbook_hop)
-        earlier_checks.add(step.hop, report.checks)
+        earlier_hops.add(step.hop, report.checks)
     return Runbook(
         cluster=report.cluster,
         scanned_at=report.scanned_at,
@@ -129,8 +135,8 @@ def runbook(report: Report) -> Runbook:
     )
 
 
-class _AskedFirst:
-    """What the hops so far ask for: by the id of a check the first of them."""
+class _EarlierHops:
+    """Remembers for each check the first hop that asks for it."""
 
     def __init__(self) -> None:
         self.hops: dict[str, str] = {}
@@ -139,12 +145,12 @@ class _AskedFirst:
     def add(self, hop: str, findings: tuple[Finding, ...]) -> None:
         self.last = hop
         for finding in findings:
-            if finding.hop == hop and finding.status in ("fail", "manual") and finding.id != LANDS:
+            if finding.hop == hop and finding.status in ("fail", "manual") and finding.id != CRDS_INSTALLED_CHECK:
                 self.hops.setdefault(finding.id, hop)
 
     def done(self, judged: tuple[Finding, ...]) -> Iterator[DoneEarlier]:
-        """What the work of these hops has settled, or will be seen to have settled."""
-        for finding in sorted(judged, key=by_work):
+        """Yields the checks that the work of earlier hops fixes, also those where only a later scan shows it."""
+        for finding in sorted(judged, key=work_sort_key):
             if not isinstance(finding.asked_at, UnsetType):
                 yield DoneEarlier(finding.id, finding.asked_at, seen_again=True)
             elif finding.id in self.hops and finding.status in ("pass", "not_applicable"):
@@ -157,41 +163,41 @@ def _hop(
     *,
     start: str,
     line: HopLine,
-    walk: HelmWalk,
-    values: ValuesWalk,
-    earlier_checks: _AskedFirst,
+    helm_walk: HelmWalk,
+    values_walk: ValuesWalk,
+    earlier_hops: _EarlierHops,
 ) -> RunbookHop:
     judged = tuple(finding for finding in report.checks if finding.hop == step.hop)
-    upgrades = walk.take(judged, start=start, lands=step.release)
-    own = sorted((finding for finding in judged if not finding.asked_earlier), key=by_work)
-    mine = tuple(in_the_plan(without_repeat, upgrades) for without_repeat in without_repeats(own))
+    upgrades = helm_walk.next_hop(judged, start=start, lands=step.release)
+    to_do = sorted((finding for finding in judged if not finding.asked_earlier), key=work_sort_key)
+    findings = tuple(with_upgrade_notes(finding, upgrades) for finding in without_repeats(to_do))
     return RunbookHop(
         starts=start,
         lands=step,
         verdict=line.verdict,
         done_percent=line.done_percent,
-        next=_next(line.verdict, mine, step=step, cluster=report.cluster.name, before=earlier_checks.last),
-        forecast=forecast(mine),
+        next=_next(line.verdict, findings, step=step, cluster=report.cluster.name, before=earlier_hops.last),
+        forecast=forecast(findings),
         stages=stages(
-            mine,
+            findings,
             step,
             start=start,
             installed=report.cluster.installed,
             upgrades=upgrades,
-            parts=parts_of(judged, release=step.release),
-            late=late_of(judged, release=step.release),
-            guards=earlier_checks.last is None,
+            parts=parts_by_check(judged, release=step.release),
+            late=last_before_upgrade(judged, release=step.release),
+            guards=earlier_hops.last is None,
             rewrites=step.hop == CONVERTED and step is not report.target.path[-1],
         ),
-        steps=tuple(sorted((finding for finding in mine if finding.status in OPEN), key=by_work)),
-        done_earlier=tuple(earlier_checks.done(judged)),
+        steps=tuple(sorted((finding for finding in findings if finding.status in OPEN_STATUSES), key=work_sort_key)),
+        done_earlier=tuple(earlier_hops.done(judged)),
         asked_first=upgrades.asked_first if upgrades.start else (),
-        values=values.take(upgrades.made, start=start, lands=step.release),
+        values=values_walk.next_hop(upgrades.changed_values, start=start, lands=step.release),
     )
 
 
 def _next(verdict: Verdict, findings: tuple[Finding, ...], *, step: PathStep, cluster: str, before: str | None) -> Next:
-    """`before` is the hop that has to be taken first; None where this one can be taken now."""
+    """The next thing to do. `before` is the hop that comes first; None if this hop can be taken now."""
     following = next_step(verdict, findings, release=step.release, cluster=cluster)
     if before is None:
         return Next(safe=following.safe, do=following.do, check=following.check, others=following.others)
@@ -210,47 +216,53 @@ def _running(facts: ClusterFacts) -> str:
 
 
 def without_repeats(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings in their order; a change that another one makes too, alone or among more, is a note there. Of equal
-    ones the first keeps it."""
+    """Returns the findings in their order, without repeated changes: if another finding makes the same change, alone or
+    with more changes, a note names that finding instead. Of equal changes the first one stays."""
     changes_by_check = [(finding.id, _changes_of(finding)) for finding in findings]
-    return tuple(_with_notes(finding, at=at, changes_by_check=changes_by_check) for at, finding in enumerate(findings))
+    return tuple(
+        _with_notes(finding, index=index, changes_by_check=changes_by_check) for index, finding in enumerate(findings)
+    )
 
 
 def _changes_of(finding: Finding) -> dict[Change, frozenset[Change]]:
-    """Each change of the finding, and what it does without its words; Helm values have an upgrade of their own."""
+    """Maps each change of the finding to its single changes, without their texts. Left out are changes by Helm,
+    which are collected in one upgrade, and what changes nothing."""
     changes = dict.fromkeys(remedy.change for remedy in finding.remedies if remedy.change is not UNSET)
-    by_change = {change: frozenset(map(_bare, filter(_changes, leaves(change)))) for change in changes}
-    return {change: bare for change, bare in by_change.items() if bare}
+    by_change = {change: frozenset(map(_without_texts, filter(_is_counted, leaves(change)))) for change in changes}
+    return {change: single_changes for change, single_changes in by_change.items() if single_changes}
 
 
-def _changes(change: Change) -> bool:
+def _is_counted(change: Change) -> bool:
     return not isinstance(change, Observation | PersonTask | HelmChange)
 
 
-def _bare(change: Change) -> Change:
+def _without_texts(change: Change) -> Change:
     return replace(change, when="before", what="", notes=(), needs=(), undo=None, final="", done="")
 
 
 def _with_notes(
-    finding: Finding, *, at: int, changes_by_check: list[tuple[str, dict[Change, frozenset[Change]]]]
+    finding: Finding, *, index: int, changes_by_check: list[tuple[str, dict[Change, frozenset[Change]]]]
 ) -> Finding:
-    mine = changes_by_check[at][1]
+    own_changes = changes_by_check[index][1]
     other_checks: dict[Change, str] = {}
-    for change, bare in mine.items():
-        for place, (name, others) in enumerate(changes_by_check):
-            if place != at and any(bare < other or (bare == other and place < at) for other in others.values()):
-                other_checks.setdefault(change, name)
+    for change, single_changes in own_changes.items():
+        for other_index, (check, other_changes) in enumerate(changes_by_check):
+            if other_index != index and any(
+                single_changes < other or (single_changes == other and other_index < index)
+                for other in other_changes.values()
+            ):
+                other_checks.setdefault(change, check)
     if not other_checks:
         return finding
     remedies: dict[Remedy, None] = {}
     for remedy in finding.remedies:
-        by = None if isinstance(remedy.change, UnsetType) else other_checks.get(remedy.change)
-        if by is None:
+        other_check = None if isinstance(remedy.change, UnsetType) else other_checks.get(remedy.change)
+        if other_check is None:
             remedies.setdefault(remedy)
-        elif not any(remedy_so_far.text == _text(by) for remedy_so_far in remedies):
-            remedies.setdefault(Remedy(how=remedy.how, text=_text(by)))
+        elif not any(kept.text == _made_elsewhere(other_check) for kept in remedies):
+            remedies.setdefault(Remedy(how=remedy.how, text=_made_elsewhere(other_check)))
     return replace(finding, remedies=tuple(remedies))
 
 
-def _text(name: str) -> str:
-    return note(f"Made by the fix of {name}, in this hop")
+def _made_elsewhere(check: str) -> str:
+    return note(f"Made by the fix of {check}, in this hop")

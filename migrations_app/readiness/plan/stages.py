@@ -1,6 +1,6 @@
-"""The work of a hop in the order in which it is done: what must be clear before, the landing, and what follows it.
+"""Makes the stages of a hop's work, in order: fixes before the upgrade, the upgrade, work after it.
 
-A blocker stops the hop wherever it stands, so it is cleared before the landing even where its phase comes later.
+Every blocker is fixed before the upgrade, even if its phase comes after the upgrade.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,21 +24,21 @@ from migrations_app.readiness.plan.helm_upgrade import (
     crd_commands,
 )
 from migrations_app.readiness.plan.work_order import (
-    AFTER,
-    HOLDS,
-    LANDS,
-    OPEN,
-    SUCCESSOR,
-    Part,
-    by_work,
+    CRDS_INSTALLED_CHECK,
+    DRIFT_HOLD_CHECKS,
+    OPEN_STATUSES,
+    PHASES_AFTER,
+    SUCCESSORS_CHECK,
+    HopPart,
     lacks_successors,
-    late_of,
-    parts_of,
-    taken_back,
+    last_before_upgrade,
+    parts_by_check,
+    reverted_after_upgrade,
+    work_sort_key,
 )
 from migrations_app.readiness.report import Installed, PathStep
 
-_CLEAR: dict[Phase, str] = {
+_TITLES_BEFORE: dict[Phase, str] = {
     "preflight": "Preflight: make sure that the upgrade can start",
     "iam": "Add the IAM permissions of the new version",
     "crds": "Fix the installed CRDs",
@@ -48,7 +48,7 @@ _CLEAR: dict[Phase, str] = {
     "rollout": "Replace the nodes that would be lost",
     "cleanup": "Delete what blocks the upgrade",
 }
-_FOLLOW: dict[Phase, str] = {
+_TITLES_AFTER: dict[Phase, str] = {
     "preflight": "Review the preflight checks",
     "iam": "Review the controller's permissions",
     "crds": "Review the installed CRDs",
@@ -58,7 +58,7 @@ _FOLLOW: dict[Phase, str] = {
     "rollout": "Replace legacy nodes",
     "cleanup": "Clean up",
 }
-_NEXT_HOP = "no work in this hop; the next one lists what is left"
+_NO_WORK_HERE = "no work in this hop; the next one lists what is left"
 
 
 class Lost(msgspec.Struct, frozen=True):
@@ -75,7 +75,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     `commands` take the stage itself; `back` says how one goes back while it is being done.
     """
 
-    part: Part
+    part: HopPart
     phase: Phase
     does: str
     checks: tuple[str, ...] = ()
@@ -93,89 +93,96 @@ def stages(
     start: str,
     installed: Installed | None,
     upgrades: HopUpgrades | None = None,
-    parts: Mapping[str, Part] | None = None,
+    parts: Mapping[str, HopPart] | None = None,
     late: frozenset[str] | None = None,
     rewrites: bool = False,
     guards: bool = True,
 ) -> tuple[Stage, ...]:
-    """The stages that hold anything: open findings, commands, or something that cannot be undone.
+    """Returns the stages that have open findings, commands, or something that cannot be undone.
 
-    `parts` and `late` are those of the findings where these do not carry their changes of Helm values any more.
-    `rewrites`: a later hop needs what this landing does by itself, to rewrite every stored object. `guards`: where
-    Argo CD delivers, the CRDs are marked so that it keeps them.
+    `parts` and `late` are the results of `parts_by_check` and `last_before_upgrade`, given where the findings do not
+    hold their changes of Helm values any more. `rewrites`: a later hop needs all stored objects rewritten as v1, which
+    the new controller does by itself. `guards`: if Argo CD delivers, mark the CRDs so that Argo CD keeps them.
     """
-    work, taken = sorted(findings, key=by_work), upgrades or HopUpgrades()
-    part = parts or parts_of(work, release=step.release)
-    by_part = {name: [finding for finding in work if part[finding.id] == name] for name in ("before", "land", "after")}
-    last = late_of(work, release=step.release) if late is None else late
-    before = [finding for finding in by_part["before"] if finding.id not in last]
-    delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
-    resumed = tuple(_resume(work, step))
-    flux = tuple(stage for stage in resumed if delivers and stage.commands[0].how == "flux")
-    first = bool(taken.before or taken.before_crds)
-    argo = guards and installed is not None and "argocd" in (installed.kept_by, installed.crds_kept_by)
+    ordered, hop_upgrades = sorted(findings, key=work_sort_key), upgrades or HopUpgrades()
+    part_by_check = parts or parts_by_check(ordered, release=step.release)
+    by_part = {
+        name: [finding for finding in ordered if part_by_check[finding.id] == name]
+        for name in ("before", "land", "after")
+    }
+    late_ids = last_before_upgrade(ordered, release=step.release) if late is None else late
+    before = [finding for finding in by_part["before"] if finding.id not in late_ids]
+    flux_delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
+    resumed = tuple(_resume_stages(ordered, step))
+    flux = tuple(stage for stage in resumed if flux_delivers and stage.commands[0].how == "flux")
+    upgrades_before = bool(hop_upgrades.before or hop_upgrades.before_crds)
+    argo_keeps_crds = guards and installed is not None and "argocd" in (installed.kept_by, installed.crds_kept_by)
     return (
-        *(_guarded(_runs_on(start)) if argo else ()),
-        *_clear(before, step, start=start, converts=lacks_successors(work)),
-        *(_switched_on(flux, part="before", back=_runs_on(start)) if first else ()),
-        *_upgrade_first(taken, start=start),
-        *_clear_last([finding for finding in by_part["before"] if finding.id in last], back=_runs_on(start)),
-        *(() if first else _switched_on(flux, part="land", back=_runs_on(start))),
-        *_land(by_part["land"], step, start=start, installed=installed, upgrades=taken, guards=guards),
-        *_let_go(work, step),
-        *_follow(by_part["after"], step),
+        *(_keep_crds_stage(_still_on(start)) if argo_keeps_crds else ()),
+        *_stages_before(before, step, start=start, converts=lacks_successors(ordered)),
+        *(_flux_stages(flux, part="before", back=_still_on(start)) if upgrades_before else ()),
+        *_helm_stages_before(hop_upgrades, start=start),
+        *_last_stages_before(
+            [finding for finding in by_part["before"] if finding.id in late_ids], back=_still_on(start)
+        ),
+        *(() if upgrades_before else _flux_stages(flux, part="land", back=_still_on(start))),
+        *_upgrade_stages(by_part["land"], step, start=start, installed=installed, upgrades=hop_upgrades, guards=guards),
+        *_undo_hold_stages(ordered, step),
+        *_stages_after(by_part["after"], step),
         *(stage for stage in resumed if stage not in flux),
-        *(_wait_for_rewriting() if rewrites else ()),
+        *(_rewriting_stage() if rewrites else ()),
         Stage(part="verify", phase="cleanup", does="Rescan to confirm that the upgrade is complete"),
     )
 
 
-def _clear(before: list[Finding], step: PathStep, *, start: str, converts: bool) -> Iterator[Stage]:
-    back = _runs_on(start)
-    apart = (*HOLDS, SUCCESSOR) if converts else HOLDS
+def _stages_before(before: list[Finding], step: PathStep, *, start: str, converts: bool) -> Iterator[Stage]:
+    """The stages of the findings fixed before the upgrade, by phase. `converts`: alpha objects are converted first."""
+    back = _still_on(start)
+    own_stage = (*DRIFT_HOLD_CHECKS, SUCCESSORS_CHECK) if converts else DRIFT_HOLD_CHECKS
     for phase in PHASES:
         if phase == "workloads" and converts:
-            asking = [finding for finding in before if finding.id == SUCCESSOR]
-            stage = _stage("before", "resources", does=_SUCCEED, findings=asking, back=back, no_return=())
+            not_ready = [finding for finding in before if finding.id == SUCCESSORS_CHECK]
+            stage = _stage("before", "resources", does=_MAKE_SUCCESSORS, findings=not_ready, back=back, no_return=())
             yield structs.replace(stage, commands=successor_remedies())
             fence = tuple(
                 remedy
-                for asking_finding in asking
-                for remedy in asking_finding.remedies
+                for finding in not_ready
+                for remedy in finding.remedies
                 if not isinstance(remedy.change, KarpdashAction)
             )
             fence = tuple(remedy for remedy in fence if remedy.how != "action")
             if fence:
-                yield Stage(part="before", phase="rollout", does=_FENCE, commands=fence, back=back)
-        here = [finding for finding in before if finding.phase == phase and finding.id not in apart]
-        lost = (_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
-        if lost or _asks(here):
-            yield _stage("before", phase, does=_CLEAR[phase], findings=here, back=back, no_return=lost)
-    holds = [finding for finding in before if finding.id in HOLDS]
-    if _asks(holds):
-        yield _stage("before", "rollout", does=_HOLD, findings=holds, back=back, no_return=())
+                yield Stage(part="before", phase="rollout", does=_FENCE_PROVISIONERS, commands=fence, back=back)
+        in_phase = [finding for finding in before if finding.phase == phase and finding.id not in own_stage]
+        losses = (_KUBERNETES_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
+        if losses or _any_applies(in_phase):
+            yield _stage("before", phase, does=_TITLES_BEFORE[phase], findings=in_phase, back=back, no_return=losses)
+    drift_holds = [finding for finding in before if finding.id in DRIFT_HOLD_CHECKS]
+    if _any_applies(drift_holds):
+        yield _stage("before", "rollout", does=_HOLD_DRIFT, findings=drift_holds, back=back, no_return=())
 
 
-def _asks(findings: list[Finding]) -> bool:
-    """Whether any of them applies."""
+def _any_applies(findings: list[Finding]) -> bool:
+    """Whether any finding applies."""
     return any(finding.status != "not_applicable" for finding in findings)
 
 
-_SUCCEED = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
-_FENCE = "Keep new pods off the Provisioners, once every NodePool is ready"
-_LET_GO = "Undo temporary holds, once the new controller runs"
-_RESUME = "Resume deliveries, once their sources match the cluster"
-_LAST = "Fix what can only be done, or only shows, after the work above"
-_APPLIES = "Resume Flux: from here on it applies the changed source"
-_HOLD = "Hold drift during the upgrade"
-_RAISED = Lost(
+_MAKE_SUCCESSORS = "Write the NodePools and EC2NodeClasses that take over, and wait until they are ready"
+_FENCE_PROVISIONERS = "Keep new pods off the Provisioners, once every NodePool is ready"
+_UNDO_HOLDS = "Undo temporary holds, once the new controller runs"
+_RESUME_DELIVERIES = "Resume deliveries, once their sources match the cluster"
+_FIX_LAST = "Fix what can only be done, or only shows, after the work above"
+_RESUME_FLUX = "Resume Flux: from here on it applies the changed source"
+_HOLD_DRIFT = "Hold drift during the upgrade"
+_KUBERNETES_RAISED = Lost(
     "A Kubernetes version that was raised for the upgrade cannot be lowered again",
     "The release to roll back to must support the newer Kubernetes too",
 )
 
 
-def _upgrade_first(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
-    back = _runs_on(start)
+def _helm_stages_before(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
+    """The stages of the Helm upgrades that are made before the upgrade of the hop."""
+    back = _still_on(start)
     if upgrades.before_crds:
         does = "Fix the CRDs of the running version before the upgrade"
         yield Stage(part="before", phase="crds", does=does, commands=upgrades.before_crds, back=back)
@@ -184,26 +191,26 @@ def _upgrade_first(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
         yield Stage(part="before", phase="controller", does=does, commands=upgrades.before, back=back)
 
 
-def _clear_last(late: list[Finding], *, back: str) -> Iterator[Stage]:
-    """What waits for other fixes, or only shows once they are made."""
+def _last_stages_before(late: list[Finding], *, back: str) -> Iterator[Stage]:
+    """The stages of findings that need other fixes first, or appear only after these."""
     for phase in PHASES:
-        here = [finding for finding in late if finding.phase == phase]
-        if _asks(here):
-            yield _stage("before", phase, does=_LAST, findings=here, back=back, no_return=())
+        in_phase = [finding for finding in late if finding.phase == phase]
+        if _any_applies(in_phase):
+            yield _stage("before", phase, does=_FIX_LAST, findings=in_phase, back=back, no_return=())
 
 
-def _switched_on(resumed: Iterable[Stage], *, part: Part, back: str) -> Iterator[Stage]:
-    """Flux applies nothing while it is paused, so it goes on before its source is changed for the first time."""
+def _flux_stages(resumed: Iterable[Stage], *, part: HopPart, back: str) -> Iterator[Stage]:
+    """The stages that resume Flux before its source changes for the first time: a paused Flux applies nothing."""
     for stage in resumed:
-        yield structs.replace(stage, part=part, phase="controller", does=_APPLIES, back=back)
+        yield structs.replace(stage, part=part, phase="controller", does=_RESUME_FLUX, back=back)
 
 
-def _runs_on(start: str) -> str:
+def _still_on(start: str) -> str:
     return f"still on {start or 'the running release'}, nothing changed"
 
 
-def _land(
-    landing: list[Finding],
+def _upgrade_stages(
+    findings: list[Finding],
     step: PathStep,
     *,
     start: str,
@@ -211,58 +218,61 @@ def _land(
     upgrades: HopUpgrades,
     guards: bool,
 ) -> Iterator[Stage]:
-    landing_checks = [finding for finding in landing if finding.id == LANDS and finding.status in OPEN]
-    ours = tuple(remedy for finding in landing_checks for remedy in finding.remedies if remedy.how == "action")
-    known = (
+    """The stages of the upgrade itself: the CRDs, the values of the chart, the controller."""
+    crds_open = [
+        finding for finding in findings if finding.id == CRDS_INSTALLED_CHECK and finding.status in OPEN_STATUSES
+    ]
+    actions = tuple(remedy for finding in crds_open for remedy in finding.remedies if remedy.how == "action")
+    crds_back = (
         "apply its own CRDs again" if start in step.rollback_to else "whether its own CRDs can come back is not known"
     )
-    still = f"{start} still runs; {known}"
-    there = upgrades.installed or installed
+    back = f"{start} still runs; {crds_back}"
+    charts = upgrades.installed or installed
     yield Stage(
         part="land",
         phase="crds",
         does=f"Install the CRDs of {step.release}",
-        checks=tuple(finding.id for finding in landing_checks),
-        commands=(*crd_commands(step.release, there, values=upgrades.crds), *ours),
-        back=still,
+        checks=tuple(finding.id for finding in crds_open),
+        commands=(*crd_commands(step.release, charts, values=upgrades.crds), *actions),
+        back=back,
         no_return=_losses(step.hop, "crds"),
     )
-    value_findings = [finding for finding in landing if finding.id != LANDS]
-    if _asks(value_findings):
-        yield _stage("land", "controller", does=_VALUES, findings=value_findings, back=still, no_return=())
+    value_findings = [finding for finding in findings if finding.id != CRDS_INSTALLED_CHECK]
+    if _any_applies(value_findings):
+        yield _stage("land", "controller", does=_PREPARE_VALUES, findings=value_findings, back=back, no_return=())
     yield Stage(
         part="land",
         phase="controller",
         does=f"Upgrade the controller to {step.release}",
-        commands=controller_commands(step.release, there, values=upgrades.controller, skips_crds=guards),
+        commands=controller_commands(step.release, charts, values=upgrades.controller, skips_crds=guards),
         back=_way_back(step),
         caveats=step.caveats,
-        no_return=(*_losses(step.hop, "controller"), *_not_back_to(start, step)),
+        no_return=(*_losses(step.hop, "controller"), *_no_way_back(start, step)),
     )
 
 
-def _guarded(back: str) -> Iterator[Stage]:
-    yield Stage(part="before", phase="crds", does=_GUARD, commands=(keep_all_crds(),), back=back)
+def _keep_crds_stage(back: str) -> Iterator[Stage]:
+    yield Stage(part="before", phase="crds", does=_KEEP_CRDS, commands=(keep_all_crds(),), back=back)
 
 
-_GUARD = "Mark the CRDs so that no sync of Argo CD deletes them"
-_VALUES = "Prepare the values for the chart of the new release"
+_KEEP_CRDS = "Mark the CRDs so that no sync of Argo CD deletes them"
+_PREPARE_VALUES = "Prepare the values for the chart of the new release"
 
 
-def _let_go(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
-    """Ends what was held over the landing."""
-    held = [change for change in taken_back(findings) if isinstance(change, ObjectPatch)]
+def _undo_hold_stages(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
+    """The stages that undo temporary holds after the upgrade, one for each tool."""
+    undos = [change for change in reverted_after_upgrade(findings) if isinstance(change, ObjectPatch)]
     by_tool: dict[Manager, list[ObjectPatch]] = {}
-    for object_patch in held:
-        by_tool.setdefault(_kept_by(findings, object_patch), []).append(object_patch)
-    for tool, ours in by_tool.items():
-        commands = remedies_of(group(*ours), Managed(tool))
-        yield Stage(part="after", phase="rollout", does=_LET_GO, commands=commands, back=_way_back(step))
+    for undo in undos:
+        by_tool.setdefault(_tool_of_hold(findings, undo), []).append(undo)
+    for tool, patches in by_tool.items():
+        commands = remedies_of(group(*patches), Managed(tool))
+        yield Stage(part="after", phase="rollout", does=_UNDO_HOLDS, commands=commands, back=_way_back(step))
 
 
-def _kept_by(findings: Iterable[Finding], back: ObjectPatch) -> Manager:
-    """The tool in whose source the hold was made that this takes back; by hand where it was made in the cluster."""
-    for remedy in (remedy for finding in findings if finding.status in OPEN for remedy in finding.remedies):
+def _tool_of_hold(findings: Iterable[Finding], back: ObjectPatch) -> Manager:
+    """The tool in whose source the hold was made that `back` undoes; by hand if the hold was made in the cluster."""
+    for remedy in (remedy for finding in findings if finding.status in OPEN_STATUSES for remedy in finding.remedies):
         change = remedy.change
         if not isinstance(change, UnsetType) and any(leaf.undo == back for leaf in leaves(change)):
             return next((tool for tool in IN_SOURCE if tool == remedy.how), "hand")
@@ -270,43 +280,47 @@ def _kept_by(findings: Iterable[Finding], back: ObjectPatch) -> Manager:
 
 
 IN_SOURCE: Final[tuple[Manager, ...]] = ("flux", "argocd", "terraform")
-"""Tools that write an object again from their source."""
+"""Tools that overwrite an object with the state in their source."""
 
 
-def _resume(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
-    """Switches on again what was paused; a stage for each tool."""
+def _resume_stages(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
+    """The stages that resume paused deliveries, one for each tool."""
     by_tool: dict[How, list[Remedy]] = {}
-    for change in taken_back(findings):
+    for change in reverted_after_upgrade(findings):
         for remedy in remedies_of(change, BY_HAND) if isinstance(change, DeliveryResume) else ():
             by_tool.setdefault(remedy.how, []).append(remedy)
     for commands in by_tool.values():
-        yield Stage(part="after", phase="cleanup", does=_RESUME, commands=tuple(commands), back=_way_back(step))
+        yield Stage(
+            part="after", phase="cleanup", does=_RESUME_DELIVERIES, commands=tuple(commands), back=_way_back(step)
+        )
 
 
-def _follow(follows: list[Finding], step: PathStep) -> Iterator[Stage]:
+def _stages_after(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
+    """The stages of the work after the upgrade, by phase; also for a phase that only has something irreversible."""
     for phase in PHASES:
-        here = [follow for follow in follows if follow.phase == phase]
-        lost = _losses(step.hop, phase) if phase in AFTER else ()
-        if here or lost:
-            asks = any(finding.status in OPEN for finding in here)
-            does = _FOLLOW[phase] if asks or not lost else f"{_FOLLOW[phase]}: {_NEXT_HOP}"
-            yield _stage("after", phase, does=does, findings=here, back=_way_back(step), no_return=lost)
+        in_phase = [finding for finding in findings if finding.phase == phase]
+        losses = _losses(step.hop, phase) if phase in PHASES_AFTER else ()
+        if in_phase or losses:
+            any_open = any(finding.status in OPEN_STATUSES for finding in in_phase)
+            does = _TITLES_AFTER[phase] if any_open or not losses else f"{_TITLES_AFTER[phase]}: {_NO_WORK_HERE}"
+            yield _stage("after", phase, does=does, findings=in_phase, back=_way_back(step), no_return=losses)
 
 
-def _wait_for_rewriting() -> Iterator[Stage]:
+def _rewriting_stage() -> Iterator[Stage]:
+    """The stage that waits until the controller has rewritten all stored objects as v1."""
     does = "Wait until only v1 is stored, before the next upgrade"
     yield Stage(part="after", phase="crds", does=does, commands=(watch_rewrite(),))
 
 
 def _stage(
-    part: Part, phase: Phase, *, does: str, findings: list[Finding], back: str, no_return: tuple[Lost, ...]
+    part: HopPart, phase: Phase, *, does: str, findings: list[Finding], back: str, no_return: tuple[Lost, ...]
 ) -> Stage:
-    waiting = tuple(finding.id for finding in findings if finding.status in OPEN)
+    open_ids = tuple(finding.id for finding in findings if finding.status in OPEN_STATUSES)
     return Stage(
         part=part,
         phase=phase,
         does=does,
-        checks=waiting,
+        checks=open_ids,
         settled=sum(finding.status in ("pass", "waived") for finding in findings),
         back=back,
         no_return=no_return,
@@ -319,11 +333,11 @@ def _way_back(step: PathStep) -> str:
     return f"Back to {', '.join(sorted(step.rollback_to, key=natural, reverse=True))}"
 
 
-def _not_back_to(start: str, step: PathStep) -> tuple[Lost, ...]:
+def _no_way_back(start: str, step: PathStep) -> tuple[Lost, ...]:
     if start in step.rollback_to:
         return ()
-    known = f"{start} is not known to be able to" if start else "It is not known whether the running release can"
-    return (Lost(f"{known} take over again from {step.release}", _way_back(step)),)
+    limit = f"{start} is not known to be able to" if start else "It is not known whether the running release can"
+    return (Lost(f"{limit} take over again from {step.release}", _way_back(step)),)
 
 
 def _losses(hop: str, phase: str) -> tuple[Lost, ...]:

@@ -1,9 +1,9 @@
-"""Walks the hops of a path in order: each is judged by the state that it begins in.
+"""Judges the hops of an upgrade path in order, each in the state that the hops before it reach.
 
-At a hop every check is put to the inventory as it is then. The fixes are made by their effects, in the order of the
-work, and what they changed is judged again before the landing: what only shows then is asked for as well. Where a fix
-has no effect that can be told, its cause is remembered and not asked for again: it is unknown until the cluster is
-scanned again. Then the release lands, and the walk goes on with what is reached.
+At each hop every check judges the inventory. Then the effects of the fixes change the inventory, in the order of the
+work, and the checks that read a changed field judge again: a cause that appears only then belongs to the same hop. A
+cause that a hop asks for is not asked for again by later hops: where the effect of its fix is not known, it is unknown
+until the next scan. At the end the effect of the upgrade itself is applied, and the next hop begins in that state.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,15 +16,16 @@ from migrations_app.inventory.inventory import Inventory, NotingInventory, notin
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.plan.hop_judge import HopJudge
 from migrations_app.readiness.plan.hop_work import HopWork
-from migrations_app.readiness.plan.work_order import LANDS, taken_back
+from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK, reverted_after_upgrade
 
-ROUNDS: Final = 3
-"""How often the fixes of a hop are made and judged again at most: the fix of one may ask for another one."""
+MOST_ROUNDS: Final = 3
+"""How often at most the fixes of a hop are made and judged again: a fix may make another one necessary."""
 
 
 @dataclass(slots=True)
 class Walk:
-    """Goes from hop to hop. `planned` is the Kubernetes minor that the last step is asked about, if any."""
+    """Judges hop after hop. `planned` is the Kubernetes minor that the last hop is checked against, if any; `asked`
+    holds the causes that earlier hops ask for."""
 
     inventory: NotingInventory
     checks: Sequence[Check]
@@ -32,36 +33,39 @@ class Walk:
     asked: dict[tuple[str, Cause], ReportedCause] = field(default_factory=dict)
 
     def hop(self, step: PathHop, *, last: bool) -> tuple[Finding, ...]:
-        """The findings of the hop, in the state that it begins in and in those that its own fixes reach; afterwards the
-        state is that in which it has landed."""
+        """Returns the findings of the hop: in the state in which it begins, and in those that its own fixes reach.
+
+        Afterwards `inventory` is the state after the upgrade of the hop, except for the last hop.
+        """
         hop_checks = [check for check in self.checks if check.applies(step.hop)]
         judge = HopJudge(hop_checks, step, self.planned if last else "", self.asked)
-        judge.first(self.inventory)
+        judge.judge(self.inventory)
         work = HopWork(self.inventory, step)
-        for _ in range(ROUNDS):
+        for _ in range(MOST_ROUNDS):
             work.prepare(judge.findings())
-            if not judge.again(work.inventory, changed=work.changed, fixes=work.fixes):
+            if not judge.judge_again(work.inventory, changed=work.changed, fixes=work.fixes):
                 break
-        judge.tell_remaining(work.fixes)
+        judge.note_remaining_causes(work.fixes)
         findings = within_size_limit(judge.findings())
         if not last:
             self._remember(judge.answers.values(), hop=step.hop)
-            work.land(findings)
+            work.upgrade(findings)
             self.inventory = work.inventory
         return findings
 
     def _remember(self, answers: Iterable[CheckAnswer], *, hop: str) -> None:
+        """Adds the causes that the hop asks for to `asked`, so that later hops do not ask for them again."""
         for finding, causes in answers:
             is_asked = finding.status == "manual" or (finding.status == "fail" and bool(finding.remedies))
-            if is_asked and finding.id != LANDS and not taken_back((finding,)):
+            if is_asked and finding.id != CRDS_INSTALLED_CHECK and not reverted_after_upgrade((finding,)):
                 for cause in causes:
                     self.asked.setdefault((finding.id, cause), ReportedCause(hop, finding.severity))
 
 
-def walked(
+def findings_of_hops(
     inventory: Inventory, steps: Sequence[PathHop], *, checks: Sequence[Check], planned: str = ""
 ) -> Iterator[tuple[Finding, ...]]:
-    """The findings of each step, in the order of the path."""
+    """Yields the findings of each hop, in the order of the path."""
     walk = Walk(noting(inventory), checks, planned)
     for step in steps:
         yield walk.hop(step, last=step is steps[-1])

@@ -1,4 +1,4 @@
-"""Where in a hop the work of each check stands: before the landing, with it or after it, and what comes first."""
+"""Orders the work of one upgrade hop: which checks are fixed before the upgrade, with it or after it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
@@ -8,16 +8,17 @@ from msgspec import UNSET, UnsetType
 from migrations_app.checks.base import PHASES, Finding, Phase
 from migrations_app.checks.changes import DeliveryResume, HelmChange, ObjectPatch, Observation, PersonTask, leaves
 
-OPEN = ("fail", "unknown", "manual")
-Part = Literal["before", "land", "after", "verify"]
-BEFORE: tuple[Phase, ...] = ("preflight", "iam", "crds", "controller")
-AFTER: tuple[Phase, ...] = ("resources", "workloads", "rollout", "cleanup")
-LANDS: Final = "hop_crds_installed"
-"""The check that the landing itself answers: its evidence says what the new CRDs bring."""
-SUCCESSOR: Final = "pools_admit_provisioner_pods"
-"""Passes where every Provisioner has a ready NodePool; from alpha to beta nothing is removed before that."""
-SUCCESSION: Final[tuple[str, ...]] = (
-    SUCCESSOR,
+OPEN_STATUSES = ("fail", "unknown", "manual")
+HopPart = Literal["before", "land", "after", "verify"]
+"""The parts of a hop; `land` is the upgrade itself."""
+PHASES_BEFORE: tuple[Phase, ...] = ("preflight", "iam", "crds", "controller")
+PHASES_AFTER: tuple[Phase, ...] = ("resources", "workloads", "rollout", "cleanup")
+CRDS_INSTALLED_CHECK: Final = "hop_crds_installed"
+"""The check that the upgrade itself fixes; its evidence lists what the new CRDs bring."""
+SUCCESSORS_CHECK: Final = "pools_admit_provisioner_pods"
+"""The check that passes when every Provisioner has a ready NodePool. From alpha to beta nothing is removed before."""
+ALPHA_TO_BETA_CHECKS: Final[tuple[str, ...]] = (
+    SUCCESSORS_CHECK,
     "old_provisioners_fenced",
     "drift_enabled_for_rollout",
     "nodes_owned_by_nodeclaims",
@@ -27,15 +28,16 @@ SUCCESSION: Final[tuple[str, ...]] = (
     "legacy_node_templates_gone",
     "alpha_crds_gone",
 )
-"""From alpha to beta, in this order: NodePools, fence, nodes, Provisioners, AWSNodeTemplates, CRDs.
+"""The checks from alpha to beta in the order of work: NodePools, fence, nodes, Provisioners, AWSNodeTemplates, CRDs.
 
 P@v1.14.1:website/content/en/v1.0/upgrading/v1beta1-migration.md.
 """
-CONVERTED_FROM: Final = ("legacy_provisioners_gone", "legacy_node_templates_gone")
-"""Open while there are objects that NodePools and EC2NodeClasses can be made of."""
-HOLDS: Final = ("drift_not_held_off", "hashes_carry_over")
-"""Budgets that hold drift over the landing: set last, so that they do not hold up what has to go before it."""
-ROLL_PREPARED: Final = frozenset(
+ALPHA_OBJECT_CHECKS: Final = ("legacy_provisioners_gone", "legacy_node_templates_gone")
+"""Checks that are open while there are alpha objects to convert to NodePools and EC2NodeClasses."""
+DRIFT_HOLD_CHECKS: Final = ("drift_not_held_off", "hashes_carry_over")
+"""Checks whose fix is a budget that stops drift during the upgrade. The budget is set last, so that it does not stop
+nodes that have to be replaced before the upgrade."""
+BEFORE_NODES_ROLL: Final = frozenset(
     {
         "aws_has_room",
         "budgets_let_nodes_go",
@@ -54,121 +56,142 @@ ROLL_PREPARED: Final = frozenset(
         "zones_of_volumes_served",
     }
 )
-"""What is of use only before nodes are replaced, and the controller replaces them as soon as it has landed."""
-ASKED_OF_ALPHA: Final = frozenset({"instance_profiles_have_roles"})
-"""What has to be known of an alpha object while it is there."""
-WHILE_SERVED: Final = frozenset({"gitops_applies_current_versions"})
-"""What is still applied in a version has to be written anew before the landing takes that version away."""
-JUST_BEFORE: Final = frozenset({"crd_conversion_cleared"})
-"""Nothing may stand between it and the landing: nothing converts from then on."""
-WITH_LANDING: Final = frozenset({"log_settings_kept", "removed_env_names_unused", "removed_helm_keys_unused"})
-"""Values that are given to the chart of the hop's release: by the same upgrade, once its CRDs are there."""
+"""Checks whose fixes help only before nodes are replaced; the new controller replaces nodes as soon as it runs."""
+ON_ALPHA_OBJECTS: Final = frozenset({"instance_profiles_have_roles"})
+"""Checks of alpha objects, answered while these objects exist."""
+WHILE_VERSION_SERVED: Final = frozenset({"gitops_applies_current_versions"})
+"""Checks of manifests that are applied in an old API version: rewritten before the upgrade removes that version."""
+RIGHT_BEFORE_UPGRADE: Final = frozenset({"crd_conversion_cleared"})
+"""Checks fixed directly before the upgrade, because CRDs do not convert between versions after this fix."""
+WITH_UPGRADE: Final = frozenset({"log_settings_kept", "removed_env_names_unused", "removed_helm_keys_unused"})
+"""Checks fixed by values of the new release's chart: set by the upgrade itself, after its CRDs are installed."""
 
 
-def by_work(finding: Finding) -> tuple[int, int, int, int, str]:
-    """Sorts by phase; inside one by succession, then blockers first, failures before what is not known."""
+def work_sort_key(finding: Finding) -> tuple[int, int, int, int, str]:
+    """Sort key of the order of work: phase, order from alpha to beta, severity, status (failures first), id."""
     severity = ("blocker", "warning", "info").index(finding.severity)
-    known = OPEN.index(finding.status) if finding.status in OPEN else len(OPEN)
-    rank = SUCCESSION.index(finding.id) + 1 if finding.id in SUCCESSION else 0
-    return PHASES.index(finding.phase), rank, severity, known, finding.id
+    status_rank = OPEN_STATUSES.index(finding.status) if finding.status in OPEN_STATUSES else len(OPEN_STATUSES)
+    alpha_rank = ALPHA_TO_BETA_CHECKS.index(finding.id) + 1 if finding.id in ALPHA_TO_BETA_CHECKS else 0
+    return PHASES.index(finding.phase), alpha_rank, severity, status_rank, finding.id
 
 
-def in_turn(findings: Sequence[Finding]) -> list[Finding]:
-    """In the given order, but each after those that its changes need first; a circle stays as it is given."""
-    left, done = list(findings), list[Finding]()
+def ordered_by_needs(findings: Sequence[Finding]) -> list[Finding]:
+    """Returns the findings in the given order, but each after those that its changes need first. Findings that need
+    each other keep the given order."""
+    remaining, ordered = list(findings), list[Finding]()
     needs = {finding.id: _needs(finding) for finding in findings}
-    while left:
-        waiting = {finding.id for finding in left}
-        free = next((finding for finding in left if not needs[finding.id] & (waiting - {finding.id})), left[0])
-        left.remove(free)
-        done.append(free)
-    return done
+    while remaining:
+        remaining_ids = {finding.id for finding in remaining}
+        following = next(
+            (finding for finding in remaining if not needs[finding.id] & (remaining_ids - {finding.id})), remaining[0]
+        )
+        remaining.remove(following)
+        ordered.append(following)
+    return ordered
 
 
 def _needs(finding: Finding) -> set[str]:
+    """The ids of the checks that have to pass before the changes of the finding are made."""
     changes = [remedy.change for remedy in finding.remedies if remedy.change is not UNSET]
-    return {name for change in changes for name in change.needs}
+    return {check for change in changes for check in change.needs}
 
 
-def parts_of(findings: Sequence[Finding], *, release: str) -> dict[str, Part]:
-    """By the id of each finding the part of the hop that its work stands in; `release` is what the hop lands on."""
-    last = max(
-        (SUCCESSION.index(finding.id) for finding in findings if finding.id in SUCCESSION and finding.open_blocker),
+def parts_by_check(findings: Sequence[Finding], *, release: str) -> dict[str, HopPart]:
+    """Maps the id of each finding to the part of the hop in which it is fixed. `release` is the target of the hop."""
+    last_open = max(
+        (
+            ALPHA_TO_BETA_CHECKS.index(finding.id)
+            for finding in findings
+            if finding.id in ALPHA_TO_BETA_CHECKS and finding.open_blocker
+        ),
         default=-1,
     )
-    early = frozenset((SUCCESSOR, *SUCCESSION[: last + 1], *HOLDS)) | ROLL_PREPARED | ASKED_OF_ALPHA | WHILE_SERVED
-    return {finding.id: _part(finding, release=release, early=finding.id in early) for finding in findings}
+    always_before = (
+        frozenset((SUCCESSORS_CHECK, *ALPHA_TO_BETA_CHECKS[: last_open + 1], *DRIFT_HOLD_CHECKS))
+        | BEFORE_NODES_ROLL
+        | ON_ALPHA_OBJECTS
+        | WHILE_VERSION_SERVED
+    )
+    return {
+        finding.id: _part(finding, release=release, always_before=finding.id in always_before) for finding in findings
+    }
 
 
-def late_of(findings: Sequence[Finding], *, release: str) -> frozenset[str]:
-    """The ids of those that stand before the landing, but last: what they change is brought by another fix, or they
-    need one that stands in a later phase or is made by the upgrade of the running release."""
-    parts = parts_of(findings, release=release)
-    early = {finding.id: finding for finding in findings if parts[finding.id] == "before" and finding.status in OPEN}
-    upgraded = {name for name, finding in early.items() if _upgrades(finding, release)}
-    late = {name for name, finding in early.items() if (finding.follows and _writes(finding)) or name in JUST_BEFORE}
-    for name, finding in early.items():
-        needed = [early[other] for other in _needs(finding) if other in early and other != name]
-        after = [
-            other for other in needed if other.id in upgraded or PHASES.index(other.phase) > PHASES.index(finding.phase)
+def last_before_upgrade(findings: Sequence[Finding], *, release: str) -> frozenset[str]:
+    """The ids of the findings that are fixed last before the upgrade: another fix creates what they change, or they
+    need a fix of a later phase, or one that a Helm upgrade of the running release makes."""
+    part_by_check = parts_by_check(findings, release=release)
+    open_before = {
+        finding.id: finding
+        for finding in findings
+        if part_by_check[finding.id] == "before" and finding.status in OPEN_STATUSES
+    }
+    upgrade_first = {name for name, finding in open_before.items() if _upgrades_running_release(finding, release)}
+    last = {
+        name
+        for name, finding in open_before.items()
+        if (finding.follows and _changes_anything(finding)) or name in RIGHT_BEFORE_UPGRADE
+    }
+    for name, finding in open_before.items():
+        needed = [open_before[need] for need in _needs(finding) if need in open_before and need != name]
+        later = [
+            other
+            for other in needed
+            if other.id in upgrade_first or PHASES.index(other.phase) > PHASES.index(finding.phase)
         ]
-        late |= {name} if after else set()
-    return frozenset(late - {*SUCCESSION, *HOLDS})
+        last |= {name} if later else set()
+    return frozenset(last - {*ALPHA_TO_BETA_CHECKS, *DRIFT_HOLD_CHECKS})
 
 
-def _writes(finding: Finding) -> bool:
-    """Whether a remedy changes anything: what is only looked at may be looked at earlier."""
+def _changes_anything(finding: Finding) -> bool:
+    """Whether a remedy changes anything; a remedy that only reads may come earlier."""
     changes = [remedy.change for remedy in finding.remedies if not isinstance(remedy.change, UnsetType)]
     return any(not isinstance(leaf, Observation | PersonTask) for change in changes for leaf in leaves(change))
 
 
-def _upgrades(finding: Finding, release: str) -> bool:
-    """Whether a remedy changes the running release by Helm before the hop lands."""
+def _upgrades_running_release(finding: Finding, release: str) -> bool:
+    """Whether a remedy is a Helm upgrade of the running release, made before the upgrade of the hop."""
     changes = (remedy.change for remedy in finding.remedies if isinstance(remedy.change, HelmChange))
     return any(change.when == "before" and not change.reaches(release) for change in changes)
 
 
-def _part(finding: Finding, *, release: str, early: bool) -> Part:
-    if finding.id == LANDS or finding.id in WITH_LANDING or _brings_chart(finding, release):
+def _part(finding: Finding, *, release: str, always_before: bool) -> HopPart:
+    if finding.id == CRDS_INSTALLED_CHECK or finding.id in WITH_UPGRADE or _upgrades_controller(finding, release):
         return "land"
     if _only_after(finding) and not finding.open_blocker:
         return "after"
-    return "before" if early or finding.phase in BEFORE or finding.open_blocker else "after"
+    return "before" if always_before or finding.phase in PHASES_BEFORE or finding.open_blocker else "after"
 
 
 def _only_after(finding: Finding) -> bool:
-    """Whether every change of its remedies may be made only once the hop has landed."""
+    """Whether all changes of its remedies may be made only after the upgrade."""
     changes = [remedy.change for remedy in finding.remedies if not isinstance(remedy.change, UnsetType)]
     return bool(changes) and all(change.when == "after" for change in changes)
 
 
-def _brings_chart(finding: Finding, release: str) -> bool:
-    """Whether a remedy brings the controller, whatever it is about, to the release that the hop lands on."""
+def _upgrades_controller(finding: Finding, release: str) -> bool:
+    """Whether a remedy of a controller check upgrades a chart to the hop's target release."""
     changes = (remedy.change for remedy in finding.remedies if isinstance(remedy.change, HelmChange))
     return finding.phase == "controller" and any(change.reaches(release) for change in changes)
 
 
-def taken_back(findings: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, ...]:
-    """The ways back of what is held over the landing, each once: they are gone after it. What is only changed after it
-    stays."""
+def reverted_after_upgrade(findings: Iterable[Finding]) -> tuple[ObjectPatch | DeliveryResume, ...]:
+    """The undo changes that are made after the upgrade, each once: they end temporary holds, such as a paused delivery.
+    Changes that are made after the upgrade are not undone."""
     changes = dict.fromkeys(
         remedy.change
         for finding in findings
-        if finding.status in OPEN
+        if finding.status in OPEN_STATUSES
         for remedy in finding.remedies
         if not isinstance(remedy.change, UnsetType)
     )
-    held = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change) if leaf.when != "after")
-    return tuple(
-        held_change
-        for held_change in held
-        if isinstance(held_change, ObjectPatch | DeliveryResume) and held_change.when == "after"
-    )
+    undos = dict.fromkeys(leaf.undo for change in changes for leaf in leaves(change) if leaf.when != "after")
+    return tuple(undo for undo in undos if isinstance(undo, ObjectPatch | DeliveryResume) and undo.when == "after")
 
 
 def lacks_successors(findings: Sequence[Finding]) -> bool:
-    """Whether alpha objects have to be converted before what they stand for may go."""
+    """Whether alpha objects have to be converted before they may be deleted: a Provisioner has no ready NodePool."""
     status = {finding.id: finding.status for finding in findings}
-    return status.get(SUCCESSOR, "pass") not in ("pass", "waived") and any(
-        status.get(name) in OPEN for name in CONVERTED_FROM
+    return status.get(SUCCESSORS_CHECK, "pass") not in ("pass", "waived") and any(
+        status.get(name) in OPEN_STATUSES for name in ALPHA_OBJECT_CHECKS
     )

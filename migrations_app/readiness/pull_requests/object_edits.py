@@ -14,7 +14,7 @@ from migrations_app.checks.changes import (
     leaves,
 )
 from migrations_app.errors import InvalidInput
-from migrations_app.readiness.plan.effects.trees import PatchRefused, merged, operated
+from migrations_app.readiness.plan.effects.trees import PatchRefused, json_patched, merge_patched
 from migrations_app.readiness.pull_requests.helm_edits import delivers, merge_notes, with_values
 
 ObjectEdit: TypeAlias = ObjectPatch | ObjectLabels | ObjectAnnotations | HelmChange
@@ -95,7 +95,7 @@ def with_edit(document: Body, edit: ObjectEdit) -> Body:
         return with_values(document, edit)
     name = "labels" if isinstance(edit, ObjectLabels) else "annotations"
     entries: Body = {**edit.given, **dict.fromkeys(edit.removed)}
-    after = merged(document, {"metadata": {name: entries}})
+    after = merge_patched(document, {"metadata": {name: entries}})
     if not after["metadata"].get(name) and name not in document["metadata"]:
         del after["metadata"][name]
     return after
@@ -103,9 +103,9 @@ def with_edit(document: Body, edit: ObjectEdit) -> Body:
 
 def _patched(document: Body, edit: ObjectPatch) -> Body:
     if isinstance(edit.body, dict):
-        return merged(document, edit.body)
+        return merge_patched(document, edit.body)
     try:
-        return operated(document, edit.body)
+        return json_patched(document, edit.body)
     except PatchRefused as refused:
         raise InvalidInput(
             f"the file says something else than the cluster at {refused}; change it by hand",

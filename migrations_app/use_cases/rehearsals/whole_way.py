@@ -23,7 +23,7 @@ from migrations_app.karpenter.upgrade_path import PathHop, path
 from migrations_app.karpenter.versions import kubernetes_minor
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.places import with_parts
-from migrations_app.readiness.plan.hop_work import landed_after, ready_to_land
+from migrations_app.readiness.plan.hop_work import state_after_upgrade, state_before_upgrade
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import Collected, Report
 from migrations_app.readiness.stage import detect_running_release
@@ -147,7 +147,7 @@ class _Way:
         steps = journey_steps(hop, installed=report.cluster.installed, choices=Choices(self.request.parameters))
         rolled = {name for journey_step in steps if journey_step.kind == "rollout" for name in journey_step.checks}
         by_others = [finding for finding in findings if finding.id not in rolled]
-        ready = ready_to_land(noting(self.collected.inventory), by_others, step=step)
+        ready = state_before_upgrade(noting(self.collected.inventory), by_others, step=step)
         self.collected = replace(self.collected, inventory=ready)
         self._refresh()
         for journey_step in steps:
@@ -206,7 +206,7 @@ class _Way:
     def _land(self, findings: tuple[Finding, ...], step: PathHop) -> None:
         """Applies the upgrade to the twin: the release runs, its CRDs exist, and the fixes of people are made."""
         self._refresh()
-        landed = landed_after(noting(self.collected.inventory), findings, step=step)
+        landed = state_after_upgrade(noting(self.collected.inventory), findings, step=step)
         self.collected = replace(self.collected, inventory=landed)
         for crd in landed.crds.items:
             self._define(crd)

@@ -22,7 +22,7 @@ from migrations_app.inventory.inventory import AWS_PREFIX, PART_NAMES, noting
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.readiness.next_step import cause_of
-from migrations_app.readiness.plan.one_check import alone, ask_alone
+from migrations_app.readiness.plan.one_check import judge_one_check, stored_answer
 from migrations_app.readiness.report import Collected
 from migrations_app.use_cases.collect.collect import Progress
 from migrations_app.use_cases.collect.some_parts import ALWAYS, PartsOnDemand
@@ -132,7 +132,9 @@ def answer_now(
             aws = aws or look_into_aws(cluster, api, collected=Collected(parts.inventory(FOR_AWS), ())).inventory.aws
             inventory = replace(inventory, aws=aws)
         noted = noting(inventory)
-        finding, read_names = noted.reading(partial(ask_alone, noted, check=check, hop=hop, target=cluster.target))
+        finding, read_names = noted.reading(
+            partial(judge_one_check, noted, check=check, hop=hop, target=cluster.target)
+        )
         more = read_names & {*PART_NAMES, AWS} - part_names
         if not more:
             return None if finding is None else AloneFinding(finding, parts.seen)
@@ -151,7 +153,7 @@ def _store_answer(claim: ScanClaim, answer: AloneFinding, *, before: Finding, ca
     """Stores the answer; returns whether it ended the scan. Stores nothing if another worker has taken the scan
     over.
     """
-    plain = msgspec.to_builtins(alone(answer.finding, parts=answer.parts))
+    plain = msgspec.to_builtins(stored_answer(answer.finding, parts=answer.parts))
     if not _is_same_answer(before, answer.finding):
         _claimed_row(claim).update(check_answer=plain)
         return False

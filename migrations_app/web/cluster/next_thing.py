@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from migrations_app.checks.base import Remedy
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.plan.work_order import OPEN
+from migrations_app.readiness.plan.work_order import OPEN_STATUSES
 from migrations_app.readiness.report import Report, Verdict
 from migrations_app.texts import text as _
 from migrations_app.web.cluster.hops import Hop
@@ -41,7 +41,7 @@ def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
         return None
     if hop.place == "later":
         return NextThing(headline=_later(hop))
-    waiting = (finding for finding in hop.findings if finding.status in OPEN)
+    waiting = (finding for finding in hop.findings if finding.status in OPEN_STATUSES)
     groups = group_findings(in_work_order(waiting, release=hop.release), cluster=report.cluster.name)
     blockers = [group for group in groups if group.severity == "blocker"]
     failing = [group for group in blockers if group.status == "fail"]

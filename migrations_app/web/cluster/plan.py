@@ -95,7 +95,7 @@ def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
                 back=back,
             )
         )
-    untold = runbook_hop.untold(cluster)
+    untold = runbook_hop.unknown_by_reason(cluster)
     impact = [line for line in runbook_hop.forecast if line.count != 0]
     return {"rows": rows, "impact": impact, "untold": [(group, remedies_of(group)) for group in untold]}
 

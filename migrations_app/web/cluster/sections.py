@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from migrations_app.checks.base import PHASES, Finding, Remedy
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, group_findings
-from migrations_app.readiness.plan.work_order import Part, by_work, parts_of
+from migrations_app.readiness.plan.work_order import HopPart, parts_by_check, work_sort_key
 from migrations_app.readiness.verdict import finding_sort_key
 from migrations_app.texts import text as _
 
@@ -21,7 +21,7 @@ _FAILS = {
 _UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
 _MANUAL = Look(_("Verify manually"), "unknown", "manual", id="manual")
 _TOLD = Look(_("Reason"), "muted", "info", id="told")
-PART_ORDER: tuple[Part, ...] = ("before", "land", "after", "verify")
+PART_ORDER: tuple[HopPart, ...] = ("before", "land", "after", "verify")
 
 
 def phase_look(phase: str) -> Look:
@@ -86,8 +86,8 @@ def section_of(finding: Finding) -> str:
 def in_work_order(findings: Iterable[Finding], *, release: str) -> tuple[Finding, ...]:
     """Returns the findings in the order in which the runbook of the upgrade to that release handles them."""
     rows = tuple(findings)
-    parts = parts_of(rows, release=release)
-    return tuple(sorted(rows, key=lambda finding: (PART_ORDER.index(parts[finding.id]), by_work(finding))))
+    parts = parts_by_check(rows, release=release)
+    return tuple(sorted(rows, key=lambda finding: (PART_ORDER.index(parts[finding.id]), work_sort_key(finding))))
 
 
 def by_urgency(findings: Iterable[Finding], *, cluster: str = "", release: str = "") -> tuple[Section, ...]:

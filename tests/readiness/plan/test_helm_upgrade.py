@@ -5,7 +5,7 @@ from pathlib import Path
 import migrations_app
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue, When
-from migrations_app.readiness.plan.helm_upgrade import HelmWalk, in_the_plan
+from migrations_app.readiness.plan.helm_upgrade import HelmWalk, with_upgrade_notes
 from migrations_app.readiness.report import Installed
 from tests.readiness.outputs.reports import finding
 
@@ -21,17 +21,17 @@ def changing(name: str, *values: HelmValue, when: When = "landing", version: str
 def test_changes_of_several_checks_are_one_upgrade_and_are_made_once() -> None:
     walk = HelmWalk(HERE)
     both = (changing("a", HelmValue("old.key")), changing("b", HelmValue("new.key", "1"), HelmValue("old.key")))
-    first, second = walk.take(both, start="0.32.10"), walk.take(both, start="0.37.8")
+    first, second = walk.next_hop(both, start="0.32.10"), walk.next_hop(both, start="0.37.8")
     assert [one.key for one in first.controller] == ["new.key", "old.key"]
     assert second.controller == ()
-    told = in_the_plan(both[0], second).remedies
+    told = with_upgrade_notes(both[0], second).remedies
     assert [one.text for one in told] == ["# Release kp: an earlier hop of this plan has made it: old.key"]
-    assert "the upgrade that lands the hop" in in_the_plan(both[0], first).remedies[0].text
+    assert "the upgrade that lands the hop" in with_upgrade_notes(both[0], first).remedies[0].text
 
 
 def test_an_upgrade_before_the_landing_never_goes_below_what_runs_then() -> None:
     asked = [changing("a", when="before", version="0.37.8")]
-    late, taken = HelmWalk(HERE).take(asked, start="1.0.14"), HelmWalk(HERE).take(asked, start="0.37.1")
+    late, taken = HelmWalk(HERE).next_hop(asked, start="1.0.14"), HelmWalk(HERE).next_hop(asked, start="0.37.1")
     assert (late.before_crds, late.before) == ((), ())
     crds, controller = (one.text for one in (*taken.before_crds, *taken.before) if one.how == "helm")
     assert "helm upgrade --install crds oci://public.ecr.aws/karpenter/karpenter-crd --version 0.37.8" in crds
@@ -40,18 +40,18 @@ def test_an_upgrade_before_the_landing_never_goes_below_what_runs_then() -> None
 
 def test_what_needs_the_release_of_the_landing_is_made_with_it() -> None:
     asked = [changing("a", HelmValue("key", "1"), when="before", version="0.37.8")]
-    taken = HelmWalk(HERE).take(asked, start="0.37.1", lands="0.37.8")
+    taken = HelmWalk(HERE).next_hop(asked, start="0.37.1", lands="0.37.8")
     assert (taken.before, [one.key for one in taken.controller]) == ((), ["key"])
-    assert [one.text for one in in_the_plan(asked[0], taken).remedies] == [
+    assert [one.text for one in with_upgrade_notes(asked[0], taken).remedies] == [
         "# Release kp: made by the upgrade that lands the hop: key"
     ]
 
 
 def test_what_a_person_fills_in_is_no_part_of_the_upgrade() -> None:
     asked = [changing("a", HelmValue("role", '"<name>"'), when="person")]
-    taken = HelmWalk(HERE).take(asked, start="0.37.8")
+    taken = HelmWalk(HERE).next_hop(asked, start="0.37.8")
     assert (taken.before, taken.controller) == ((), ())
-    assert in_the_plan(asked[0], taken) == asked[0]
+    assert with_upgrade_notes(asked[0], taken) == asked[0]
 
 
 def test_no_source_reuses_values() -> None:

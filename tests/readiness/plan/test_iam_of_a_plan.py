@@ -21,7 +21,7 @@ from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import Seen
 from migrations_app.karpenter import labels
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.plan.effects.iam import permitted
+from migrations_app.readiness.plan.effects.iam import with_policy
 from migrations_app.readiness.plan.hop_work import changes_of
 from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import Collected, Report
@@ -107,7 +107,7 @@ def test_every_name_is_given_once_and_every_role_keeps_its_quotas(name: str, way
     policies = [one for hop in found.target.path for one in added(found, hop.hop)]
     assert [name for name, count in Counter(one.policy for one in policies).items() if count > 1] == []
     for one in policies:
-        after = permitted(inventory, one)
+        after = with_policy(inventory, one)
         assert isinstance(after, Inventory)
         inventory = after
     for role in inventory.aws.controller_roles.items:

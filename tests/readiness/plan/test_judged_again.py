@@ -20,8 +20,8 @@ from migrations_app.inventory.inventory import Inventory, noting
 from migrations_app.karpenter.upgrade_path import PathHop, path
 from migrations_app.readiness.plan.hop_judge import HopJudge
 from migrations_app.readiness.plan.hop_work import HopWork
-from migrations_app.readiness.plan.walk import ROUNDS, Walk, walked
-from migrations_app.readiness.plan.work_order import late_of
+from migrations_app.readiness.plan.walk import MOST_ROUNDS, Walk, findings_of_hops
+from migrations_app.readiness.plan.work_order import last_before_upgrade
 from migrations_app.readiness.stage import detect_running_release
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.clusters import objects
@@ -74,7 +74,7 @@ def asking(name: str, wrong: Callable[[CheckContext], bool], *changes: Change, r
 
 def first_hop(*checks: Check) -> dict[str, Finding]:
     start = inventory()
-    return {one.id: one for one in next(walked(start, steps(start), checks=checks))}
+    return {one.id: one for one in next(findings_of_hops(start, steps(start), checks=checks))}
 
 
 def test_what_a_fix_brings_is_asked_for_and_fixed_in_the_same_hop() -> None:
@@ -95,13 +95,13 @@ def test_what_a_fix_brings_is_asked_for_and_fixed_in_the_same_hop() -> None:
 
 
 def test_a_chain_of_fixes_is_followed_for_a_bounded_number_of_rounds() -> None:
-    names = [f"step-{number}" for number in range(ROUNDS + 3)]
+    names = [f"step-{number}" for number in range(MOST_ROUNDS + 3)]
     chain = [
         asking(name, lambda case, at=at: len(marks(case).keys() & set(names)) == at, marked(name))
         for at, name in enumerate(names)
     ]
     found = first_hop(*chain)
-    assert [name for name in names if found[name].status == "fail"] == names[: ROUNDS + 1]
+    assert [name for name in names if found[name].status == "fail"] == names[: MOST_ROUNDS + 1]
 
 
 def test_a_fix_that_does_not_clear_its_cause_is_told() -> None:
@@ -150,12 +150,12 @@ def test_only_checks_that_read_what_has_changed_are_put_again() -> None:
     start = noting(inventory())
     (step, *_) = steps(start)
     judge, work = HopJudge((nodes, fix), step, "", {}), HopWork(start, step)
-    judge.first(start)
+    judge.judge(start)
     work.prepare(judge.findings())
     assert (work.changed, asked) == (frozenset({"nodepools"}), ["nodes"])
-    assert not judge.again(work.inventory, changed=work.changed, fixes=work.fixes)
+    assert not judge.judge_again(work.inventory, changed=work.changed, fixes=work.fixes)
     assert asked == ["nodes"]
-    assert not judge.again(work.inventory, changed=frozenset({"nodes"}), fixes=work.fixes)
+    assert not judge.judge_again(work.inventory, changed=frozenset({"nodes"}), fixes=work.fixes)
     assert asked == ["nodes", "nodes"]
 
 
@@ -164,7 +164,10 @@ def test_spot_of_converted_pools_needs_a_right_that_nobody_looked_at(name: str) 
     """Before the NodePools are there, nothing says that 0.33 and later are to launch Spot."""
     start = inventory(name)
     every = {
-        one.id: one for found in walked(start, steps(start), checks=all_checks()) for one in found if one.hop == "0.33+"
+        one.id: one
+        for found in findings_of_hops(start, steps(start), checks=all_checks())
+        for one in found
+        if one.hop == "0.33+"
     }
     right = every["iam_change_known"]
     assert (right.status, right.severity, right.follows) == ("manual", "blocker", "pools_admit_provisioner_pods")
@@ -181,8 +184,8 @@ def test_what_waits_for_another_fix_stands_last_and_what_only_looks_does_not() -
         finding("brought", "fail", phase="iam", follows="later", remedies=(_needing(),)),
         finding("looks", "manual", phase="iam", follows="later"),
     )
-    assert late_of(asked, release="1.1.10") == {"waits", "early", "brought"}
-    assert late_of(asked, release="1.0.14") == {"early", "brought"}
+    assert last_before_upgrade(asked, release="1.1.10") == {"waits", "early", "brought"}
+    assert last_before_upgrade(asked, release="1.0.14") == {"early", "brought"}
 
 
 def _needing(*ids: str) -> Remedy:

@@ -17,7 +17,7 @@ from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.outputs.plan_view import LONGEST_LINE, STEP_LINES, plan_view
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
 from migrations_app.readiness.plan.stages import Stage
-from migrations_app.readiness.plan.work_order import SUCCESSION, taken_back
+from migrations_app.readiness.plan.work_order import ALPHA_TO_BETA_CHECKS, reverted_after_upgrade
 from migrations_app.samples.fleet import stories
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.clusters import find as find_clean
@@ -168,7 +168,7 @@ def test_no_command_holds_a_placeholder_that_is_not_explained(name: str) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_deleted_before_its_successor_is_there(name: str) -> None:
-    place = {check: at for at, check in enumerate(SUCCESSION)}
+    place = {check: at for at, check in enumerate(ALPHA_TO_BETA_CHECKS)}
     for hop in plan(name).hops:
         order = [finding.id for _, finding, _ in steps(hop) if finding and finding.id in place]
         assert order == sorted(order, key=place.__getitem__)
@@ -217,7 +217,7 @@ def test_a_later_hop_asks_for_nothing_that_an_earlier_one_asks_for(name: str) ->
     told: dict[tuple[str, ...], str] = {}
     for hop in plan(name).hops:
         for finding in hop.steps:
-            anew = finding.id == "hop_crds_installed" or taken_back((finding,))
+            anew = finding.id == "hop_crds_installed" or reverted_after_upgrade((finding,))
             if finding.status != "fail" or anew or not finding.remedies:
                 continue
             for row in finding.evidence:

@@ -11,7 +11,7 @@ from migrations_app.karpenter.hops import every_hop
 from migrations_app.karpenter.release_facts import NO_RETURN
 from migrations_app.readiness.plan.helm_upgrade import controller_commands, crd_commands
 from migrations_app.readiness.plan.stages import Stage, stages
-from migrations_app.readiness.plan.work_order import LANDS
+from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK
 from migrations_app.readiness.report import Installed
 from tests.newest import NEWEST
 from tests.readiness.outputs.reports import finding, step
@@ -63,9 +63,11 @@ def test_open_ones_come_first_by_severity_and_what_is_settled_is_counted() -> No
 
 def test_what_the_new_crds_bring_stands_where_they_are_installed() -> None:
     ours = Remedy(how="action", text="Action upgrade_crds", action="upgrade_crds")
-    told = finding(LANDS, "fail", phase="crds", severity="info", remedies=(Remedy(how="helm", text="h"), ours))
+    told = finding(
+        CRDS_INSTALLED_CHECK, "fail", phase="crds", severity="info", remedies=(Remedy(how="helm", text="h"), ours)
+    )
     (land,) = [one for one in made(told) if (one.part, one.phase) == ("land", "crds")]
-    assert land.checks == (LANDS,)
+    assert land.checks == (CRDS_INSTALLED_CHECK,)
     assert land.commands == (*crd_commands("1.0.14", KUBE_SYSTEM), ours)
     assert [one.checks for one in made(told) if one.part == "before"] == []
 

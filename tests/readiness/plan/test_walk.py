@@ -16,10 +16,10 @@ from migrations_app.inventory.parts import AHEAD, Seen, Unseen
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.plan.effects.landing import landed
+from migrations_app.readiness.plan.effects.landing import after_upgrade
 from migrations_app.readiness.plan.runbook import DoneEarlier, runbook
-from migrations_app.readiness.plan.walk import Walk, walked
-from migrations_app.readiness.plan.work_order import in_turn
+from migrations_app.readiness.plan.walk import Walk, findings_of_hops
+from migrations_app.readiness.plan.work_order import ordered_by_needs
 from migrations_app.readiness.report import Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.readiness.verdict import hop_lines
@@ -98,7 +98,7 @@ def _later(found: Report) -> list[str]:
 def test_the_landed_controller_is_told_by_all_its_marks(name: str) -> None:
     here = inventory(name)
     for step in path(detect_running_release(here), kubernetes=clean(name).kubernetes).steps:
-        here = landed(here, step.release)
+        here = after_upgrade(here, step.release)
         told = detect_running_release(here)
         assert (told.release, told.disagreements) == (step.release, ())
 
@@ -108,7 +108,7 @@ def test_the_landed_service_has_the_port_of_the_values(given_port: dict[str, obj
     documents = objects(clean("alpha-028"))
     helm_values(given_port)(documents)
     here = collected("alpha-028", as_list(documents, kubernetes="1.25")).inventory
-    after = landed(here, release("0.31.5"))
+    after = after_upgrade(here, release("0.31.5"))
     mine = [one.metrics_port for one in after.services.items if one.name == "karpenter"]
     assert mine == [served]
 
@@ -155,7 +155,7 @@ def test_facts_that_were_taken_over_say_what_fresh_ones_say(name: str) -> None:
 def test_a_walk_of_one_hop_is_what_is_there() -> None:
     start = inventory("v1-10")
     (step, *_) = path(detect_running_release(start), kubernetes="1.30").steps
-    (found,) = walked(start, [step], checks=all_checks())
+    (found,) = findings_of_hops(start, [step], checks=all_checks())
     assert not any(one.asked_earlier for one in found)
     assert not any(isinstance(part, Unseen) and part.why == AHEAD for part in map(start.part, ("nodepools", "nodes")))
 
@@ -177,7 +177,7 @@ def test_a_later_hop_is_red_for_its_own_findings_alone() -> None:
 @given(st.permutations(["a", "b", "c", "d"]), st.dictionaries(st.sampled_from("abcd"), st.sampled_from("abcd")))
 def test_work_comes_after_what_it_needs(names: list[str], needs: dict[str, str]) -> None:
     found = [_needing(name, needs.get(name, "")) for name in names]
-    order = [one.id for one in in_turn(found)]
+    order = [one.id for one in ordered_by_needs(found)]
     assert sorted(order) == sorted(names)
     if not _circular(needs):
         assert all(order.index(first) < order.index(name) for name, first in needs.items() if first != name)

@@ -17,15 +17,15 @@ from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.plan.stages import Stage, stages
 from migrations_app.readiness.plan.work_order import (
-    CONVERTED_FROM,
-    HOLDS,
-    LANDS,
-    OPEN,
-    ROLL_PREPARED,
-    SUCCESSION,
-    SUCCESSOR,
-    WITH_LANDING,
-    parts_of,
+    ALPHA_OBJECT_CHECKS,
+    ALPHA_TO_BETA_CHECKS,
+    BEFORE_NODES_ROLL,
+    CRDS_INSTALLED_CHECK,
+    DRIFT_HOLD_CHECKS,
+    OPEN_STATUSES,
+    SUCCESSORS_CHECK,
+    WITH_UPGRADE,
+    parts_by_check,
 )
 from migrations_app.readiness.report import Installed, Report
 from tests.acceptance.clusters import CLEAN, objects
@@ -34,8 +34,14 @@ from tests.builders import without_changes
 from tests.readiness.outputs.reports import finding, step
 
 PHASE_OF: dict[str, Phase] = {check.id: check.phase for check in all_checks()}
-ALPHA_WORK = (*SUCCESSION, *HOLDS, "pdbs_allow_disruption", "removed_helm_keys_unused", LANDS)
-REMOVALS = SUCCESSION[3:]
+ALPHA_WORK = (
+    *ALPHA_TO_BETA_CHECKS,
+    *DRIFT_HOLD_CHECKS,
+    "pdbs_allow_disruption",
+    "removed_helm_keys_unused",
+    CRDS_INSTALLED_CHECK,
+)
+REMOVALS = ALPHA_TO_BETA_CHECKS[3:]
 BY_HELM = Installed(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
 
 
@@ -60,17 +66,30 @@ def work(found: tuple[Stage, ...]) -> list[str]:
 
 
 def test_every_check_that_the_order_names_is_there() -> None:
-    named = {*SUCCESSION, *CONVERTED_FROM, *HOLDS, *ROLL_PREPARED, *WITH_LANDING, LANDS}
+    named = {
+        *ALPHA_TO_BETA_CHECKS,
+        *ALPHA_OBJECT_CHECKS,
+        *DRIFT_HOLD_CHECKS,
+        *BEFORE_NODES_ROLL,
+        *WITH_UPGRADE,
+        CRDS_INSTALLED_CHECK,
+    }
     assert named - set(PHASE_OF) == set()
 
 
 def test_from_alpha_to_beta_node_pools_are_made_before_anything_goes() -> None:
-    asked = [of(name) for name in reversed(SUCCESSION)]
-    assert work(made(*asked)) == [SUCCESSOR, "convert_and_apply", *SUCCESSION[1:], "land crds", "land controller"]
+    asked = [of(name) for name in reversed(ALPHA_TO_BETA_CHECKS)]
+    assert work(made(*asked)) == [
+        SUCCESSORS_CHECK,
+        "convert_and_apply",
+        *ALPHA_TO_BETA_CHECKS[1:],
+        "land crds",
+        "land controller",
+    ]
 
 
 def test_the_step_is_named_while_the_check_that_asks_does_not_apply_yet() -> None:
-    asked = (of(SUCCESSOR, "not_applicable"), of("legacy_provisioners_gone"), of("legacy_machines_gone"))
+    asked = (of(SUCCESSORS_CHECK, "not_applicable"), of("legacy_provisioners_gone"), of("legacy_machines_gone"))
     found = made(*asked)
     assert work(found)[:3] == ["convert_and_apply", "legacy_machines_gone", "legacy_provisioners_gone"]
     (convert,) = [one for one in found if one.commands and one.part == "before"]
@@ -89,7 +108,7 @@ def test_the_step_is_named_while_the_check_that_asks_does_not_apply_yet() -> Non
 
 @pytest.mark.parametrize("status", ["pass", "waived"])
 def test_ready_node_pools_are_not_made_again(status: str) -> None:
-    assert "convert_and_apply" not in work(made(of(SUCCESSOR, status), of("legacy_provisioners_gone")))
+    assert "convert_and_apply" not in work(made(of(SUCCESSORS_CHECK, status), of("legacy_provisioners_gone")))
 
 
 def test_at_other_hops_nothing_is_converted_from_alpha() -> None:
@@ -115,8 +134,8 @@ def test_drift_is_held_last_before_the_landing() -> None:
 
 
 def test_values_for_the_new_chart_stand_between_its_crds_and_the_controller() -> None:
-    asked = (of("removed_helm_keys_unused", severity="warning"), of(LANDS, severity="info"))
-    assert work(made(*asked)) == [LANDS, "land crds", "removed_helm_keys_unused", "land controller"]
+    asked = (of("removed_helm_keys_unused", severity="warning"), of(CRDS_INSTALLED_CHECK, severity="info"))
+    assert work(made(*asked)) == [CRDS_INSTALLED_CHECK, "land crds", "removed_helm_keys_unused", "land controller"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +145,7 @@ def test_whatever_brings_the_controller_to_the_new_chart_does_so_with_the_landin
     change = HelmChange(chart="karpenter", release="kp", namespace="ops", when="before", version=version)
     remedy = Remedy(how="helm", text="x", change=change)
     one = of("controller_off_bad_patches", remedies=(remedy,))
-    assert parts_of([one], release="0.37.8") == {one.id: part}
+    assert parts_by_check([one], release="0.37.8") == {one.id: part}
 
 
 @pytest.mark.parametrize("kept", ["kept_by", "crds_kept_by"])
@@ -163,14 +182,16 @@ def any_findings(draw: st.DrawFn) -> tuple[Finding, ...]:
 @given(any_findings())
 def test_nothing_goes_before_its_successor_is_there(asked: tuple[Finding, ...]) -> None:
     told = work(made(*asked))
-    chain = [name for name in told if name in SUCCESSION]
-    assert chain == sorted(chain, key=SUCCESSION.index)
-    assert sorted(name for name in told if name in PHASE_OF) == sorted(one.id for one in asked if one.status in OPEN)
+    chain = [name for name in told if name in ALPHA_TO_BETA_CHECKS]
+    assert chain == sorted(chain, key=ALPHA_TO_BETA_CHECKS.index)
+    assert sorted(name for name in told if name in PHASE_OF) == sorted(
+        one.id for one in asked if one.status in OPEN_STATUSES
+    )
     status = {one.id: one.status for one in asked}
-    alpha = any(status.get(name) in OPEN for name in CONVERTED_FROM)
-    if SUCCESSOR in status and status[SUCCESSOR] not in ("pass", "waived") and alpha:
+    alpha = any(status.get(name) in OPEN_STATUSES for name in ALPHA_OBJECT_CHECKS)
+    if SUCCESSORS_CHECK in status and status[SUCCESSORS_CHECK] not in ("pass", "waived") and alpha:
         convert = told.index("convert_and_apply")
-        assert all(told.index(name) > convert for name in told if name in SUCCESSION[1:])
+        assert all(told.index(name) > convert for name in told if name in ALPHA_TO_BETA_CHECKS[1:])
 
 
 @settings(max_examples=200)
@@ -179,7 +200,7 @@ def test_crds_land_before_the_controller_and_holds_before_both(asked: tuple[Find
     told = work(made(*asked))
     landed = told.index("land crds")
     assert landed < told.index("land controller")
-    assert all(told.index(name) < landed for name in told if name in HOLDS)
+    assert all(told.index(name) < landed for name in told if name in DRIFT_HOLD_CHECKS)
     if "removed_helm_keys_unused" in told:
         assert landed < told.index("removed_helm_keys_unused") < told.index("land controller")
 

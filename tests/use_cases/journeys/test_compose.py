@@ -12,8 +12,8 @@ from migrations_app.journeys.compose import DRIFT_HOLD_CHECK, Choices, journey_s
 from migrations_app.journeys.disruption_hold import HOLD, RELEASE
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
-from migrations_app.readiness.plan.stages import _LET_GO
-from migrations_app.readiness.plan.work_order import HOLDS
+from migrations_app.readiness.plan.stages import _UNDO_HOLDS
+from migrations_app.readiness.plan.work_order import DRIFT_HOLD_CHECKS
 from migrations_app.readiness.report import Report
 from migrations_app.samples import fleet
 
@@ -193,8 +193,10 @@ def test_drift_is_held_over_the_landing_by_karpdash_where_it_may():
 def test_nothing_is_ended_that_no_step_holds(name):
     for place in range(len(hops(name))):
         found = steps(name, place)
-        ends = [one for one in found if one.title == _LET_GO and any(each.tool == "kubectl" for each in one.commands)]
-        assert not ends or any(set(one.checks) & set(HOLDS) for one in found)
+        ends = [
+            one for one in found if one.title == _UNDO_HOLDS and any(each.tool == "kubectl" for each in one.commands)
+        ]
+        assert not ends or any(set(one.checks) & set(DRIFT_HOLD_CHECKS) for one in found)
 
 
 @pytest.mark.parametrize("name", NAMES)

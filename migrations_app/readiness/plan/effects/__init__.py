@@ -1,3 +1,4 @@
-"""What a change does to an inventory: the inventory after it, or the reason why none can be told. Pure; no text for
-people, no order of work.
+"""The effects of changes: the inventory after a change, or the reason why it is not known.
+
+Pure functions; they write no text for people and know no order of work.
 """

@@ -1,5 +1,6 @@
-"""NodePools, EC2NodeClasses and NodeClaims of v1beta1 as a server shows them once its CRDs serve v1: what the
-conversion webhook of Karpenter writes, which is not what a person would write.
+"""Converts NodePools, EC2NodeClasses and NodeClaims from v1beta1 to v1 as Karpenter's conversion webhook does.
+
+The API server shows them so after its CRDs serve v1; a manifest that a person converts looks different.
 
 Sources: kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go;
 aws/karpenter-provider-aws@v1.0.14:pkg/apis/v1/ec2nodeclass_conversion.go.
@@ -21,9 +22,9 @@ from migrations_app.readiness.plan.effects.places import with_parts
 
 Tree = dict[str, Any]
 NEVER: Final = "Never"
-_EXPIRES: Final = "720h"
-"""After which time a pool of v1beta1 that says nothing lets its nodes expire."""
-_OF_ALIAS: Final = ("AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022")
+_DEFAULT_EXPIRY: Final = "720h"
+"""The default of expireAfter in a NodePool of v1beta1."""
+_FAMILIES_WITH_ALIAS: Final = ("AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022")
 _PLACEHOLDER: Final = "ami-placeholder"
 _UBUNTU_DISK: Final = {
     "deviceName": "/dev/sda1",
@@ -32,8 +33,8 @@ _UBUNTU_DISK: Final = {
 }
 
 
-def shown_as_v1(inventory: Inventory) -> Inventory:
-    """With every object of these kinds in v1 whose CRD serves it; others, and those of v1, are as they were."""
+def converted_to_v1(inventory: Inventory) -> Inventory:
+    """The inventory with the objects of these kinds in v1 where their CRD serves v1; other objects stay as they are."""
     serving = {crd.name for crd in inventory.crds.items if "v1" in crd.served}
     changed: dict[str, Part[Any]] = {}
     pools, classes, claims = inventory.nodepools, inventory.ec2nodeclasses, inventory.nodeclaims
@@ -59,12 +60,12 @@ def _is_beta(named_object: o.NamedObject, part: Seen[Any]) -> bool:
 
 
 def _part_as_v1(part: Seen[Any], items: Iterable[Any]) -> Seen[Any]:
-    """The part as it is read in v1; the same where it is so already."""
-    every = tuple(items)
+    """The part as a scan reads it in v1; the same value if nothing changes."""
+    converted = tuple(items)
     served = (part.served or "").replace("/v1beta1", "/v1") or None
-    if served == part.served and all(new is old for new, old in zip(every, part.items, strict=True)):
+    if served == part.served and all(after is before for after, before in zip(converted, part.items, strict=True)):
         return part
-    return with_fields(part, items=every, served=served, other_version=None)
+    return with_fields(part, items=converted, served=served, other_version=None)
 
 
 def _as_v1(karpenter_object: Any, **fields: Any) -> Any:  # noqa: ANN401 - an object of the same kind
@@ -77,27 +78,27 @@ def _pool(node_pool: o.NodePool) -> o.NodePool:
     inner = dict(_tree(template.get("spec")))
     kubelet, reference = inner.pop("kubelet", None), _tree(inner.pop("nodeClassRef", None))
     inner.pop("resources", None)
-    inner |= {"nodeClassRef": _reference(reference), "expireAfter": disruption.get("expireAfter") or _EXPIRES}
-    new = {**spec, "template": {**template, "spec": inner}, "disruption": _disruption(disruption)}
+    inner |= {"nodeClassRef": _reference(reference), "expireAfter": disruption.get("expireAfter") or _DEFAULT_EXPIRY}
+    new_spec = {**spec, "template": {**template, "spec": inner}, "disruption": _disruption(disruption)}
     marks = {
         labels.KUBELET_COMPATIBILITY: _json(kubelet) if kubelet else "",
         labels.NODE_CLASS_REFERENCE_COMPATIBILITY: _json(reference),
     }
-    converted: o.NodePool = _as_v1(node_pool, spec=new, metadata=_marked(node_pool.metadata, marks))
+    converted: o.NodePool = _as_v1(node_pool, spec=new_spec, metadata=_with_annotations(node_pool.metadata, marks))
     return converted
 
 
-def _disruption(old: Tree) -> Tree:
-    """WhenUnderutilized knows no time of its own, so the webhook writes 0s, over a Never as well."""
-    rest = {key: value for key, value in old.items() if key != "expireAfter"}
-    if old.get("consolidationPolicy") == "WhenEmpty":
-        return {**rest, "consolidateAfter": old.get("consolidateAfter") or NEVER}
-    return {**rest, "consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"}
+def _disruption(beta: Tree) -> Tree:
+    """The disruption of v1. WhenUnderutilized had no consolidateAfter, so the webhook writes 0s, even over Never."""
+    kept = {key: value for key, value in beta.items() if key != "expireAfter"}
+    if beta.get("consolidationPolicy") == "WhenEmpty":
+        return {**kept, "consolidateAfter": beta.get("consolidateAfter") or NEVER}
+    return {**kept, "consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "0s"}
 
 
-def _reference(old: Mapping[str, Any]) -> Tree:
-    group = str(old.get("apiVersion") or "").partition("/")[0] or kinds.AWS_GROUP
-    return {"group": group, "kind": old.get("kind") or kinds.EC2_NODE_CLASS.kind, "name": old.get("name") or ""}
+def _reference(beta: Mapping[str, Any]) -> Tree:
+    group = str(beta.get("apiVersion") or "").partition("/")[0] or kinds.AWS_GROUP
+    return {"group": group, "kind": beta.get("kind") or kinds.EC2_NODE_CLASS.kind, "name": beta.get("name") or ""}
 
 
 def _node_class(ec2_node_class: o.EC2NodeClass) -> o.EC2NodeClass:
@@ -108,18 +109,22 @@ def _node_class(ec2_node_class: o.EC2NodeClass) -> o.EC2NodeClass:
         spec |= {"amiFamily": "AL2", "amiSelectorTerms": terms or [{"id": _PLACEHOLDER}]}
         spec.setdefault("blockDeviceMappings", [_UBUNTU_DISK])
         mark = "amiFamily,blockDeviceMappings" if terms else "amiFamily,blockDeviceMappings,incompatible"
-    elif not terms and family in _OF_ALIAS:
+    elif not terms and family in _FAMILIES_WITH_ALIAS:
         spec.pop("amiFamily")
         version = ec2_node_class.metadata.annotation(labels.ALIAS_VERSION_COMPATIBILITY) or "latest"
         spec["amiSelectorTerms"] = [{"alias": f"{str(family).lower()}@{version}"}]
-    metadata = _marked(ec2_node_class.metadata, {labels.UBUNTU_COMPATIBILITY: mark})
+    metadata = _with_annotations(ec2_node_class.metadata, {labels.UBUNTU_COMPATIBILITY: mark})
     converted: o.EC2NodeClass = _as_v1(ec2_node_class, spec=spec, metadata=metadata)
     return converted
 
 
 def _claim(node_claim: o.NodeClaim, expiry: Mapping[str, str]) -> o.NodeClaim:
-    old = node_claim.spec.node_class_ref
-    class_fields = _reference({"apiVersion": old.api_version, "kind": old.kind, "name": old.name} if old else {})
+    beta_reference = node_claim.spec.node_class_ref
+    class_fields = _reference(
+        {"apiVersion": beta_reference.api_version, "kind": beta_reference.kind, "name": beta_reference.name}
+        if beta_reference
+        else {}
+    )
     pool = node_claim.metadata.label(labels.NODEPOOL) or ""
     reference = msgspec.convert(class_fields, o.ClassReference)
     converted: o.NodeClaim = _as_v1(
@@ -128,8 +133,8 @@ def _claim(node_claim: o.NodeClaim, expiry: Mapping[str, str]) -> o.NodeClaim:
     return converted
 
 
-def _marked(metadata: o.Metadata, marks: Mapping[str, str]) -> o.Metadata:
-    """With these annotations, but for empty ones."""
+def _with_annotations(metadata: o.Metadata, marks: Mapping[str, str]) -> o.Metadata:
+    """With these annotations, without empty ones."""
     new_annotations = {key: value for key, value in marks.items() if value}
     return (
         replace(metadata, annotations={**(metadata.annotations or {}), **new_annotations})
@@ -139,7 +144,7 @@ def _marked(metadata: o.Metadata, marks: Mapping[str, str]) -> o.Metadata:
 
 
 def _tree(value: object) -> Tree:
-    """The value if it is a mapping; an empty one for what the API server of a sound cluster would not store."""
+    """The value if it is a mapping, or else an empty one: a healthy API server stores nothing else here."""
     return value if isinstance(value, dict) else {}
 
 

@@ -1,4 +1,4 @@
-"""The inventory after a change."""
+"""Computes the inventory after a change, for changes of every kind."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -24,15 +24,21 @@ from migrations_app.checks.changes import (
     QueryRename,
 )
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.readiness.plan.effects.deletion import deleted
-from migrations_app.readiness.plan.effects.helm import upgraded
-from migrations_app.readiness.plan.effects.iam import permitted
+from migrations_app.readiness.plan.effects.deletion import without_objects
+from migrations_app.readiness.plan.effects.helm import with_helm_upgrade
+from migrations_app.readiness.plan.effects.iam import with_policy
 from migrations_app.readiness.plan.effects.not_shown import NotShown, Why
-from migrations_app.readiness.plan.effects.objects import applied, marked, patched, switched, tainted
-from migrations_app.readiness.plan.effects.queries import renamed
-from migrations_app.readiness.plan.effects.rights import bound
+from migrations_app.readiness.plan.effects.objects import (
+    with_delivery_switched,
+    with_manifest,
+    with_marks,
+    with_patch,
+    with_taint,
+)
+from migrations_app.readiness.plan.effects.queries import with_metrics_renamed
+from migrations_app.readiness.plan.effects.rights import with_role_bound
 
-OfObject: TypeAlias = (
+ObjectChange: TypeAlias = (
     ObjectPatch
     | ObjectApply
     | ObjectDelete
@@ -46,39 +52,41 @@ OfObject: TypeAlias = (
 
 
 def effect(inventory: Inventory, change: Change) -> Inventory | NotShown:
-    """The inventory when the change, and what follows from it by itself, is done. It is another value with no fact
-    remembered but positions, or why none can be told: nothing is half-done."""
+    """Returns the inventory after the change and after what follows from it, or the reason why it is not known.
+
+    The result is a new value; `inventory` stays as it is. Of cached facts only the positions of objects are kept.
+    """
     match change:
         case ChangeGroup():
-            return after_all(inventory, change.steps)
+            return effect_of_all(inventory, change.steps)
         case HelmChange():
-            return upgraded(inventory, change)
+            return with_helm_upgrade(inventory, change)
         case IamStatements():
-            return permitted(inventory, change)
+            return with_policy(inventory, change)
         case PersonTask() | Observation() | AwsCall() | KarpdashAction():
-            return NotShown(_unseen(change), change.what)
-    return _of_object(inventory, change)
+            return NotShown(_why_not_shown(change), change.what)
+    return _object_effect(inventory, change)
 
 
-def _of_object(inventory: Inventory, change: OfObject) -> Inventory | NotShown:
+def _object_effect(inventory: Inventory, change: ObjectChange) -> Inventory | NotShown:
     match change:
         case ObjectPatch():
-            return patched(inventory, change)
+            return with_patch(inventory, change)
         case ObjectApply():
-            return applied(inventory, change)
+            return with_manifest(inventory, change)
         case ObjectDelete():
-            return deleted(inventory, (change,))
+            return without_objects(inventory, (change,))
         case ObjectLabels() | ObjectAnnotations():
-            return marked(inventory, change)
+            return with_marks(inventory, change)
         case NodeTaint():
-            return tainted(inventory, change)
+            return with_taint(inventory, change)
         case QueryRename():
-            return renamed(inventory, change)
+            return with_metrics_renamed(inventory, change)
         case DeliveryPause() | DeliveryResume():
-            return switched(inventory, change)
+            return with_delivery_switched(inventory, change)
 
 
-def _unseen(change: PersonTask | Observation | AwsCall | KarpdashAction) -> Why:
+def _why_not_shown(change: PersonTask | Observation | AwsCall | KarpdashAction) -> Why:
     match change:
         case PersonTask():
             return "for_a_person"
@@ -90,29 +98,32 @@ def _unseen(change: PersonTask | Observation | AwsCall | KarpdashAction) -> Why:
             return "own_action"
 
 
-def after_all(inventory: Inventory, changes: Iterable[Change]) -> Inventory | NotShown:
-    """After all of them in this order; what only reads is passed over, where something else changes beside it."""
+def effect_of_all(inventory: Inventory, changes: Iterable[Change]) -> Inventory | NotShown:
+    """Returns the inventory after all changes in this order, or the reason of the first one whose effect is not known.
+
+    A change that only reads is skipped if there are others.
+    """
     steps = list(changes)
-    here, any_effect = inventory, False
-    for kind, run in groupby(steps, type):
+    current, any_effect = inventory, False
+    for kind, same_kind in groupby(steps, type):
         if kind is ObjectDelete:
-            after = deleted(here, [step for step in run if isinstance(step, ObjectDelete)])
+            after = without_objects(current, [step for step in same_kind if isinstance(step, ObjectDelete)])
         elif kind is Observation and len(steps) > 1:
             continue
         else:
-            after = _one_by_one(here, run, group_steps=steps)
+            after = _one_by_one(current, same_kind, group_steps=steps)
         if isinstance(after, NotShown):
             return after
-        here, any_effect = after, True
-    return here if any_effect else NotShown("reads_only")
+        current, any_effect = after, True
+    return current if any_effect else NotShown("reads_only")
 
 
-def _one_by_one(inventory: Inventory, run: Iterable[Change], *, group_steps: list[Change]) -> Inventory | NotShown:
-    here = inventory
-    for step in run:
-        after = bound(here, step, group_steps=group_steps) if isinstance(step, ObjectApply) else None
-        after = after or effect(here, step)
+def _one_by_one(inventory: Inventory, steps: Iterable[Change], *, group_steps: list[Change]) -> Inventory | NotShown:
+    current = inventory
+    for step in steps:
+        after = with_role_bound(current, step, group_steps=group_steps) if isinstance(step, ObjectApply) else None
+        after = after or effect(current, step)
         if isinstance(after, NotShown):
             return after
-        here = after
-    return here
+        current = after
+    return current

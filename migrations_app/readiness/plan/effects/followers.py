@@ -1,4 +1,4 @@
-"""What follows from a change of an object by itself: pods follow a template, counts of a budget follow its spec."""
+"""Computes what follows from the change of an object: pods follow their template, a budget's counts follow its spec."""
 
 import math
 from typing import Final, TypeVar
@@ -9,30 +9,30 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
 from migrations_app.inventory.pod_groups import constraints, markers
-from migrations_app.readiness.plan.effects.deletion import without
+from migrations_app.readiness.plan.effects.deletion import without_object
 from migrations_app.readiness.plan.effects.places import with_items, with_object, with_parts
 
-ROLLED: Final = ("Deployment", "StatefulSet", "DaemonSet")
-"""Workloads that replace their pods by themselves when their template changes."""
+ROLLING_KINDS: Final = ("Deployment", "StatefulSet", "DaemonSet")
+"""Workloads that replace their pods when their template changes."""
 N = TypeVar("N", bound=o.NamedObject)
 
 
-def put(inventory: Inventory, before: N, *, after: N, kind: str) -> Inventory:
-    """With `after` in the place of `before`, and what follows from that."""
+def with_consequences(inventory: Inventory, before: N, *, after: N, kind: str) -> Inventory:
+    """The inventory with `after` in place of `before`, and with what follows from that."""
     if isinstance(after, o.DisruptionBudget) and isinstance(before, o.DisruptionBudget) and before.spec != after.spec:
-        return with_object(inventory, before, after=recounted(after), kind=kind)
-    if kind in ROLLED and isinstance(before, o.Workload) and isinstance(after, o.Workload):
-        scaled = _scaled(before, after)
+        return with_object(inventory, before, after=with_counts(after), kind=kind)
+    if kind in ROLLING_KINDS and isinstance(before, o.Workload) and isinstance(after, o.Workload):
+        scaled = _with_ready_pods(before, after)
         written = with_object(inventory, before, after=scaled, kind=kind)
-        return _pods_rolled(written, before, after=scaled, kind=kind)
+        return _with_pods_rolled(written, before, after=scaled, kind=kind)
     written = with_object(inventory, before, after=after, kind=kind)
     if after.metadata.deleting and before.metadata.finalizers and not after.metadata.finalizers:
-        return without(written, after, kind=kind)
+        return without_object(written, after, kind=kind)
     return written
 
 
-def _scaled(before: o.Workload, after: o.Workload) -> o.Workload:
-    """With as many ready pods as it asks for now, where all that it asked for before were ready."""
+def _with_ready_pods(before: o.Workload, after: o.Workload) -> o.Workload:
+    """The workload with all its new replicas ready, if all its former replicas were ready."""
     desired, status = after.spec.replicas, after.status
     ready = (status.ready_replicas or 0) if status else None
     if status is None or desired is None or before.spec.replicas in (desired, None) or ready != before.spec.replicas:
@@ -40,8 +40,8 @@ def _scaled(before: o.Workload, after: o.Workload) -> o.Workload:
     return replace(after, status=replace(status, ready_replicas=desired or None))
 
 
-def recounted(budget: o.DisruptionBudget) -> o.DisruptionBudget:
-    """The budget with the counts that its spec gives; percentages are rounded up.
+def with_counts(budget: o.DisruptionBudget) -> o.DisruptionBudget:
+    """The budget with the counts that follow from its spec; percentages are rounded up.
 
     Source: kubernetes/kubernetes:pkg/controller/disruption/disruption.go, getExpectedPodCount.
     """
@@ -50,51 +50,57 @@ def recounted(budget: o.DisruptionBudget) -> o.DisruptionBudget:
         return budget
     expected = status.expected_pods
     if spec.max_unavailable is not None:
-        desired = max(0, expected - _pods(spec.max_unavailable, expected))
+        desired = max(0, expected - _pod_count(spec.max_unavailable, expected))
     else:
-        desired = _pods(spec.min_available if spec.min_available is not None else 1, expected)
+        desired = _pod_count(spec.min_available if spec.min_available is not None else 1, expected)
     allowed = max(0, status.current_healthy - desired) if expected else 0
     return replace(budget, status=replace(status, desired_healthy=desired, disruptions_allowed=allowed))
 
 
-def _pods(limit: int | str, expected: int) -> int:
+def _pod_count(limit: int | str, expected: int) -> int:
+    """The limit as a number of pods; a percentage is of the expected pods, rounded up."""
     if isinstance(limit, int):
         return limit
     share = limit.removesuffix("%")
     return math.ceil(int(share) * expected / 100) if limit.endswith("%") and share.isdecimal() else expected
 
 
-def _pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload, kind: str) -> Inventory:
+def _with_pods_rolled(inventory: Inventory, before: o.Workload, *, after: o.Workload, kind: str) -> Inventory:
+    """With the pods of the workload replaced by pods of its new template, in its new number; none for 0 replicas."""
     part = inventory.pods
     if not isinstance(part, Seen):
         return inventory
-    own = (after.namespace, kind, after.name)
+    workload_key = (after.namespace, kind, after.name)
     if after.spec.replicas == 0 != before.spec.replicas:
-        left = tuple(
+        others = tuple(
             pod_group
             for pod_group in part.items
-            if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) != own
+            if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) != workload_key
         )
-        return with_parts(inventory, {"pods": with_items(part, left)})
+        return with_parts(inventory, {"pods": with_items(part, others)})
     count = after.spec.replicas if after.spec.replicas != before.spec.replicas else None
     if before.template == after.template and count is None:
         return inventory
-    mine = [
+    own_groups = [
         pod_group
         for pod_group in part.items
-        if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) == own
+        if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) == workload_key
     ]
-    if count is not None and len(mine) == 1:
-        mine = [replace(mine[0], count=count)]
-    new = iter([_as_template(pod_group, after) for pod_group in mine] if before.template != after.template else mine)
+    if count is not None and len(own_groups) == 1:
+        own_groups = [replace(own_groups[0], count=count)]
+    rolled = iter(
+        [_like_template(pod_group, after) for pod_group in own_groups]
+        if before.template != after.template
+        else own_groups
+    )
     items = tuple(
-        next(new) if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) == own else pod_group
+        next(rolled) if (pod_group.namespace, pod_group.owner_kind, pod_group.owner_name) == workload_key else pod_group
         for pod_group in part.items
     )
     return with_parts(inventory, {"pods": with_items(part, items)}) if items != part.items else inventory
 
 
-def _as_template(pods: o.PodGroup, workload: o.Workload) -> o.PodGroup:
+def _like_template(pods: o.PodGroup, workload: o.Workload) -> o.PodGroup:
     template = workload.template
     return replace(
         pods,

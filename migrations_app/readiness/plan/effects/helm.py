@@ -1,5 +1,5 @@
-"""What becomes of an inventory when values or the version of one of the two charts change: the record that Helm keeps,
-and what the tables say that the chart makes of it."""
+"""Computes the inventory after a Helm upgrade of one of the two charts: Helm's record, and the objects that the chart
+makes, as the release tables describe them."""
 
 import copy
 import json
@@ -17,24 +17,24 @@ from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.karpenter.controller_settings import GLOBAL_SETTINGS, LAST_READ, setting_row
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import Release, minor_order, parse
-from migrations_app.readiness.plan.effects.by_itself import by_controller
-from migrations_app.readiness.plan.effects.controller import brought_to, release_of, with_value
-from migrations_app.readiness.plan.effects.crd_landing import landed_crds
+from migrations_app.readiness.plan.effects.by_itself import with_controller_work
+from migrations_app.readiness.plan.effects.controller import release_of, with_release, with_value
+from migrations_app.readiness.plan.effects.crd_landing import with_crds_of_release
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
 
-CRD_VALUES = {
+CONVERSION_FIELDS = {
     "webhook.enabled": "strategy",
     "webhook.serviceName": "name",
     "webhook.serviceNamespace": "namespace",
     "webhook.port": "port",
 }
-"""What values of the chart of the CRDs do to their conversion."""
-CRD_TYPES = {"strategy": bool, "name": str, "namespace": str, "port": int}
+"""By value of the CRD chart the field of the CRDs' conversion that the value sets."""
+CONVERSION_TYPES = {"strategy": bool, "name": str, "namespace": str, "port": int}
 
 
-def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
-    """After one upgrade of the release with these values. Only a chart's own values and version are followed."""
+def with_helm_upgrade(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
+    """The inventory after one Helm upgrade of the release with these values and, if given, this version."""
     if change.when == "person":
         return NotShown("for_a_person", change.release)
     if (
@@ -44,11 +44,11 @@ def upgraded(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     to = parse(change.version) if change.version else None
     if change.version and (to is None or find(to) is None):
         return NotShown("release_not_known", change.version)
-    recorded = _recorded(inventory, change, to=to)
+    recorded = _with_record(inventory, change, to=to)
     if isinstance(recorded, NotShown):
         return recorded
     if change.chart == CRD_CHART:
-        return landed_crds(recorded, to) if to else _converting(recorded, change)
+        return with_crds_of_release(recorded, to) if to else _with_conversion_values(recorded, change)
     return _with_controller(inventory, recorded, change=change, to=to)
 
 
@@ -66,35 +66,40 @@ def _with_controller(
     running_controller = installation(recorded)
     if running_controller is None:
         return NotShown("target_gone" if isinstance(recorded.controller, Seen) else "part_not_read", CHART)
-    old, new = given_values(before), given_values(recorded)
-    after: o.Workload | NotShown = brought_to(running_controller.workload, to) if to else running_controller.workload
+    values_before, values_after = given_values(before), given_values(recorded)
+    after: o.Workload | NotShown = with_release(running_controller.workload, to) if to else running_controller.workload
     for value in change.values:
         if isinstance(after, NotShown):
             return after
-        after = with_value(after, value, before=old.tree if old else {}, after=new.tree if new else {})
+        after = with_value(
+            after,
+            value,
+            before=values_before.tree if values_before else {},
+            after=values_after.tree if values_after else {},
+        )
     if isinstance(after, NotShown):
         return after
-    written = _with_settings(
-        _with_workload(recorded, running_controller.workload, after=after), change, running=release_of(after)
+    with_deployment = _with_settings(
+        _with_deployment(recorded, running_controller.workload, after=after), change, running=release_of(after)
     )
-    crds = written if to is None else _crds_beside(written, change, to=to)
-    return crds if isinstance(crds, NotShown) else by_controller(crds)
+    crds = with_deployment if to is None else _crds_beside(with_deployment, change, to=to)
+    return crds if isinstance(crds, NotShown) else with_controller_work(crds)
 
 
 def _crds_beside(inventory: Inventory, change: HelmChange, *, to: Release) -> Inventory | NotShown:
-    """With the CRDs of the same release, which a plan brings first where they have a chart of their own."""
+    """With the CRDs of the same release: a plan upgrades these first if they have a chart of their own."""
     record = next(
         (helm_release for helm_release in inventory.helm_releases.items if helm_release.chart == CRD_CHART), None
     )
     if record is None:
         return inventory
     own = replace(change, chart=CRD_CHART, release=record.name, namespace=record.namespace, values=())
-    recorded = _recorded(inventory, own, to=to)
-    return recorded if isinstance(recorded, NotShown) else landed_crds(recorded, to)
+    recorded = _with_record(inventory, own, to=to)
+    return recorded if isinstance(recorded, NotShown) else with_crds_of_release(recorded, to)
 
 
 def _with_settings(inventory: Inventory, change: HelmChange, *, running: Release | None) -> Inventory:
-    """With the values in the ConfigMap of settings, up to the last release that reads it."""
+    """With the values in the ConfigMap of settings, if the running release reads the ConfigMap."""
     part = inventory.settings
     if isinstance(part, Unseen) or running is None or minor_order(running.minor) > minor_order(LAST_READ):
         return inventory
@@ -121,7 +126,7 @@ def _with_data(config_map: o.ConfigMap, settings: Body) -> o.ConfigMap:
     return replace(config_map, data=data)
 
 
-def _with_workload(inventory: Inventory, before: o.Workload, *, after: o.Workload) -> Inventory:
+def _with_deployment(inventory: Inventory, before: o.Workload, *, after: o.Workload) -> Inventory:
     if after == before:
         return inventory
     changed = {}
@@ -132,8 +137,8 @@ def _with_workload(inventory: Inventory, before: o.Workload, *, after: o.Workloa
     return with_parts(inventory, changed)
 
 
-def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -> Inventory | NotShown:
-    """With the values in Helm's record, or in the object of a delivery that holds them."""
+def _with_record(inventory: Inventory, change: HelmChange, *, to: Release | None) -> Inventory | NotShown:
+    """With the values in Helm's record or, if there is none, in the GitOps delivery that holds them."""
     part = inventory.helm_releases
     record = next(
         (
@@ -144,18 +149,18 @@ def _recorded(inventory: Inventory, change: HelmChange, *, to: Release | None) -
         None,
     )
     if record is None or isinstance(part, Unseen):
-        return _delivered(inventory, change)
+        return _with_delivery_values(inventory, change)
     versions = {"chart_version": str(to), "app_version": str(to)} if to else {}
-    new = replace(record, config=laid(record.config, change.given.items()), **versions)
+    updated = replace(record, config=laid(record.config, change.given.items()), **versions)
     return with_fields(
         inventory,
         helm_releases=with_items(
-            part, tuple(new if helm_release is record else helm_release for helm_release in part.items)
+            part, tuple(updated if helm_release is record else helm_release for helm_release in part.items)
         ),
     )
 
 
-def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
+def _with_delivery_values(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
     part = inventory.deliveries
     delivered_values = given_values(inventory, chart=change.chart)
     if (delivered_values is None or not isinstance(part, Seen)) and isinstance(inventory.helm_releases, Unseen):
@@ -174,41 +179,44 @@ def _delivered(inventory: Inventory, change: HelmChange) -> Inventory | NotShown
 
 def _with_spec(delivery: o.GitOpsDelivery, path: str, *, tree: Body) -> o.GitOpsDelivery:
     spec = copy.deepcopy(delivery.spec or {})
-    *above, last = path.removeprefix("spec.").split(".")
+    *parents, last = path.removeprefix("spec.").split(".")
     holder = spec
-    for step in above:
+    for step in parents:
         holder = holder.setdefault(step, {})
     holder[last] = tree
     return replace(delivery, spec=spec)
 
 
-def _converting(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
-    """With the conversion that these values give to the CRDs of two versions."""
+def _with_conversion_values(inventory: Inventory, change: HelmChange) -> Inventory | NotShown:
+    """With the conversion that these values of the CRD chart set in CRDs that serve several versions."""
     part = inventory.crds
-    strange = next(
-        (helm_value.key for helm_value in change.values if helm_value.text and helm_value.key not in CRD_VALUES), None
+    unknown_key = next(
+        (helm_value.key for helm_value in change.values if helm_value.text and helm_value.key not in CONVERSION_FIELDS),
+        None,
     )
-    if strange is not None:
-        return NotShown("value_not_applied", strange)
+    if unknown_key is not None:
+        return NotShown("value_not_applied", unknown_key)
     if isinstance(part, Unseen):
         return NotShown("part_not_read", "crds")
     webhook_values = {
-        CRD_VALUES[helm_value.key]: json.loads(helm_value.text) for helm_value in change.values if helm_value.text
+        CONVERSION_FIELDS[helm_value.key]: json.loads(helm_value.text)
+        for helm_value in change.values
+        if helm_value.text
     }
     if not webhook_values:
         return inventory
-    bad_key = next((key for key, value in webhook_values.items() if not isinstance(value, CRD_TYPES[key])), "")
+    bad_key = next((key for key, value in webhook_values.items() if not isinstance(value, CONVERSION_TYPES[key])), "")
     if bad_key:
         return NotShown("refused", bad_key)
-    items = tuple(_converted(crd, webhook_values) if len(crd.served) > 1 else crd for crd in part.items)
+    items = tuple(_with_conversion(crd, webhook_values) if len(crd.served) > 1 else crd for crd in part.items)
     return with_fields(inventory, crds=with_items(part, items))
 
 
-def _converted(crd: o.CRD, webhook_values: Body) -> o.CRD:
+def _with_conversion(crd: o.CRD, webhook_values: Body) -> o.CRD:
     if webhook_values.get("strategy") is False:
         return replace(crd, spec=replace(crd.spec, conversion=o.CrdConversion(strategy="None")))
-    old = crd.spec.conversion.webhook if crd.spec.conversion else None
-    target = old.client_config.service if old and old.client_config else None
+    webhook_before = crd.spec.conversion.webhook if crd.spec.conversion else None
+    target = webhook_before.client_config.service if webhook_before and webhook_before.client_config else None
     base = target or o.ServiceReference(name="karpenter", namespace="kube-system", port=8443)
     service = replace(base, **{key: value for key, value in webhook_values.items() if key != "strategy"})
     webhook = o.ConversionWebhook(client_config=o.WebhookTarget(service=service))

@@ -1,4 +1,4 @@
-"""What becomes of an inventory when a role of the controller gets or loses a policy."""
+"""Computes the inventory after a policy was attached to a role of the controller, or detached from one."""
 
 from dataclasses import replace
 
@@ -14,9 +14,9 @@ from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items
 
 
-def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotShown:
-    """After the policy was attached to the role, or detached from it. Only roles of the controller are read whole,
-    and one whose policies were handed in may have no name."""
+def with_policy(inventory: Inventory, change: IamStatements) -> Inventory | NotShown:
+    """The inventory after the policy was attached to the role, or detached from it. Only roles of the controller are
+    read with their policies. A role may have no ARN if a person gave its policies."""
     part = inventory.aws.controller_roles
     if change.role and read_role_arn(change.role) is None:
         return NotShown("refused", change.role)
@@ -24,8 +24,11 @@ def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotSho
         return NotShown("part_not_read", change.role)
     if not any(role.arn == change.role for role in part.items):
         return NotShown("target_gone", change.role)
-    new = _document(change)
-    roles = [_changed(role, change, new=new) if role.arn == change.role else role for role in part.items]
+    policy = _document(change)
+    roles = [
+        _with_policy_changed(role, change, changed_policy=policy) if role.arn == change.role else role
+        for role in part.items
+    ]
     failure = next((role for role in roles if isinstance(role, NotShown)), None)
     if failure:
         return failure
@@ -34,30 +37,32 @@ def permitted(inventory: Inventory, change: IamStatements) -> Inventory | NotSho
 
 
 def _document(change: IamStatements) -> PolicyDocument:
-    """The policy as a scan would show it; without an ARN where it stands in the role, or nobody knows the account."""
+    """The policy as a scan reads it; without an ARN for an inline policy, or if the account is not known."""
     document = {"Version": WITH_VARIABLES, "Statement": list(change.statements)}
     text, size = compact(document), size_of(document)
-    named = read_role_arn(change.role)
-    if change.inline or named is None:
+    role_arn = read_role_arn(change.role)
+    if change.inline or role_arn is None:
         kind: Kind = "inline" if change.inline else "customer_managed"
         return PolicyDocument(name=change.policy, kind=kind, text=text, size=size)
-    arn = f"arn:{named.partition}:iam::{named.account}:policy/{change.policy}"
+    arn = f"arn:{role_arn.partition}:iam::{role_arn.account}:policy/{change.policy}"
     return PolicyDocument(name=change.policy, kind="customer_managed", text=text, size=size, arn=arn, version="v1")
 
 
-def _changed(role: ControllerRole, change: IamStatements, *, new: PolicyDocument) -> ControllerRole | NotShown:
+def _with_policy_changed(
+    role: ControllerRole, change: IamStatements, *, changed_policy: PolicyDocument
+) -> ControllerRole | NotShown:
     policies = role.policies
     if not isinstance(policies, Seen):
         return NotShown("part_not_read", change.role)
-    there = any(_same(policy, new) for policy in policies.items)
-    if there != change.removed:
-        return NotShown("refused" if there else "target_gone", new.arn or new.name)
+    is_attached = any(_is_same_policy(policy, changed_policy) for policy in policies.items)
+    if is_attached != change.removed:
+        return NotShown("refused" if is_attached else "target_gone", changed_policy.arn or changed_policy.name)
     if change.removed:
-        left = tuple(policy for policy in policies.items if not _same(policy, new))
-        return replace(role, policies=with_items(policies, left))
-    return replace(role, policies=with_items(policies, (*policies.items, new)))
+        remaining = tuple(policy for policy in policies.items if not _is_same_policy(policy, changed_policy))
+        return replace(role, policies=with_items(policies, remaining))
+    return replace(role, policies=with_items(policies, (*policies.items, changed_policy)))
 
 
-def _same(document: PolicyDocument, other: PolicyDocument) -> bool:
-    """By ARN where there is one: a path or another account makes another policy of the same name."""
+def _is_same_policy(document: PolicyDocument, other: PolicyDocument) -> bool:
+    """Compares the ARN, or else the name: policies of the same name differ in path or account."""
     return document.arn == other.arn and (bool(document.arn) or document.name == other.name)

@@ -1,5 +1,5 @@
-"""The inventory after a hop has landed: CRDs, objects in v1, controller, settings, webhooks, ports, rights and records
-of the new release, as the tables say."""
+"""Computes the inventory after the upgrade of a hop: CRDs, objects in v1, the controller, its settings, webhooks, ports
+and rights, and the records of Helm, as the release tables describe the new release."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -28,42 +28,46 @@ from migrations_app.karpenter.release_facts import admission_row, admits
 from migrations_app.karpenter.releases import as_tag, find, metrics_port
 from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT
 from migrations_app.karpenter.versions import Release, kubernetes_minor, minor_order
-from migrations_app.readiness.plan.effects.as_v1 import shown_as_v1
-from migrations_app.readiness.plan.effects.by_itself import by_controller
+from migrations_app.readiness.plan.effects.as_v1 import converted_to_v1
+from migrations_app.readiness.plan.effects.by_itself import with_controller_work
 from migrations_app.readiness.plan.effects.controller import release_of
-from migrations_app.readiness.plan.effects.crd_landing import brought_crds
+from migrations_app.readiness.plan.effects.crd_landing import with_crds_after_upgrade
 from migrations_app.readiness.plan.effects.environment import with_environment
-from migrations_app.readiness.plan.effects.followers import put
+from migrations_app.readiness.plan.effects.followers import with_consequences
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
 
-HASHES = {
+HASH_ANNOTATIONS = {
     "nodepools": (labels.NODEPOOL_HASH_VERSION,),
     "ec2nodeclasses": (labels.EC2_NODE_CLASS_HASH_VERSION,),
     "nodeclaims": (labels.NODEPOOL_HASH_VERSION, labels.EC2_NODE_CLASS_HASH_VERSION),
 }
-"""By part the annotations with the version of a hash, which the controller keeps up to date."""
+"""By part the annotations with the version of a hash, which the controller updates."""
 
 
-def landed(inventory: Inventory, to: Release, *, values: Iterable[HelmChange] = ()) -> Inventory:
-    """After both charts were brought to that release with these changes of values, the controller runs, and has done
-    what it does by itself. What was not read stays so, and a release that the tables do not know changes nothing."""
+def after_upgrade(inventory: Inventory, to: Release, *, values: Iterable[HelmChange] = ()) -> Inventory:
+    """Returns the inventory after both charts were upgraded to release `to` with these changes of values, and after the
+    new controller has done its own work. Parts that were not read stay unread. If the tables do not know the release,
+    the inventory is returned unchanged."""
     row = find(to)
     if row is None:
         return inventory
-    recorded = _recorded(_raised(inventory, row.kubernetes_window(to).min), to, values=tuple(values))
+    recorded = _with_records(
+        _with_kubernetes_raised(inventory, row.kubernetes_window(to).min), to, values=tuple(values)
+    )
     controller = installation(recorded)
     if controller is None:
-        return brought_crds(recorded, to, service=None)
-    with_crds = brought_crds(
+        return with_crds_after_upgrade(recorded, to, service=None)
+    with_crds = with_crds_after_upgrade(
         recorded, to, service=o.ServiceReference(controller.namespace, controller.name, int(WEBHOOK_PORT))
     )
-    started = _started(shown_as_v1(with_crds), controller, to=to)
-    settled = _settled(started, to, was=release_of(controller.workload))
-    return by_controller(_hashed(_answering(settled, to), to))
+    started = _with_new_controller(converted_to_v1(with_crds), controller, to=to)
+    cleaned = _without_removed_objects(started, to, former=release_of(controller.workload))
+    return with_controller_work(_with_hash_versions(_with_service_ports(cleaned, to), to))
 
 
-def _raised(inventory: Inventory, least: str) -> Inventory:
-    """On the oldest Kubernetes that the release supports, where the cluster is older: the hop asks for that first."""
+def _with_kubernetes_raised(inventory: Inventory, least: str) -> Inventory:
+    """With the Kubernetes version raised to `least`, the oldest that the release supports, if the cluster is older:
+    checks ask for that before the upgrade."""
     version = next(iter(inventory.version.items), None)
     minor = kubernetes_minor(version.git_version) if version else None
     if (
@@ -78,38 +82,45 @@ def _raised(inventory: Inventory, least: str) -> Inventory:
     return with_parts(inventory, {"version": with_items(inventory.version, (raised,))})
 
 
-def _recorded(inventory: Inventory, to: Release, *, values: tuple[HelmChange, ...]) -> Inventory:
+def _with_records(inventory: Inventory, to: Release, *, values: tuple[HelmChange, ...]) -> Inventory:
+    """With the new release and values in Helm's records and in the GitOps deliveries of both charts."""
     part, version = inventory.helm_releases, str(to)
     changed: dict[str, Part[Any]] = {}
     if isinstance(part, Seen):
         items = tuple(
-            _record(helm_release, version, values=values) if helm_release.chart in (CHART, CRD_CHART) else helm_release
+            _updated_record(helm_release, version, changes=values)
+            if helm_release.chart in (CHART, CRD_CHART)
+            else helm_release
             for helm_release in part.items
         )
         charts = {helm_release.chart for helm_release in items}
-        main = next((helm_release for helm_release in items if helm_release.chart == CHART), None)
-        if main is not None and CRD_CHART not in charts:
+        controller_release = next((helm_release for helm_release in items if helm_release.chart == CHART), None)
+        if controller_release is not None and CRD_CHART not in charts:
             items = (
                 *items,
-                replace(main, name=CRD_CHART, chart=CRD_CHART, config={}, defaults={}, crds=[], packaged=[]),
+                replace(
+                    controller_release, name=CRD_CHART, chart=CRD_CHART, config={}, defaults={}, crds=[], packaged=[]
+                ),
             )
         changed["helm_releases"] = with_items(part, items)
     if isinstance(inventory.deliveries, Seen):
-        delivered = tuple(_redelivered(delivery, to) for delivery in inventory.deliveries.items)
+        delivered = tuple(_updated_delivery(delivery, to) for delivery in inventory.deliveries.items)
         changed["deliveries"] = with_items(inventory.deliveries, delivered)
     return with_parts(inventory, changed)
 
 
-def _record(helm_release: o.HelmRelease, to: str, *, values: tuple[HelmChange, ...]) -> o.HelmRelease:
-    config = helm_release.config
-    for change in values:
+def _updated_record(helm_release: o.HelmRelease, to: str, *, changes: tuple[HelmChange, ...]) -> o.HelmRelease:
+    values_tree = helm_release.config
+    for change in changes:
         if (change.chart, change.release) == (helm_release.chart, helm_release.name):
-            config = laid(config, change.given.items())
-    return replace(helm_release, chart_version=to, app_version=to, config=config, revision=helm_release.revision + 1)
+            values_tree = laid(values_tree, change.given.items())
+    return replace(
+        helm_release, chart_version=to, app_version=to, config=values_tree, revision=helm_release.revision + 1
+    )
 
 
-def _redelivered(delivery: o.GitOpsDelivery, to: Release) -> o.GitOpsDelivery:
-    """The delivery of one of the two charts with the new version."""
+def _updated_delivery(delivery: o.GitOpsDelivery, to: Release) -> o.GitOpsDelivery:
+    """The delivery with the new version, if it delivers one of the two charts."""
     spec = delivery.spec or {}
     if delivery.kind == "HelmRelease" and delivery.get("spec.chart.spec.chart") in (CHART, CRD_CHART):
         chart = spec["chart"]
@@ -123,114 +134,124 @@ def _redelivered(delivery: o.GitOpsDelivery, to: Release) -> o.GitOpsDelivery:
     return delivery
 
 
-def _started(inventory: Inventory, controller: Installation, *, to: Release) -> Inventory:
-    """With the Deployment of the new chart, and its pods."""
+def _with_new_controller(inventory: Inventory, controller: Installation, *, to: Release) -> Inventory:
+    """With the Deployment of the new chart and its pods."""
     data = next((setting.data or {} for setting in inventory.settings.items if setting.name == GLOBAL_SETTINGS), {})
     values = given_values(inventory)
     after = with_environment(controller.workload, to, values=values.tree if values else None, settings=data)
-    return put(inventory, controller.workload, after=after, kind="Deployment")
+    return with_consequences(inventory, controller.workload, after=after, kind="Deployment")
 
 
-def _settled(inventory: Inventory, to: Release, *, was: Release | None) -> Inventory:
-    """Without what the chart of that release ships no more: the ConfigMap of settings, and admission webhooks."""
+def _without_removed_objects(inventory: Inventory, to: Release, *, former: Release | None) -> Inventory:
+    """Without what the new chart no longer ships: the ConfigMap of settings and admission webhooks."""
     changed: dict[str, Part[Any]] = {}
     if isinstance(inventory.settings, Seen) and minor_order(to.minor) > minor_order(LAST_READ):
-        left = tuple(setting for setting in inventory.settings.items if not _of_chart(setting))
-        changed["settings"] = with_items(inventory.settings, left)
+        kept = tuple(setting for setting in inventory.settings.items if not _made_by_tool(setting))
+        changed["settings"] = with_items(inventory.settings, kept)
     if isinstance(inventory.webhooks, Seen):
-        off = webhooks_off(installation(inventory), to)
+        webhooks_are_off = webhooks_off(installation(inventory), to)
         before = inventory.webhooks.items
-        ours = [configuration for configuration in before if _came_with(configuration, was)]
-        stay = [
+        from_chart = [configuration for configuration in before if _is_from_chart(configuration, former)]
+        kept_webhooks = [
             configuration
             for configuration in before
-            if configuration not in ours or _shipped(configuration, to, off=off)
+            if configuration not in from_chart or _is_shipped(configuration, to, webhooks_are_off=webhooks_are_off)
         ]
-        items = tuple(_called(configuration) if configuration in ours else configuration for configuration in stay)
+        items = tuple(
+            _with_webhook_port(configuration) if configuration in from_chart else configuration
+            for configuration in kept_webhooks
+        )
         changed["webhooks"] = with_items(inventory.webhooks, items)
     return with_parts(inventory, changed)
 
 
-def _of_chart(named_object: o.NamedObject) -> bool:
-    """Whether Helm made it, and takes it away where the chart does not hold it any more."""
+def _made_by_tool(named_object: o.NamedObject) -> bool:
+    """Whether a tool such as Helm made the object, so that it deletes the object if the chart no longer has it."""
     return managed(named_object.metadata).by != "hand" or bool(named_object.metadata.label(labels.HELM_CHART))
 
 
-def _came_with(configuration: o.WebhookConfiguration, was: Release | None) -> bool:
-    """Whether the chart of the release before made it."""
+def _is_from_chart(configuration: o.WebhookConfiguration, former: Release | None) -> bool:
+    """Whether the chart of the `former` release made the webhook configuration."""
     row = admission_row(configuration.name)
-    return _of_chart(configuration) or (row is not None and was is not None and row.shipped_by(was))
+    return _made_by_tool(configuration) or (row is not None and former is not None and row.shipped_by(former))
 
 
-def _shipped(configuration: o.WebhookConfiguration, to: Release, *, off: bool) -> bool:
+def _is_shipped(configuration: o.WebhookConfiguration, to: Release, *, webhooks_are_off: bool) -> bool:
     row = admission_row(configuration.name)
-    return row is None or (row.shipped_by(to) and bool(admits(to, webhooks_off=off)))
+    return row is None or (row.shipped_by(to) and bool(admits(to, webhooks_off=webhooks_are_off)))
 
 
-def _called(configuration: o.WebhookConfiguration) -> o.WebhookConfiguration:
-    """With the port on which the releases from 0.29 on are called."""
-    hooks = [_at_port(hook) for hook in configuration.webhooks or ()]
+def _with_webhook_port(configuration: o.WebhookConfiguration) -> o.WebhookConfiguration:
+    """With the port on which webhooks of releases from 0.29 on are called."""
+    hooks = [_hook_with_port(hook) for hook in configuration.webhooks or ()]
     return replace(configuration, webhooks=hooks) if hooks else configuration
 
 
-def _at_port(hook: o.AdmissionWebhook) -> o.AdmissionWebhook:
+def _hook_with_port(hook: o.AdmissionWebhook) -> o.AdmissionWebhook:
     target = hook.client_config
     if target is None or target.service is None:
         return hook
     return replace(hook, client_config=replace(target, service=replace(target.service, port=int(WEBHOOK_PORT))))
 
 
-def _answering(inventory: Inventory, to: Release) -> Inventory:
-    """With the ports of that release, or of the values, on the Service of the controller."""
+def _with_service_ports(inventory: Inventory, to: Release) -> Inventory:
+    """With the ports of the new release, or of the chart values, on the Service of the controller."""
     controller = installation(inventory)
     if controller is None:
         return inventory
     values = given_values(inventory)
     chart_port = value_at(values.tree, "controller.metrics.port") if values is not None else ABSENT
-    mine, port = (
+    controller_key, port = (
         (controller.namespace, controller.name),
         chart_port if isinstance(chart_port, int) else metrics_port(to),
     )
-    hooks = minor_order(to.minor) <= (1, 0) and not webhooks_off(controller, to)
+    serves_webhooks = minor_order(to.minor) <= (1, 0) and not webhooks_off(controller, to)
     changed: dict[str, Part[Any]] = {}
     if isinstance(inventory.services, Seen):
-        every = inventory.services.items
+        services = inventory.services.items
         items = tuple(
-            replace(service, spec=replace(service.spec, ports=_ports(service.spec.ports, port, hooks=hooks)))
-            if (service.namespace, service.name) == mine
+            replace(
+                service,
+                spec=replace(service.spec, ports=_ports(service.spec.ports, port, serves_webhooks=serves_webhooks)),
+            )
+            if (service.namespace, service.name) == controller_key
             else service
-            for service in every
+            for service in services
         )
         changed["services"] = with_items(inventory.services, items)
     return with_parts(inventory, changed)
 
 
-def _ports(service_ports: list[o.ServicePort] | None, metrics: int | None, *, hooks: bool) -> list[o.ServicePort]:
+def _ports(
+    service_ports: list[o.ServicePort] | None, metrics_number: int | None, *, serves_webhooks: bool
+) -> list[o.ServicePort]:
     others = [
         service_port
         for service_port in service_ports or ()
         if service_port.name not in ("http-metrics", "https-webhook", "webhook-metrics")
     ]
-    webhook = [o.ServicePort(name="https-webhook", port=int(WEBHOOK_PORT))] if hooks else []
-    return [o.ServicePort(name="http-metrics", port=metrics), *webhook, *others]
+    webhook = [o.ServicePort(name="https-webhook", port=int(WEBHOOK_PORT))] if serves_webhooks else []
+    return [o.ServicePort(name="http-metrics", port=metrics_number), *webhook, *others]
 
 
-def _hashed(inventory: Inventory, to: Release) -> Inventory:
-    """With the hash versions that the controller writes on pools, classes and claims."""
+def _with_hash_versions(inventory: Inventory, to: Release) -> Inventory:
+    """With the annotations of hash versions that the controller writes on NodePools, EC2NodeClasses and NodeClaims."""
     row = find(to)
     pool, node_class = row.hash_versions(to) if row else (None, None)
     versions = {labels.NODEPOOL_HASH_VERSION: pool, labels.EC2_NODE_CLASS_HASH_VERSION: node_class}
     changed: dict[str, Part[Any]] = {}
-    for name, keys in HASHES.items():
+    for name, keys in HASH_ANNOTATIONS.items():
         part: Any = inventory.part(name)
         versions_by_key = {key: version for key in keys if (version := versions[key])}
         if isinstance(part, Seen) and versions_by_key:
-            changed[name] = with_items(part, tuple(_marked(item, versions_by_key) for item in part.items))
+            changed[name] = with_items(part, tuple(_with_annotations(item, versions_by_key) for item in part.items))
     return with_parts(inventory, changed)
 
 
-def _marked(named_object: o.NamedObject, versions_by_key: dict[str, str]) -> o.NamedObject:
-    former = named_object.metadata.annotations or {}
-    if all(former.get(key) == version for key, version in versions_by_key.items()):
+def _with_annotations(named_object: o.NamedObject, versions_by_key: dict[str, str]) -> o.NamedObject:
+    annotations = named_object.metadata.annotations or {}
+    if all(annotations.get(key) == version for key, version in versions_by_key.items()):
         return named_object
-    return replace(named_object, metadata=replace(named_object.metadata, annotations={**former, **versions_by_key}))
+    return replace(
+        named_object, metadata=replace(named_object.metadata, annotations={**annotations, **versions_by_key})
+    )

@@ -1,4 +1,4 @@
-"""Why the inventory after a change cannot be told."""
+"""The result if the effect of a change is not known, with its reason."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,16 +17,17 @@ Why = Literal[
     "value_not_applied",
     "release_not_known",
 ]
-"""`for_a_person`: what is done depends on a choice. `reads_only`: nothing is changed. `in_aws`: only AWS shows it.
-`own_action`: karpdash plans it itself. `kind_not_read`, `part_not_read`: no scan, or this one, holds such objects.
-`target_gone`: the object is not there. `field_not_kept`: an inventory leaves out what is changed. `refused`: a server
-would refuse it. `record_not_read`: the values that were given to the chart are not known. `value_not_applied`: the
-tables do not say what the value does to the controller. `release_not_known`: they do not know that release."""
+"""`for_a_person`: a person has to choose. `reads_only`: nothing is changed. `in_aws`: only AWS shows the effect.
+`own_action`: an action of karpdash plans its own steps. `kind_not_read`: no scan reads objects of this kind.
+`part_not_read`: this scan did not read the part. `target_gone`: the object does not exist. `field_not_kept`: an
+inventory leaves out the changed field. `refused`: an API server would refuse the change. `record_not_read`: the values
+of the chart are not known. `value_not_applied`: the tables do not tell what the value changes. `release_not_known`: the
+tables do not have the release."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotShown:
-    """Code and the place that it is about: an object, a field, a release."""
+    """The effect of a change is not known. `about` is what the reason is about: an object, a field, a release."""
 
     why: Why
     about: str = ""

@@ -1,4 +1,4 @@
-"""What becomes of an inventory when objects of Kubernetes are patched, marked, made or brought to a manifest."""
+"""Computes the inventory after objects of Kubernetes were patched, labelled, tainted, paused or applied."""
 
 from collections.abc import Iterable
 from typing import Final, TypeVar
@@ -22,68 +22,68 @@ from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import LAST_APPLIED, decoder, kept_on_node, read_crd, read_one
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
-from migrations_app.readiness.plan.effects.followers import put
+from migrations_app.readiness.plan.effects.followers import with_consequences
 from migrations_app.readiness.plan.effects.not_shown import NotShown
-from migrations_app.readiness.plan.effects.places import KINDS, found, with_items, with_parts
+from migrations_app.readiness.plan.effects.places import KINDS, find_object, with_items, with_parts
 from migrations_app.readiness.plan.effects.trees import (
     PatchRefused,
-    left_out,
-    merged,
+    first_left_out,
+    json_patched,
+    merge_patched,
     object_of,
-    operated,
     tree_of,
 )
 
-FIXED: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
-"""Fields of metadata that no patch changes."""
+FIXED_METADATA: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
+"""Fields of metadata that a patch cannot change."""
 SUSPENDED: Final = "suspend"
 N = TypeVar("N", bound=o.NamedObject)
 
 
-def patched(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShown:
-    """After a patch; a field that a projection does not hold is never passed over."""
-    target_object = found(inventory, change.target)
+def with_patch(inventory: Inventory, change: ObjectPatch) -> Inventory | NotShown:
+    """The inventory after a patch; NotShown `field_not_kept` if it changes a field that a projection leaves out."""
+    target_object = find_object(inventory, change.target)
     if isinstance(target_object, NotShown):
         return target_object
     tree = tree_of(target_object)
     try:
-        lost = left_out(type(target_object), change.body)
+        lost = first_left_out(type(target_object), change.body)
         if lost:
             return NotShown("field_not_kept", f"{change.target.kind} {lost}")
-        after = merged(tree, change.body) if isinstance(change.body, dict) else operated(tree, change.body)
+        after = merge_patched(tree, change.body) if isinstance(change.body, dict) else json_patched(tree, change.body)
     except PatchRefused as refused:
         return NotShown("refused", f"{change.target.kind} {refused}")
-    return _written(inventory, target_object, tree=after, kind=change.target.kind)
+    return _with_changed_object(inventory, target_object, tree=after, kind=change.target.kind)
 
 
-def _written(inventory: Inventory, named_object: N, *, tree: Body, kind: str) -> Inventory | NotShown:
+def _with_changed_object(inventory: Inventory, named_object: N, *, tree: Body, kind: str) -> Inventory | NotShown:
     before = tree_of(named_object).get("metadata", {})
     metadata = tree.get("metadata")
-    if not isinstance(metadata, dict) or any(metadata.get(name) != before.get(name) for name in FIXED):
+    if not isinstance(metadata, dict) or any(metadata.get(name) != before.get(name) for name in FIXED_METADATA):
         return NotShown("refused", f"{kind} /metadata")
     after = object_of(tree, type(named_object))
     if isinstance(after, NotShown):
         return after
-    lost = _unkept(after, {**(after.metadata.labels or {}), **(after.metadata.annotations or {})})
+    lost = _first_unkept(after, {**(after.metadata.labels or {}), **(after.metadata.annotations or {})})
     if lost:
         return NotShown("field_not_kept", f"{kind} {lost}")
-    return put(inventory, named_object, after=after, kind=kind)
+    return with_consequences(inventory, named_object, after=after, kind=kind)
 
 
-def _unkept(named_object: o.NamedObject, marks: Iterable[str]) -> str:
-    """The first of these labels or annotations that an inventory leaves out; empty where it keeps them."""
-    of_node = isinstance(named_object, o.Node)
-    whole = isinstance(named_object, o.WholeObject)
-    left = (key for key in marks if (of_node and not kept_on_node(key)) or (key == LAST_APPLIED and not whole))
-    return next(left, "")
+def _first_unkept(named_object: o.NamedObject, marks: Iterable[str]) -> str:
+    """The first of these labels or annotations that an inventory leaves out; empty if it keeps all of them."""
+    is_node = isinstance(named_object, o.Node)
+    is_whole = isinstance(named_object, o.WholeObject)
+    unkept = (key for key in marks if (is_node and not kept_on_node(key)) or (key == LAST_APPLIED and not is_whole))
+    return next(unkept, "")
 
 
-def marked(inventory: Inventory, change: ObjectLabels | ObjectAnnotations) -> Inventory | NotShown:
-    """After labels or annotations were set and taken off; one that is not there is taken off all the same."""
-    before = found(inventory, change.target)
+def with_marks(inventory: Inventory, change: ObjectLabels | ObjectAnnotations) -> Inventory | NotShown:
+    """The inventory after labels or annotations were set and removed; removing a missing one changes nothing."""
+    before = find_object(inventory, change.target)
     if isinstance(before, NotShown):
         return before
-    lost = _unkept(before, (*change.given, *change.removed))
+    lost = _first_unkept(before, (*change.given, *change.removed))
     if lost:
         return NotShown("field_not_kept", f"{change.target.kind} {lost}")
     labels = isinstance(change, ObjectLabels)
@@ -95,62 +95,68 @@ def marked(inventory: Inventory, change: ObjectLabels | ObjectAnnotations) -> In
         else (before.metadata.labels if labels else before.metadata.annotations)
     )
     metadata = replace(before.metadata, **{"labels" if labels else "annotations": marks})
-    return put(inventory, before, after=replace(before, metadata=metadata), kind=change.target.kind)
+    return with_consequences(inventory, before, after=replace(before, metadata=metadata), kind=change.target.kind)
 
 
-def tainted(inventory: Inventory, change: NodeTaint) -> Inventory | NotShown:
-    """After a taint was put on, over one of the same key and effect, or taken off; `refused` where none is there."""
-    node = found(inventory, change.target)
+def with_taint(inventory: Inventory, change: NodeTaint) -> Inventory | NotShown:
+    """The inventory after a taint was set, in place of one with the same key and effect, or removed; NotShown `refused`
+    if the taint to remove is missing."""
+    node = find_object(inventory, change.target)
     if isinstance(node, NotShown) or not isinstance(node, o.Node):
         return node if isinstance(node, NotShown) else NotShown("refused", change.target.kind)
-    former = node.spec.taints or []
-    touched = [taint for taint in former if taint.key == change.key and change.effect in ("", taint.effect)]
-    left = [taint for taint in former if taint not in touched]
-    if change.removed and not touched:
+    taints = node.spec.taints or []
+    matching = [taint for taint in taints if taint.key == change.key and change.effect in ("", taint.effect)]
+    remaining = [taint for taint in taints if taint not in matching]
+    if change.removed and not matching:
         return NotShown("refused", f"Node {change.target.name} has no taint {change.key}")
     if not change.removed:
-        new = o.Taint(key=change.key, value=change.value or None, effect=change.effect or None)
-        left = [new if taint in touched else taint for taint in former] if touched else [*former, new]
-    spec = replace(node.spec, taints=left or None)
-    return put(inventory, node, after=replace(node, spec=spec), kind="Node")
+        new_taint = o.Taint(key=change.key, value=change.value or None, effect=change.effect or None)
+        remaining = (
+            [new_taint if taint in matching else taint for taint in taints] if matching else [*taints, new_taint]
+        )
+    spec = replace(node.spec, taints=remaining or None)
+    return with_consequences(inventory, node, after=replace(node, spec=spec), kind="Node")
 
 
-def switched(inventory: Inventory, change: DeliveryPause | DeliveryResume) -> Inventory | NotShown:
-    """After an object of Flux or Argo CD was paused or resumed."""
-    delivery = found(inventory, change.target)
+def with_delivery_switched(inventory: Inventory, change: DeliveryPause | DeliveryResume) -> Inventory | NotShown:
+    """The inventory after an object of Flux or Argo CD was paused or resumed."""
+    delivery = find_object(inventory, change.target)
     if isinstance(delivery, NotShown) or not isinstance(delivery, o.GitOpsDelivery):
         return delivery if isinstance(delivery, NotShown) else NotShown("kind_not_read", change.target.kind)
     spec = dict(delivery.spec or {})
     paused = isinstance(change, DeliveryPause)
     if change.target.kind != "Application":
-        spec = merged(spec, {SUSPENDED: True if paused else None})
+        spec = merge_patched(spec, {SUSPENDED: True if paused else None})
     else:
-        own = {} if isinstance(change, DeliveryPause) else {"prune": change.prune, "selfHeal": change.self_heal}
-        automated = None if paused else {key: value for key, value in own.items() if value}
+        automation = {} if isinstance(change, DeliveryPause) else {"prune": change.prune, "selfHeal": change.self_heal}
+        automated = None if paused else {key: value for key, value in automation.items() if value}
         sync_policy = spec.get("syncPolicy")
         policy = {**(sync_policy if isinstance(sync_policy, dict) else {}), "automated": automated}
         spec["syncPolicy"] = {key: value for key, value in policy.items() if value is not None}
-    return put(inventory, delivery, after=replace(delivery, spec=spec), kind=change.target.kind)
+    return with_consequences(inventory, delivery, after=replace(delivery, spec=spec), kind=change.target.kind)
 
 
-def applied(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
-    """After a manifest was applied: a new object is put there; one that is there keeps its status and its marks."""
+def with_manifest(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
+    """The inventory after a manifest was applied: a new object is added, a present one keeps its status, labels and
+    annotations."""
     target = change.target
     if target.kind not in KINDS:
         return NotShown("kind_not_read", target.kind)
     if not _served(inventory, target, manifest=change.manifest):
         return NotShown("refused", f"{target.kind} is not served")
-    installed = found(inventory, target)
+    installed = find_object(inventory, target)
     if isinstance(installed, NotShown):
         return _with_new_object(inventory, change) if installed.why == "target_gone" else installed
     tree = tree_of(installed)
-    own = {key: value for key, value in change.manifest.items() if key not in ("apiVersion", "kind", "metadata")}
-    marks = {key: change.manifest.get("metadata", {}).get(key) or {} for key in ("labels", "annotations")}
-    over = {"metadata": {key: value for key, value in marks.items() if value}}
-    lost = left_out(type(installed), {**over, **own})
+    fields = {key: value for key, value in change.manifest.items() if key not in ("apiVersion", "kind", "metadata")}
+    own_marks = {key: change.manifest.get("metadata", {}).get(key) or {} for key in ("labels", "annotations")}
+    metadata_patch = {"metadata": {key: value for key, value in own_marks.items() if value}}
+    lost = first_left_out(type(installed), {**metadata_patch, **fields})
     if lost:
         return NotShown("field_not_kept", f"{target.kind} {lost}")
-    return _written(inventory, installed, tree={**merged(tree, over), **own}, kind=target.kind)
+    return _with_changed_object(
+        inventory, installed, tree={**merge_patched(tree, metadata_patch), **fields}, kind=target.kind
+    )
 
 
 def _with_new_object(inventory: Inventory, change: ObjectApply) -> Inventory | NotShown:
@@ -168,7 +174,7 @@ def _with_new_object(inventory: Inventory, change: ObjectApply) -> Inventory | N
 
 
 def _served(inventory: Inventory, target: ChangeTarget, *, manifest: Body) -> bool:
-    """Whether a CRD serves the version of the manifest; kinds without a CRD of Karpenter always are."""
+    """Whether a CRD serves the version of the manifest; True for kinds without a CRD of Karpenter."""
     group, _, version = str(manifest.get("apiVersion", "")).rpartition("/")
     own = kinds.find(target.kind, group=group)
     if own is None or own.group not in kinds.KARPENTER_GROUPS or not isinstance(inventory.crds, Seen):

@@ -1,4 +1,4 @@
-"""Where an inventory holds the object of a change, and the same inventory with other objects in that part."""
+"""Finds the object of a change in an inventory, and makes inventories with other objects in their parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,47 +38,49 @@ KINDS: Final[Mapping[str, tuple[tuple[str, ...], type[o.NamedObject]]]] = {
     "ClusterRole": (("controller_rbac",), ClusterRole),
     "NetworkPolicy": (("network_policies",), NetworkPolicy),
 }
-"""Of each kind the parts that may hold its objects, and how they are read. A Deployment may be in two parts."""
+"""By kind the parts that may hold its objects, and the type they are read as. A Deployment may be in two parts."""
 SHARED: Final = frozenset(("webhooks", "deliveries"))
-"""Parts that hold several kinds; their objects name their own."""
+"""Parts that hold objects of several kinds; each object names its kind."""
 
 T = TypeVar("T")
 
 
-def found(inventory: Inventory, target: ChangeTarget) -> o.NamedObject | NotShown:
-    """The object that is meant, or why it is not there."""
+def find_object(inventory: Inventory, target: ChangeTarget) -> o.NamedObject | NotShown:
+    """The object of the target, or the reason why it is not found."""
     if target.kind not in KINDS:
         return NotShown("kind_not_read", target.kind)
     names = KINDS[target.kind][0]
     parts = [inventory.part(name) for name in names]
-    named = (
-        part.items[at]
+    candidates = (
+        part.items[index]
         for name, part in zip(names, parts, strict=True)
-        for at in positions(inventory, name).get(target.name, ())
+        for index in positions(inventory, name).get(target.name, ())
     )
-    target_object = next((item for item in named if isinstance(item, o.NamedObject) and is_target(item, target)), None)
+    target_object = next(
+        (item for item in candidates if isinstance(item, o.NamedObject) and is_target(item, target)), None
+    )
     if target_object is not None:
         return target_object
-    whole = all(isinstance(part, Seen) for part in parts)
-    return NotShown("target_gone" if whole else "part_not_read", f"{target.kind} {target.name}")
+    all_read = all(isinstance(part, Seen) for part in parts)
+    return NotShown("target_gone" if all_read else "part_not_read", f"{target.kind} {target.name}")
 
 
 def positions(inventory: Inventory, part: str) -> Mapping[str, Sequence[int]]:
-    """By name, where objects stand in the part. Worked out once for an inventory and handed on by `with_object`,
-    since a plan of thousands of nodes asks for each of them.
+    """Maps the name of each object to its indexes in the part. Cached with the inventory and passed on by
+    `with_object`, since a plan of thousands of nodes looks up each of them.
     """
     if (positions, part) not in inventory.known:
-        places: dict[str, list[int]] = {}
-        for at, item in enumerate(inventory.part(part).items):
+        indexes: dict[str, list[int]] = {}
+        for index, item in enumerate(inventory.part(part).items):
             if isinstance(item, o.NamedObject):
-                places.setdefault(item.name, []).append(at)
-        inventory.known[positions, part] = Fact(places, frozenset((part,)))
+                indexes.setdefault(item.name, []).append(index)
+        inventory.known[positions, part] = Fact(indexes, frozenset((part,)))
     known: Mapping[str, Sequence[int]] = inventory.known[positions, part].value
     return known
 
 
 def is_target(candidate: object, target: ChangeTarget) -> bool:
-    """Whether it is the object that is meant, in a part that holds its kind."""
+    """Whether the candidate, from a part that holds the target's kind, is the target."""
     if not isinstance(candidate, o.NamedObject) or not isinstance(candidate, KINDS[target.kind][1]):
         return False
     shared = set(KINDS[target.kind][0]) & SHARED
@@ -90,25 +92,27 @@ def is_target(candidate: object, target: ChangeTarget) -> bool:
 
 
 def with_object(inventory: Inventory, before: o.NamedObject, *, after: o.NamedObject, kind: str) -> Inventory:
-    """The inventory with `after` in the place of `before`, in each part that holds it."""
+    """The inventory with `after` in place of `before`, in each part that holds `before`."""
     changed = {}
     for name in KINDS[kind][0]:
         part = inventory.part(name)
-        at = next((at for at in positions(inventory, name).get(before.name, ()) if part.items[at] == before), None)
-        if isinstance(part, Seen) and at is not None:
-            changed[name] = with_items(part, (*part.items[:at], after, *part.items[at + 1 :]))
-    here = with_parts(inventory, changed)
+        index = next(
+            (index for index in positions(inventory, name).get(before.name, ()) if part.items[index] == before), None
+        )
+        if isinstance(part, Seen) and index is not None:
+            changed[name] = with_items(part, (*part.items[:index], after, *part.items[index + 1 :]))
+    changed_inventory = with_parts(inventory, changed)
     if after.name == before.name:
-        here.known.update({(positions, name): inventory.known[positions, name] for name in changed})
-    return here
+        changed_inventory.known.update({(positions, name): inventory.known[positions, name] for name in changed})
+    return changed_inventory
 
 
 def with_items(part: Seen[T], items: tuple[T, ...]) -> Seen[T]:
-    """The part with these items; the count of all objects follows."""
+    """The part with these items and an adjusted total."""
     total = None if part.total is None else part.total - len(part.items) + len(items)
     return replace(part, items=items, total=total)
 
 
 def with_parts(inventory: Inventory, changed: Mapping[str, Part[object]]) -> Inventory:
-    """The inventory with these parts, and nothing known of the old ones."""
+    """The inventory with these parts in place of its own, without cached facts."""
     return replace(inventory, **changed) if changed else inventory  # type: ignore[arg-type] # parts by their names

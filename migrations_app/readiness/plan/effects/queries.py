@@ -1,4 +1,4 @@
-"""What becomes of an inventory when the queries of an object name metrics by their new names."""
+"""Computes the inventory after metrics were renamed in the queries of an object."""
 
 import re
 from collections.abc import Mapping
@@ -13,43 +13,43 @@ from migrations_app.inventory.parts import Seen
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
 
-PARTS: Final[Mapping[str, str]] = {
+QUERY_PARTS: Final[Mapping[str, str]] = {
     "PrometheusRule": "prometheus_rules",
     "ConfigMap": "dashboards",
     "ServiceMonitor": "monitors",
     "PodMonitor": "monitors",
 }
-"""By kind the part that holds objects with queries."""
+"""By kind the part that holds its objects."""
 
 
-def renamed(inventory: Inventory, change: QueryRename) -> Inventory | NotShown:
-    """After one name after the other was written anew, as a whole word; the part keeps an object that names no metric
-    of Karpenter any more."""
+def with_metrics_renamed(inventory: Inventory, change: QueryRename) -> Inventory | NotShown:
+    """The inventory after each old name was replaced as a whole word. The object stays in its part, even if it names no
+    metric of Karpenter any more."""
     target = change.target
-    if target.kind not in PARTS:
+    if target.kind not in QUERY_PARTS:
         return NotShown("kind_not_read", target.kind)
-    part = inventory.part(PARTS[target.kind])
+    part = inventory.part(QUERY_PARTS[target.kind])
     if not isinstance(part, Seen):
-        return NotShown("part_not_read", PARTS[target.kind])
-    mine = (target.kind, target.namespace, target.name)
+        return NotShown("part_not_read", QUERY_PARTS[target.kind])
+    target_key = (target.kind, target.namespace, target.name)
     items = tuple(
-        _renamed(item, change.names)
-        if isinstance(item, MetricUser) and (item.kind, item.namespace, item.name) == mine
+        _with_new_names(item, change.names)
+        if isinstance(item, MetricUser) and (item.kind, item.namespace, item.name) == target_key
         else item
         for item in part.items
     )
     if all(new is old for new, old in zip(items, part.items, strict=True)):
         return NotShown("target_gone", f"{target.kind} {target.name}")
-    return with_parts(inventory, {PARTS[target.kind]: with_items(part, items)})
+    return with_parts(inventory, {QUERY_PARTS[target.kind]: with_items(part, items)})
 
 
-def _renamed(metric_user: MetricUser, names: Mapping[str, str]) -> MetricUser:
+def _with_new_names(metric_user: MetricUser, names: Mapping[str, str]) -> MetricUser:
     return replace(
-        metric_user, queries=[replace(query, text=_written(query.text, names)) for query in metric_user.queries]
+        metric_user, queries=[replace(query, text=_replaced_names(query.text, names)) for query in metric_user.queries]
     )
 
 
-def _written(text: str, names: Mapping[str, str]) -> str:
+def _replaced_names(text: str, names: Mapping[str, str]) -> str:
     for old, new in names.items():
         text = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", new.replace("\\", r"\\"), text, flags=re.ASCII)
     return text

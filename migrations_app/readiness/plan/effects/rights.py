@@ -1,4 +1,4 @@
-"""Rights that the controller gets by a ClusterRole and its binding: an inventory holds only roles that are bound."""
+"""Computes the inventory after a ClusterRole was bound to the controller; an inventory holds only bound roles."""
 
 from collections.abc import Iterable
 
@@ -13,24 +13,26 @@ from migrations_app.readiness.plan.effects.places import with_items, with_parts
 from migrations_app.readiness.plan.effects.trees import object_of
 
 
-def bound(inventory: Inventory, step: ObjectApply, *, group_steps: Iterable[Change]) -> Inventory | NotShown | None:
-    """After a ClusterRole was made, or bound to an account of the controller, by steps of one group; None where the
-    step is another one. The role is held from its binding on."""
-    manifests = [body.manifest for body in group_steps if isinstance(body, ObjectApply)]
+def with_role_bound(
+    inventory: Inventory, step: ObjectApply, *, group_steps: Iterable[Change]
+) -> Inventory | NotShown | None:
+    """The inventory after a step that creates a ClusterRole or binds it to a service account of the controller; None
+    for any other step. `group_steps` are all steps of its group. The role appears in the inventory with its binding."""
+    manifests = [other.manifest for other in group_steps if isinstance(other, ObjectApply)]
     role = step.target.name
     if step.target.kind == "ClusterRole" and any(_binds(inventory, manifest, role=role) for manifest in manifests):
-        known = {cluster_role.name for cluster_role in inventory.controller_rbac.items}
-        return None if role in known else inventory
+        present = {cluster_role.name for cluster_role in inventory.controller_rbac.items}
+        return None if role in present else inventory
     if step.target.kind != "ClusterRoleBinding":
         return None
     roles = (manifest for manifest in manifests if manifest.get("kind") == "ClusterRole")
-    rules = next((body for body in roles if _binds(inventory, step.manifest, role=_name(body))), None)
+    role_manifest = next((other for other in roles if _binds(inventory, step.manifest, role=_name(other))), None)
     part = inventory.controller_rbac
-    if rules is None or not isinstance(part, Seen):
-        return NotShown("kind_not_read" if rules is None else "part_not_read", "ClusterRoleBinding")
-    if any(cluster_role.name == _name(rules) for cluster_role in part.items):
+    if role_manifest is None or not isinstance(part, Seen):
+        return NotShown("kind_not_read" if role_manifest is None else "part_not_read", "ClusterRoleBinding")
+    if any(cluster_role.name == _name(role_manifest) for cluster_role in part.items):
         return inventory
-    new_role = object_of(rules, ClusterRole)
+    new_role = object_of(role_manifest, ClusterRole)
     if isinstance(new_role, NotShown):
         return new_role
     return with_parts(inventory, {"controller_rbac": with_items(part, (*part.items, new_role))})
@@ -42,7 +44,7 @@ def _name(manifest: Body) -> str:
 
 
 def _binds(inventory: Inventory, manifest: Body, *, role: str) -> bool:
-    """Whether it binds that role to an account that a controller runs with."""
+    """Whether the manifest binds the role to a service account of the controller."""
     if manifest.get("kind") != "ClusterRoleBinding":
         return False
     try:

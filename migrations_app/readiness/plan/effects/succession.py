@@ -1,4 +1,4 @@
-"""What becomes of an inventory when NodePools and EC2NodeClasses are made of alpha objects, beside these."""
+"""Computes the inventory after NodePools and EC2NodeClasses were made from alpha objects, which stay."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -15,28 +15,28 @@ from migrations_app.inventory.parts import Part, Seen, UnparsableObject
 from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
 
-MADE: Final[dict[str, tuple[str, type[o.NamedObject]]]] = {
+SUCCESSOR_KINDS: Final[dict[str, tuple[str, type[o.NamedObject]]]] = {
     "EC2NodeClass": ("ec2nodeclasses", o.EC2NodeClass),
     "NodePool": ("nodepools", o.NodePool),
 }
 
 
-def succeeded(inventory: Inventory) -> Inventory | NotShown:
-    """With a NodePool for each Provisioner and an EC2NodeClass for each AWSNodeTemplate that has none. Where the
-    conversion leaves a choice open nothing is made: it is for a person."""
+def with_successors(inventory: Inventory) -> Inventory | NotShown:
+    """The inventory with a NodePool for each Provisioner and an EC2NodeClass for each AWSNodeTemplate that has none.
+    NotShown `for_a_person` if the conversion leaves a choice open."""
     try:
         new_objects = successors(inventory, {})
     except (Unavailable, InvalidInput) as reason:
         return NotShown("for_a_person", reason.code)
     changed: dict[str, Part[Any]] = {}
-    for kind, (name, projection) in MADE.items():
+    for kind, (name, projection) in SUCCESSOR_KINDS.items():
         part: Any = inventory.part(name)
         if not isinstance(part, Seen):
             return NotShown("part_not_read", name)
-        new = [_object(successor, projection) for successor in new_objects if successor.target.kind == kind]
-        if any(isinstance(item, UnparsableObject) for item in new):
+        made = [_object(successor, projection) for successor in new_objects if successor.target.kind == kind]
+        if any(isinstance(item, UnparsableObject) for item in made):
             return NotShown("refused", kind)
-        changed[name] = with_items(part, (*part.items, *_absent(new, part.items)))
+        changed[name] = with_items(part, (*part.items, *_absent(made, part.items)))
     return with_parts(inventory, changed)
 
 
@@ -44,6 +44,6 @@ def _object(successor: Successor, projection: type[o.NamedObject]) -> Any:  # no
     return read_one(msgspec.Raw(msgspec.json.encode(successor.body)), projection, take=decoder(projection).decode)
 
 
-def _absent(new: Iterable[Any], there: Iterable[o.NamedObject]) -> list[Any]:
-    known = {named_object.name for named_object in there}
-    return [item for item in new if item.name not in known]
+def _absent(candidates: Iterable[Any], present: Iterable[o.NamedObject]) -> list[Any]:
+    present_names = {named_object.name for named_object in present}
+    return [item for item in candidates if item.name not in present_names]

@@ -1,4 +1,4 @@
-"""Objects as the API's JSON and back, patches of that JSON, and whether a projection holds what a patch changes."""
+"""Converts objects to the JSON of the API and back, patches it, and finds fields that a projection leaves out."""
 
 import copy
 import types
@@ -16,82 +16,82 @@ N = TypeVar("N", bound=NamedObject)
 
 
 class PatchRefused(Exception):
-    """The path of a patch that a server would not take."""
+    """A patch that an API server refuses; the message is the path."""
 
 
 def tree_of(named_object: NamedObject) -> Body:
-    """The object with the API's names; what is as by default is left out."""
+    """The object as JSON with the names of the API, without fields that have their default."""
     body: Body = msgspec.to_builtins(named_object)
     return body
 
 
 def object_of(tree: Body, kind: type[N]) -> N | NotShown:
-    """The tree as such an object; `refused` where a field of it has a wrong type."""
+    """The JSON as an object of the type; NotShown `refused` if a field has a wrong type."""
     try:
         return msgspec.convert(tree, kind)
     except msgspec.ValidationError:
         return NotShown("refused", kind.__name__)
 
 
-def merged(tree: Body, patch: Body) -> Body:
-    """The tree after the merge patch (RFC 7386)."""
+def merge_patched(tree: Body, patch: Body) -> Body:
+    """The JSON after the merge patch (RFC 7386)."""
     after = dict(tree)
     for key, value in patch.items():
         if value is None:
             after.pop(key, None)
         elif isinstance(value, dict):
             inner = after.get(key)
-            after[key] = merged(inner if isinstance(inner, dict) else {}, value)
+            after[key] = merge_patched(inner if isinstance(inner, dict) else {}, value)
         else:
             after[key] = copy.deepcopy(value)
     return after
 
 
-def operated(tree: Body, steps: Sequence[Body]) -> Body:
-    """The tree after the JSON patch (RFC 6902). Raises PatchRefused with the path of the step that does not fit."""
+def json_patched(tree: Body, steps: Sequence[Body]) -> Body:
+    """The JSON after the JSON patch (RFC 6902). Raises PatchRefused with the path of the first step that fails."""
     after = copy.deepcopy(tree)
     for step in steps:
         path = step.get("path", "")
         try:
-            after = _operated(after, step)
+            after = _with_step(after, step)
         except (KeyError, IndexError, TypeError, ValueError):
             raise PatchRefused(path) from None
     return after
 
 
-def _operated(tree: Body, step: Body) -> Body:
-    *above, last = _steps(step["path"])
+def _with_step(tree: Body, step: Body) -> Body:
+    *parents, last = _pointer_keys(step["path"])
     holder: Any = tree
-    for key in above:
-        holder = holder[_index(holder, key)]
+    for key in parents:
+        holder = holder[_existing_key(holder, key)]
     match step["op"]:
         case "add" if isinstance(holder, list):
-            place = len(holder) if last == "-" else int(last)
-            if not 0 <= place <= len(holder):
-                raise IndexError(place)
-            holder.insert(place, copy.deepcopy(step["value"]))
+            index = len(holder) if last == "-" else int(last)
+            if not 0 <= index <= len(holder):
+                raise IndexError(index)
+            holder.insert(index, copy.deepcopy(step["value"]))
         case "add" if isinstance(holder, dict):
             holder[last] = copy.deepcopy(step["value"])
         case "replace":
-            holder[_index(holder, last)] = copy.deepcopy(step["value"])
+            holder[_existing_key(holder, last)] = copy.deepcopy(step["value"])
         case "remove":
-            del holder[_index(holder, last)]
-        case "test" if holder[_index(holder, last)] == step["value"]:
+            del holder[_existing_key(holder, last)]
+        case "test" if holder[_existing_key(holder, last)] == step["value"]:
             pass
         case _:
             raise ValueError(step["op"])
     return tree
 
 
-def _steps(path: str) -> list[str]:
-    """The steps of a JSON pointer. Raises PatchRefused where it names no field."""
+def _pointer_keys(path: str) -> list[str]:
+    """The keys of a JSON pointer. Raises PatchRefused if the pointer names no field."""
     if not path.startswith("/"):
         raise PatchRefused(path)
     return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
 
 
-def _index(holder: object, step: str) -> Any:  # noqa: ANN401 - a key of a map or a place in a list
-    """The key or place, where something is there. Raises KeyError, IndexError, ValueError or TypeError."""
+def _existing_key(holder: object, step: str) -> Any:  # noqa: ANN401 - a key of a map or a place in a list
+    """The key of a map, or the index of a list, if it exists. Raises KeyError, IndexError or ValueError if not."""
     if isinstance(holder, list):
         if not step.isdigit() or int(step) >= len(holder):
             raise IndexError(step)
@@ -101,31 +101,31 @@ def _index(holder: object, step: str) -> Any:  # noqa: ANN401 - a key of a map o
     return step
 
 
-def left_out(kind: type, body: Body | Sequence[Body]) -> str:
-    """The first field that the patch changes and the projection does not hold, as a pointer; empty where there is
-    none. Raises PatchRefused where a step of the patch names no field."""
-    changed = _changed(body) if isinstance(body, dict) else _operations(body)
+def first_left_out(kind: type, body: Body | Sequence[Body]) -> str:
+    """The first field that the patch changes and the projection `kind` leaves out, as a JSON pointer; empty if there is
+    none. Raises PatchRefused if a step of the patch names no field."""
+    changed = _merge_patch_paths(body) if isinstance(body, dict) else _json_patch_paths(body)
     return next((f"/{'/'.join(path)}" for path in changed if not _holds(kind, path)), "")
 
 
-def _changed(body: Body, *, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def _merge_patch_paths(body: Body, *, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     for key, value in body.items():
-        yield from _named(value, (*above, key))
+        yield from _leaf_paths(value, (*above, key))
 
 
-def _named(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _leaf_paths(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if isinstance(value, dict) and value:
-        yield from _changed(value, above=path)
+        yield from _merge_patch_paths(value, above=path)
     elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
         for item in value:
-            yield from _named(item, (*path, "-"))
+            yield from _leaf_paths(item, (*path, "-"))
     else:
         yield path
 
 
-def _operations(steps: Sequence[Body]) -> Iterator[tuple[str, ...]]:
+def _json_patch_paths(steps: Sequence[Body]) -> Iterator[tuple[str, ...]]:
     for step in steps:
-        yield from _named(step.get("value"), tuple(_steps(step.get("path", ""))))
+        yield from _leaf_paths(step.get("value"), tuple(_pointer_keys(step.get("path", ""))))
 
 
 def _holds(kind: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - a type as an annotation gives it

@@ -50,7 +50,7 @@ def _check_edits(report: Report, *, chart: str, start: Release, lands: Release) 
     """The changes of that chart's values that the checks of the hop require together with the upgrade."""
     hop = next((step.hop for step in report.target.path if step.release == str(lands)), "")
     findings = [check for check in report.checks if check.hop == hop]
-    upgrade = HelmWalk(report.cluster.installed).take(findings, start=str(start), lands=str(lands))
+    upgrade = HelmWalk(report.cluster.installed).next_hop(findings, start=str(start), lands=str(lands))
     return tuple(
         (helm_value.key, helm_value.text) for helm_value in (upgrade.controller if chart == CHART else upgrade.crds)
     )

@@ -17,10 +17,10 @@ from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import release
-from migrations_app.readiness.plan.effects.as_v1 import shown_as_v1
-from migrations_app.readiness.plan.effects.landing import landed
+from migrations_app.readiness.plan.effects.as_v1 import converted_to_v1
+from migrations_app.readiness.plan.effects.landing import after_upgrade
 from migrations_app.readiness.plan.effects.trees import tree_of
-from migrations_app.readiness.plan.walk import walked
+from migrations_app.readiness.plan.walk import findings_of_hops
 from migrations_app.readiness.stage import detect_running_release
 from tests.acceptance.clusters import find as clean
 from tests.acceptance.clusters import objects
@@ -61,7 +61,7 @@ def shown(here: Inventory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("to", ["0.37.8", "1.0.14"])
 def test_a_landing_shows_what_a_scan_in_v1_shows(to: str) -> None:
-    assert shown(landed(inventory(BETA), release(to))) == shown(landed(inventory(V1), release(to)))
+    assert shown(after_upgrade(inventory(BETA), release(to))) == shown(after_upgrade(inventory(V1), release(to)))
 
 
 def test_both_readings_lead_to_the_same_answers_at_every_later_hop() -> None:
@@ -69,7 +69,7 @@ def test_both_readings_lead_to_the_same_answers_at_every_later_hop() -> None:
     for name in (BETA, V1):
         start = inventory(name)
         steps = path(detect_running_release(start), kubernetes="1.29").steps
-        every = [one for found in walked(start, steps, checks=all_checks()) for one in found]
+        every = [one for found in findings_of_hops(start, steps, checks=all_checks()) for one in found]
         answers.append({(one.hop, one.id): (one.status, one.severity) for one in every if one.hop != steps[0].hop})
     assert answers[0].keys() == answers[1].keys()
     assert {name for _, name in (key for key in answers[0] if answers[0][key] != answers[1][key])} == APART
@@ -77,15 +77,15 @@ def test_both_readings_lead_to_the_same_answers_at_every_later_hop() -> None:
 
 def test_nothing_is_changed_before_v1_is_served_and_nothing_twice() -> None:
     before = inventory("finished-032")
-    assert shown(landed(before, release("0.32.10"))) == shown(before)
-    once = landed(before, release("0.37.8"))
+    assert shown(after_upgrade(before, release("0.32.10"))) == shown(before)
+    once = after_upgrade(before, release("0.37.8"))
     assert {one.api_version for one in once.nodepools.items} == {"karpenter.sh/v1"}
-    assert shown_as_v1(once) is once
+    assert converted_to_v1(once) is once
 
 
 def test_what_was_not_read_stays_so() -> None:
     here = replace(inventory(BETA), nodepools=Unseen("forbidden"))
-    assert shown_as_v1(here).nodepools == Unseen("forbidden")
+    assert converted_to_v1(here).nodepools == Unseen("forbidden")
 
 
 def beta_cases() -> Iterator[Any]:
@@ -105,7 +105,7 @@ def test_the_webhook_and_our_conversion_agree_on_what_both_carry_over(bodies: li
         read = [read_one(one, projection, take=decoder(projection).decode) for one in raw]
         items = tuple(one for one in read if isinstance(one, projection))
         here = replace(here, **{part: Seen(items, None)})
-    here = shown_as_v1(here)
+    here = converted_to_v1(here)
     for one in (*here.nodepools.items, *here.ec2nodeclasses.items, *here.nodeclaims.items):
         ours = converted.get((one.kind, one.name))
         if ours is not None:
@@ -138,11 +138,11 @@ def test_kubelet_settings_live_on_in_an_annotation_that_the_hop_to_1_1_asks_abou
     body = tree_of(pool)
     body["spec"]["template"]["spec"]["kubelet"] = {"maxPods": 58}
     odd = replace(start, nodepools=replace(start.nodepools, items=(msgspec.convert(body, o.NodePool), *others)))
-    after = landed(odd, release("1.0.14")).nodepools.items[0]
+    after = after_upgrade(odd, release("1.0.14")).nodepools.items[0]
     assert json.loads(after.metadata.annotation(labels.KUBELET_COMPATIBILITY) or "") == {"maxPods": 58}
     assert "kubelet" not in after.get("spec.template.spec")
     steps = path(detect_running_release(odd), kubernetes="1.29").steps
-    every = {(one.hop, one.id): one for found in walked(odd, steps, checks=all_checks()) for one in found}
+    every = {(one.hop, one.id): one for found in findings_of_hops(odd, steps, checks=all_checks()) for one in found}
     assert every["1.1+", "compatibility_annotations_gone"].status == "fail"
 
 
@@ -168,7 +168,7 @@ def test_images_of_node_classes(spec: dict[str, Any], wanted: dict[str, Any] | N
     one = o.EC2NodeClass(
         kind="EC2NodeClass", api_version="karpenter.k8s.aws/v1beta1", metadata=o.Metadata(name="a"), spec=spec
     )
-    after = shown_as_v1(replace(a_cluster("1.0.14").build(), ec2nodeclasses=Seen((one,)))).ec2nodeclasses.items[0]
+    after = converted_to_v1(replace(a_cluster("1.0.14").build(), ec2nodeclasses=Seen((one,)))).ec2nodeclasses.items[0]
     found = {key: value for key, value in (after.spec or {}).items() if key != "blockDeviceMappings"}
     assert (after.api_version, found) == ("karpenter.k8s.aws/v1", wanted or spec)
     assert (mark or "") in (after.metadata.annotation(labels.UBUNTU_COMPATIBILITY) or "")
@@ -179,8 +179,10 @@ def test_crds_that_the_chart_holds_no_more_go_unless_objects_are_left() -> None:
     alpha = {"provisioners.karpenter.sh", "machines.karpenter.sh", "awsnodetemplates.karpenter.k8s.aws"}
     before = inventory("finished-032")
     assert alpha <= {one.name for one in before.crds.items}
-    assert not alpha & {one.name for one in landed(before, release("0.37.8")).crds.items}
+    assert not alpha & {one.name for one in after_upgrade(before, release("0.37.8")).crds.items}
     unread = replace(before, provisioners=Unseen("forbidden"))
-    assert alpha & {one.name for one in landed(unread, release("0.37.8")).crds.items} == {"provisioners.karpenter.sh"}
+    assert alpha & {one.name for one in after_upgrade(unread, release("0.37.8")).crds.items} == {
+        "provisioners.karpenter.sh"
+    }
     unknown = replace(before, helm_releases=Unseen("forbidden"))
-    assert alpha <= {one.name for one in landed(unknown, release("0.37.8")).crds.items}
+    assert alpha <= {one.name for one in after_upgrade(unknown, release("0.37.8")).crds.items}
