@@ -185,8 +185,8 @@ def _path(running: DetectedRelease, target: str | None, *, kubernetes: str | Non
 
 def _findings(known: _ClusterState, checks: tuple[Check, ...]) -> tuple[Finding, ...]:
     """Returns the findings of each hop, checked against the inventory as it is when the hop begins."""
-    findings_of_hops = findings_of_hops(known.inventory, known.hops_to_check, checks=checks, planned=known.planned or "")
-    return tuple(finding for findings in findings_of_hops for finding in sorted(findings, key=finding_sort_key))
+    by_hop = findings_of_hops(known.inventory, known.hops_to_check, checks=checks, planned=known.planned or "")
+    return tuple(finding for findings in by_hop for finding in sorted(findings, key=finding_sort_key))
 
 
 def _permissions(known: _ClusterState) -> IamSheet | None:

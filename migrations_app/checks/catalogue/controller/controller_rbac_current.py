@@ -63,9 +63,9 @@ def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] 
 
 
 def _evidence(rights: Iterable[RbacRight], *, wanted: str) -> Iterator[JudgeResult]:
-    for target, missing_rights in per_target(rights).items():
-        seen = f"not granted: {', '.join(dict.fromkeys(right.verb for right in missing_rights))}"
-        wanted_text = f"{wanted}: {missing_rights[0].why}"
+    for target, rights_of_target in per_target(rights).items():
+        seen = f"not granted: {', '.join(dict.fromkeys(right.verb for right in rights_of_target))}"
+        wanted_text = f"{wanted}: {rights_of_target[0].why}"
         yield Evidence(kind="ClusterRole", name=ROLES, path=f"rules[{target}]", seen=seen, wanted=wanted_text)
 
 
