@@ -120,7 +120,7 @@ def _helm_command(change: Change) -> str:
     if run.do == "rollback":
         return f"helm rollback {release} {run.to} -n {home} --history-max 0"
     first = f"helm get values {release} -n {home} --revision {run.before} -o yaml > values.yaml"
-    return f"{first}\n{_helm_upgrade(run, release=release, home=home)}"
+    return f"{first} &&\n{_helm_upgrade(run, release=release, home=home)}"
 
 
 def _helm_upgrade(run: HelmRun, *, release: str, home: str) -> str:

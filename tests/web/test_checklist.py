@@ -105,12 +105,17 @@ def test_open_questions_of_one_cause_are_one_next_thing():
     assert (told.why, len(told.group.findings)) == ("4 checks depend on it.", 4)
 
 
-def test_what_is_ready_is_upgraded_and_no_warning_is_the_next_thing():
-    warned = next_of(a_report(checks=[a_finding(severity="warning")]))
-    assert (warned.headline, warned.title) == (
-        "Ready: review 1 warning",
-        "Upgrade to 0.32.10: install its CRDs first",
-    )
+def test_what_is_ready_is_upgraded_once_no_warning_has_to_be_fixed_before():
+    upgrade = "Upgrade to 0.32.10: install its CRDs first"
+    rest = a_finding("rest", severity="warning", phase="cleanup")
+    unread = a_finding("unread", severity="warning", phase="crds", status="unknown")
+    warned = next_of(a_report(checks=[rest, unread]))
+    assert (warned.headline, warned.title, warned.upgrades) == ("Ready: review 2 warnings", upgrade, True)
+    unowned = a_finding("unowned", severity="warning", phase="crds", summary="CRDs of nobody", why="Helm refuses.")
+    warned = next_of(a_report(checks=[rest, unowned]))
+    assert (warned.headline, warned.title) == ("Ready: review 2 warnings", "CRDs of nobody")
+    assert (warned.check, warned.of, warned.upgrades) == ("unowned", 1, False)
+    assert warned.why == "Fix it before the upgrade to 0.32.10, or waive it. Helm refuses."
     by_hand = a_finding("search", status="manual", severity="info")
     assert next_of(a_report(checks=[by_hand])).headline == "Ready to upgrade"
 

@@ -36,15 +36,18 @@ class Upgrade:
 
 
 def upgrade_lines(upgrade: Upgrade) -> str:
-    """Complete shell lines: read the user's values, write the changes, upgrade."""
+    """Complete shell lines: read the user's values, write the changes, upgrade.
+
+    Each command is joined to the next by `&&`: without the values that are there, the upgrade would remove them all.
+    """
     release, namespace = word(upgrade.release), word(upgrade.namespace)
     values_file, changes = _file(upgrade.release, "values"), _file(upgrade.release, "changes")
     read = f"helm get values {release} --namespace {namespace} -o yaml > {values_file}"
-    lines, files = [read], [f"-f {values_file}"]
+    lines, files = [f"{read} &&"], [f"-f {values_file}"]
     if upgrade.installs:
-        # A user without permission to read the values cannot upgrade either, so no values are lost here.
         lines = [note(f"Where there is no release {upgrade.release} yet, there are no values to keep")]
-        lines += [f"{read} || printf '{{}}\\n' > {values_file}"]
+        missing = f"helm status {release} --namespace {namespace} 2>&1 | grep -q 'release: not found'"
+        lines += [f"{{ {read} ||", f"  {{ {missing} &&", f"    printf '{{}}\\n' > {values_file}; }}; }} &&"]
     if upgrade.changes:
         lines += _written(upgrade.changes, changes)
         files.append(f"-f {changes}")
@@ -58,7 +61,7 @@ def _written(changes: tuple[HelmValue, ...], file: str) -> Iterator[str]:
     yield "# What changes; null takes a value out"
     yield from (note(f"  {change.key}: {change.why}") for change in changes if change.why)
     yield from printed(yaml_of({change.key: change.text or "null" for change in changes}))
-    yield f"  > {file}"
+    yield f"  > {file} &&"
 
 
 def text(change: Change, by: Managed, *, landing: str) -> str:
@@ -96,6 +99,6 @@ def _file(release: str, subject: str) -> str:
     return f"{_NO_FILE.sub('-', release).strip('-.') or 'karpenter'}.{subject}.yaml"
 
 
-def crd_upgrade(release: str, *, namespace: str, version: str) -> Upgrade:
-    """The upgrade of the CRD chart to that version, with the values that it has."""
-    return Upgrade(release=release, namespace=namespace, chart=CRD_CHART, version=version, installs=True)
+def crd_upgrade(release: str, *, namespace: str, version: str, installs: bool = True) -> Upgrade:
+    """The upgrade of the CRD chart to that version, with the values that it has; `installs` as in `Upgrade`."""
+    return Upgrade(release=release, namespace=namespace, chart=CRD_CHART, version=version, installs=installs)

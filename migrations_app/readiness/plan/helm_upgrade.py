@@ -204,7 +204,9 @@ def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()
     keeper = installation.crd_keeper or ""
     manager = _managed(installation.crds_kept_by, keeper)
     namespace, _, name = (installation.crd_release or "").rpartition("/")
-    upgrade = crd_upgrade(name or CRD_CHART, namespace=namespace or installation.namespace, version=as_tag(target))
+    upgrade = crd_upgrade(
+        name or CRD_CHART, namespace=namespace or installation.namespace, version=as_tag(target), installs=not name
+    )
     given_keys = {value.key for value in values}
     all_values = (*values, *(value for value in _webhook_values(target, installation) if value.key not in given_keys))
     if not all_values and not keeper and not (name and manager.by == "terraform"):
@@ -212,7 +214,7 @@ def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()
     # An installed release needs its present values again, beside those that change.
     helm = Upgrade(
         release=upgrade.release, namespace=upgrade.namespace, chart=CRD_CHART, version=upgrade.version,
-        changes=all_values, installs=not name,
+        changes=all_values, installs=upgrade.installs,
     )  # fmt: skip
     tree = {value.key: value.text for value in all_values}
     lines, values_tree = Remedy(how="helm", text=upgrade_lines(helm)), yaml_of(tree)

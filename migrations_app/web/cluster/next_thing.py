@@ -1,11 +1,11 @@
 """Finds the next task of an upgrade: what to do, why, and the commands for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from migrations_app.checks.base import Remedy
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.plan.work_order import OPEN_STATUSES
+from migrations_app.readiness.plan.work_order import OPEN_STATUSES, parts_by_check
 from migrations_app.readiness.report import Report, Verdict
 from migrations_app.texts import text as _
 from migrations_app.web.cluster.hops import Hop
@@ -18,7 +18,7 @@ class NextThing:
     none.
 
     `check` is the id of the check to fix, empty if the task is the upgrade itself (`upgrades`). `group` holds the
-    remedies of the check; `of` is the number of open blockers, of which this is the first.
+    remedies of the check; `of` is the number of such checks, of which this is the first.
     """
 
     headline: str
@@ -51,7 +51,7 @@ def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
         )
     if blockers:
         return _unchecked(blockers, hop, report=report)
-    return _upgrade(hop, warnings=sum(group.severity == "warning" for group in groups))
+    return _upgrade(hop, [group for group in groups if group.severity == "warning"])
 
 
 def commands_of(step: NextThing | None, hop: Hop, *, report: Report) -> SharedRemedies | None:
@@ -95,7 +95,7 @@ def _unchecked(blockers: list[FindingGroup], hop: Hop, *, report: Report) -> Nex
     )
 
 
-def _upgrade(hop: Hop, *, warnings: int) -> NextThing:
+def _upgrade(hop: Hop, warnings: list[FindingGroup]) -> NextThing:
     if hop.verdict == "needs_facts":
         return NextThing(
             headline=_("Cannot tell: nothing could be checked"), title=_("Give karpdash access, then rescan")
@@ -105,16 +105,27 @@ def _upgrade(hop: Hop, *, warnings: int) -> NextThing:
             headline=_("On target version") if hop.verdict == "done" else _("Upgraded; migration in progress")
         )
     ready = (
-        _("Ready: review {warnings}").format(warnings=_count_of(warnings, "warning"))
+        _("Ready: review {warnings}").format(warnings=_count_of(len(warnings), "warning"))
         if warnings
         else _("Ready to upgrade")
     )
+    if first := _fixed_before(hop, warnings):
+        fix = _fix(first[0], ready, of=len(first))
+        before = _("Fix it before the upgrade to {release}, or waive it.").format(release=hop.release)
+        return replace(fix, why=f"{before} {fix.why}")
     return NextThing(
         headline=ready,
         title=_("Upgrade to {release}: install its CRDs first").format(release=hop.release),
         why=_("Then upgrade the controller. The runbook has every step in order, with its rollback."),
         upgrades=True,
     )
+
+
+def _fixed_before(hop: Hop, warnings: list[FindingGroup]) -> list[FindingGroup]:
+    """Returns the failing warnings whose fix comes before the upgrade in the runbook, such as a hold of drift: after
+    the upgrade it is too late for them."""
+    parts = parts_by_check(hop.findings, release=hop.release)
+    return [group for group in warnings if group.status == "fail" and parts[group.first.id] == "before"]
 
 
 def _crds(hop: Hop, report: Report) -> tuple[Remedy, ...]:

@@ -1,3 +1,5 @@
+import subprocess
+
 import hcl2
 import pytest
 import yaml
@@ -16,7 +18,7 @@ from migrations_app.checks.remedies.commands import (
     source_remedies,
 )
 from migrations_app.checks.render.charts import as_code
-from migrations_app.checks.render.helm import Upgrade, upgrade_lines
+from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
 from migrations_app.checks.render.sources import TERRAFORM as APPLIED
 from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.inventory.objects.karpenter import Metadata, Provisioner
@@ -66,15 +68,43 @@ def test_values_are_quoted_for_the_shell():
     value = HelmValue("settings.a", '"$(reboot); x\'"')
     text = upgrade_lines(Upgrade(release="kp", namespace="ops", chart="karpenter", version="1.0.14", changes=(value,)))
     assert text.splitlines() == [
-        "helm get values kp --namespace ops -o yaml > kp.values.yaml",
+        "helm get values kp --namespace ops -o yaml > kp.values.yaml &&",
         "# What changes; null takes a value out",
         "printf '%s\\n' \\",
         "  settings: \\",
         """  '  a: "$(reboot); x'"'"'"' \\""",
-        "  > kp.changes.yaml",
+        "  > kp.changes.yaml &&",
         "helm upgrade kp oci://public.ecr.aws/karpenter/karpenter --version 1.0.14 --namespace ops \\",
         "  -f kp.values.yaml -f kp.changes.yaml",
     ]
+
+
+HELM = """#!/bin/sh
+case "$MODE:$1" in
+  there:get) echo 'a: 1' ;;
+  missing:get | missing:status) echo 'Error: release: not found' >&2; exit 1 ;;
+  *:get | *:status) echo 'Error: Kubernetes cluster unreachable' >&2; exit 1 ;;
+  *) cat ./*.values.yaml ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "upgraded", "installed"), [("there", "a: 1\n", "a: 1\n"), ("missing", "", "{}\n"), ("unreachable", "", "")]
+)
+def test_no_upgrade_where_the_values_could_not_be_read(tmp_path, mode, upgraded, installed):
+    helm = tmp_path / "helm"
+    helm.write_text(HELM)
+    helm.chmod(0o700)
+    value = HelmValue("a", "2")
+    plain = Upgrade(release="kp", namespace="ops", chart="karpenter", version="1.0.14", changes=(value,))
+    for upgrade, output in ((plain, upgraded), (crd_upgrade("crds", namespace="ops", version="1.0.14"), installed)):
+        folder = tmp_path / upgrade.release
+        folder.mkdir()
+        env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "MODE": mode}
+        words = ["bash", "-c", upgrade_lines(upgrade)]
+        done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+        assert (upgrade.release, done.stdout) == (upgrade.release, output)
 
 
 def test_values_name_the_gitops_object():
