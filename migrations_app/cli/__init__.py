@@ -65,7 +65,8 @@ def usage() -> str:
     rows = "\n".join(f"  {name:<12}{about}" for name, about in COMMANDS.items())
     more = (
         "karpdash COMMAND --help tells its options, karpdash --version the release.\n"
-        "karpdash --server URL COMMAND asks a karpdash server: cluster, scan, findings, plan, rollout, journey, campaign."
+        "karpdash --server URL COMMAND asks a karpdash server: "
+        "cluster, scan, findings, plan, rollout, journey, campaign."
     )
     return f"usage: karpdash COMMAND [options]\n\n{rows}\n\n{more}"
 
