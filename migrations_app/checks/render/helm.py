@@ -47,7 +47,7 @@ def upgrade_lines(upgrade: Upgrade) -> str:
     if upgrade.installs:
         lines = [note(f"Where there is no release {upgrade.release} yet, there are no values to keep")]
         missing = f"helm status {release} --namespace {namespace} 2>&1 | grep -q 'release: not found'"
-        lines += [f"{{ {read} ||", f"  {{ {missing} &&", f"    printf '{{}}\\n' > {values_file}; }}; }} &&"]
+        lines.append(f"{{ {read} || {{ {missing} && printf '{{}}\\n' > {values_file}; }}; }} &&")
     if upgrade.changes:
         lines += _written(upgrade.changes, changes)
         files.append(f"-f {changes}")

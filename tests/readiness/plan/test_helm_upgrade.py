@@ -34,7 +34,7 @@ def test_an_upgrade_before_the_landing_never_goes_below_what_runs_then() -> None
     late, taken = HelmWalk(HERE).next_hop(asked, start="1.0.14"), HelmWalk(HERE).next_hop(asked, start="0.37.1")
     assert (late.before_crds, late.before) == ((), ())
     crds, controller = (one.text for one in (*taken.before_crds, *taken.before) if one.how == "helm")
-    assert "helm upgrade --install crds oci://public.ecr.aws/karpenter/karpenter-crd --version 0.37.8" in crds
+    assert "helm upgrade crds oci://public.ecr.aws/karpenter/karpenter-crd --version 0.37.8" in crds
     assert "--version 0.37.8 --namespace ops" in controller
 
 
