@@ -152,6 +152,14 @@ def one_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+@pytest.fixture
+def requests_made() -> Iterator[list[str]]:
+    """Fails a test for which no request was made up: it would have checked nothing."""
+    made: list[str] = []
+    yield made
+    assert made
+
+
 @schema.parametrize()
 @examples(
     max_examples=EXAMPLES,
@@ -160,7 +168,8 @@ def one_connection() -> Iterator[None]:
     suppress_health_check=list(HealthCheck),
     derandomize=True,
 )
-def test_conformance(case: schemathesis.Case, db: None, known: Known) -> None:
+def test_conformance(case: schemathesis.Case, db: None, known: Known, requests_made: list[str]) -> None:
+    requests_made.append(case.path)
     headers = {"Authorization": f"Bearer {known.secret}"}
     case.call_and_validate(headers=headers)
     if "id" in (case.path_parameters or {}):

@@ -34,14 +34,18 @@ def sample() -> list[str]:
     return samples()
 
 
-def enqueue_scan(rollout: str) -> bool:
+def enqueue_rollout(rollout: str) -> bool:
     """Sends the message of the rollout to the workers, as its start would; returns whether the broker took it."""
     from migrations_app import tasks
 
     return tasks.enqueue_rollout(uuid.UUID(rollout), tasks.advance_rollout)
 
 
-WORDS: dict[str, Any] = worker_process.WORDS | {"visitor": visitor, "sample": sample, "enqueue_scan": enqueue_scan}
+WORDS: dict[str, Any] = worker_process.WORDS | {
+    "visitor": visitor,
+    "sample": sample,
+    "enqueue_rollout": enqueue_rollout,
+}
 
 if __name__ == "__main__":
     worker_process.serve(WORDS)

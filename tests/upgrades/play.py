@@ -89,7 +89,7 @@ class Play:
         steps = [painting(*config_map(server, name)) for name in names]
         kubeconfig = self.proxy.kubeconfig(server.admin_token)
         self.rollouts.append(self.workers.rollout(*steps, kubeconfig=kubeconfig))
-        assert self.workers.ask("enqueue_scan", self.rollouts[-1]) is True
+        assert self.workers.ask("enqueue_rollout", self.rollouts[-1]) is True
         return held
 
     def _both_answer(self, old: Running) -> None:

@@ -63,7 +63,7 @@ def scan(
     dice: random.Random,
     limits: ClientLimits = LIMITS,
 ) -> Collected:
-    """Returns the scan of that clean cluster; requests for which `bites` is true are answered with the fault."""
+    """Returns the scan of that clean cluster; requests for which `applies_to` is true are answered with the fault."""
     server, kept = honest(name), {}
 
     def script(request: Request, wire: Wire) -> None:

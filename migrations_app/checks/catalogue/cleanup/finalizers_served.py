@@ -49,7 +49,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield Unknown(f"what the running controller takes off is not known: {case.running.how}")
         return
     for (generations, kind, name), count in counts.items():
-        if not gone and (not generations or running is None or any(serves(running, name) for name in generations)):
+        if not gone and (not generations or running is None or any(serves(running, item) for item in generations)):
             continue
         seen = "no controller runs" if gone else f"{running} does not act on alpha"
         path = f"metadata.finalizers[{labels.TERMINATION_FINALIZER}]"
