@@ -52,7 +52,7 @@ def request(cluster: str) -> str:
     return str(request_scan(uuid.UUID(cluster)).scan_id)
 
 
-def wake(scan: str) -> dict[str, Any]:
+def enqueue_scan(scan: str) -> dict[str, Any]:
     """Sends the message of the scan. Returns whether it was sent, and how long that took."""
     from migrations_app import tasks
 
@@ -124,7 +124,7 @@ def halves() -> list[str]:
     return found
 
 
-_COMMANDS = (prepare, reconnect, samples, register, request, wake, person, waive, chain, rehearse, halves)
+_COMMANDS = (prepare, reconnect, samples, register, request, enqueue_scan, person, waive, chain, rehearse, halves)
 COMMANDS: dict[str, Callable[..., Any]] = {word.__name__: word for word in _COMMANDS}
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ class Installation:
     def requested(self, cluster: str) -> str:
         """Requests a scan, sends its message, and returns its id."""
         scan: str = self.ask("request", cluster)
-        self.ask("wake", scan)
+        self.ask("enqueue_scan", scan)
         return scan
 
     def worker(self) -> Child:

@@ -52,7 +52,7 @@ def scan(cluster: str, what: str, spare: int) -> list[Any]:
 
 
 def late() -> int:
-    """Leases run out, and the sweep looks for who was lost: how many it would enqueue_scan."""
+    """Ends the leases of running scans; returns how many the sweep would enqueue again."""
     from django.db.models.functions import Now
 
     from migrations_app.models.scan import Scan
