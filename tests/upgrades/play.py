@@ -71,7 +71,7 @@ class Play:
         done = {str(uuid.UUID(str(row[0]))) for row in self.site.rows("SELECT id FROM migrations_app_scan")}
         told = [*self.load.wrong, *(f"scan {scan} is lost" for scan in self.load.scans - done)]
         told += [f"scans ended as {state}: {count}" for state, count in self.site.rows(CAME_TO) if state != "done"]
-        told += [f"{row}: {self.gang.state(row)}" for row in self.rollouts if self.workers.state(row) != "succeeded"]
+        told += [f"{row}: {self.workers.state(row)}" for row in self.rollouts if self.workers.state(row) != "succeeded"]
         for row in self.rollouts:
             told += [str(complaint) for complaint in self.workers.complaints(row)]
             if (found := effects(self.workers.server, row, self.workers)) != STEPS:
