@@ -5,7 +5,8 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.checks.base import PHASES, Reason, Severity, Status
+from migrations_app.checks.base import PHASES, Reason, Remedy, Severity, Status
+from migrations_app.checks.changes import ChangeTarget, ObjectLabels, Observation
 from migrations_app.readiness.report import Target
 from migrations_app.web.cluster.hops import hops_of, rail_of
 from migrations_app.web.cluster.next_thing import next_thing
@@ -111,11 +112,25 @@ def test_what_is_ready_is_upgraded_once_no_warning_has_to_be_fixed_before():
     unread = a_finding("unread", severity="warning", phase="crds", status="unknown")
     warned = next_of(a_report(checks=[rest, unread]))
     assert (warned.headline, warned.title, warned.upgrades) == ("Ready: review 2 warnings", upgrade, True)
-    unowned = a_finding("unowned", severity="warning", phase="crds", summary="CRDs of nobody", why="Helm refuses.")
+    labels = ObjectLabels(target=ChangeTarget("CustomResourceDefinition", "x", resource="crds"), given={"a": "b"})
+    unowned = a_finding(
+        "unowned", severity="warning", phase="crds", summary="CRDs of nobody", why="Helm refuses.",
+        remedies=(Remedy(how="kubectl", text="kubectl label crd x a=b", change=labels),),
+    )  # fmt: skip
     warned = next_of(a_report(checks=[rest, unowned]))
     assert (warned.headline, warned.title) == ("Ready: review 2 warnings", "CRDs of nobody")
     assert (warned.check, warned.of, warned.upgrades) == ("unowned", 1, False)
     assert warned.why == "Fix it before the upgrade to 0.32.10, or waive it. Helm refuses."
+
+
+def test_a_warning_about_which_nothing_is_left_to_change_does_not_hold_up_the_upgrade():
+    """As with nodes that would drift: once drift is held, the nodes are only looked at."""
+    look = Observation(pipe=(("kubectl", "get", "nodeclaims"),))
+    held = a_finding(
+        "drifts", severity="warning", phase="crds", remedies=(Remedy(how="kubectl", text="kubectl get", change=look),)
+    )
+    warned = next_of(a_report(checks=[held]))
+    assert (warned.headline, warned.upgrades) == ("Ready: review 1 warning", True)
     by_hand = a_finding("search", status="manual", severity="info")
     assert next_of(a_report(checks=[by_hand])).headline == "Ready to upgrade"
 

@@ -130,7 +130,7 @@ def last_before_upgrade(findings: Sequence[Finding], *, release: str) -> frozens
     last = {
         name
         for name, finding in open_before.items()
-        if (finding.follows and _changes_anything(finding)) or name in RIGHT_BEFORE_UPGRADE
+        if (finding.follows and changes_anything(finding)) or name in RIGHT_BEFORE_UPGRADE
     }
     for name, finding in open_before.items():
         needed = [open_before[need] for need in _needs(finding) if need in open_before and need != name]
@@ -143,7 +143,7 @@ def last_before_upgrade(findings: Sequence[Finding], *, release: str) -> frozens
     return frozenset(last - {*ALPHA_TO_BETA_CHECKS, *DRIFT_HOLD_CHECKS})
 
 
-def _changes_anything(finding: Finding) -> bool:
+def changes_anything(finding: Finding) -> bool:
     """Whether a remedy changes anything; a remedy that only reads may come earlier."""
     changes = [remedy.change for remedy in finding.remedies if not isinstance(remedy.change, UnsetType)]
     return any(not isinstance(leaf, Observation | PersonTask) for change in changes for leaf in leaves(change))

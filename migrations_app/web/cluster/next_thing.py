@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from migrations_app.checks.base import Remedy
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.plan.work_order import OPEN_STATUSES, parts_by_check
+from migrations_app.readiness.plan.work_order import OPEN_STATUSES, changes_anything, parts_by_check
 from migrations_app.readiness.report import Report, Verdict
 from migrations_app.texts import text as _
 from migrations_app.web.cluster.hops import Hop
@@ -122,10 +122,11 @@ def _upgrade(hop: Hop, warnings: list[FindingGroup]) -> NextThing:
 
 
 def _fixed_before(hop: Hop, warnings: list[FindingGroup]) -> list[FindingGroup]:
-    """Returns the failing warnings whose fix comes before the upgrade in the runbook, such as a hold of drift: after
-    the upgrade it is too late for them."""
+    """Returns the failing warnings with a change to make before the upgrade, such as a hold of drift: after the upgrade
+    it is too late. Once drift is held, nodes would still drift, but nothing is left to change."""
     parts = parts_by_check(hop.findings, release=hop.release)
-    return [group for group in warnings if group.status == "fail" and parts[group.first.id] == "before"]
+    failing = [group for group in warnings if group.status == "fail"]
+    return [group for group in failing if parts[group.first.id] == "before" and changes_anything(group.first)]
 
 
 def _crds(hop: Hop, report: Report) -> tuple[Remedy, ...]:
