@@ -324,8 +324,10 @@ def _step(
     *,
     title: str = "",
     commands: tuple[Command, ...] = (),
+    checks: tuple[str, ...] = (),
     **more: Any,  # noqa: ANN401 - the other fields of a step
 ) -> JourneyStep:
+    losses = [lost for lost in stage.no_return if not lost.checks or set(lost.checks) & set(checks)]
     return JourneyStep(
         id="",
         kind=kind,
@@ -333,6 +335,7 @@ def _step(
         phase=stage.phase,
         commands=commands or (() if kind == "rollout" else _first_command(stage.commands)),
         back=stage.back,
-        no_return=tuple(lost.what for lost in stage.no_return),
+        checks=checks,
+        no_return=tuple(lost.what for lost in losses),
         **more,
     )

@@ -12,6 +12,7 @@ Sources (P = aws/karpenter-provider-aws, K = kubernetes-sigs/karpenter; others a
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -217,20 +218,6 @@ NO_RETURN: tuple[NoReturn, ...] = (
         f"{GUIDES}/v1beta1-migration.md",
     ),
     NoReturn(
-        "0.32",
-        "cleanup",
-        "Provisioners and AWSNodeTemplates are deleted, and with a Provisioner every node that it still holds",
-        "Objects come back from an export only; their nodes do not",
-        f"{GUIDES}/v1beta1-migration.md",
-    ),
-    NoReturn(
-        "0.33+",
-        "cleanup",
-        "Deleting an alpha CRD deletes every object of its kind",
-        "0.32 needs those CRDs: apply them again, and the objects from an export",
-        "aws/karpenter-provider-aws@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md",
-    ),
-    NoReturn(
         "1.0",
         "crds",
         "Whatever is written from now on is stored as v1",
@@ -257,6 +244,37 @@ NO_RETURN: tuple[NoReturn, ...] = (
 def after(hop: str, phase: str) -> tuple[NoReturn, ...]:
     """The effects that are irreversible once that phase of that hop is done."""
     return tuple(row for row in NO_RETURN if (row.hop, row.after) == (hop, phase))
+
+
+class DestructiveFix(NamedTuple):
+    """What is gone for good once the fix of one of `checks` is made, in any hop, and what is still possible then."""
+
+    checks: tuple[str, ...]
+    what: str
+    back: str
+    source: str
+
+
+DESTRUCTIVE_FIXES: tuple[DestructiveFix, ...] = (
+    DestructiveFix(
+        ("legacy_provisioners_gone", "legacy_node_templates_gone"),
+        "Provisioners and AWSNodeTemplates are deleted, and with a Provisioner every node that it still holds",
+        "Objects come back from an export only; their nodes do not",
+        f"{GUIDES}/v1beta1-migration.md",
+    ),
+    DestructiveFix(
+        ("alpha_crds_gone",),
+        "Deleting an alpha CRD deletes every object of its kind",
+        "0.32 needs those CRDs: apply them again, and the objects from an export",
+        "aws/karpenter-provider-aws@v0.37.8:website/content/en/v0.32/upgrading/v1beta1-migration.md",
+    ),
+)
+
+
+def destroyed_by_fixes(checks: Iterable[str]) -> tuple[DestructiveFix, ...]:
+    """The effects that are irreversible once these checks are fixed."""
+    fixed = set(checks)
+    return tuple(row for row in DESTRUCTIVE_FIXES if fixed.intersection(row.checks))
 
 
 class NodeReplacement(NamedTuple):

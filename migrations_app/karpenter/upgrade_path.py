@@ -51,6 +51,8 @@ class PathHop:
     """What has to happen to Kubernetes before the step; empty if nothing has to."""
     rollback_to: tuple[Release, ...] = ()
     """Releases one can roll back to, `start` first if it is among them; empty if no way back is known."""
+    rollback_unsupported: tuple[Release, ...] = ()
+    """Those of `rollback_to` that do not support the Kubernetes that runs after the step."""
     rollback_caveats: tuple[str, ...] = ()
     mandatory: bool = True
     why: str = ""
@@ -85,6 +87,8 @@ def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Ta
     window = row.kubernetes_window(landing)
     change = _kubernetes_change(start, landing, kubernetes=kubernetes, table=table)
     back = _way_back(start, row=row, table=table)
+    raised = kubernetes and max(kubernetes, row.kubernetes_window(row.newest).min, key=minor_order)
+    unsupported = _outgrown(back, raised, table=table)
     skipped = _skipped(start, landing, table=table)
     return PathHop(
         hop=hop,
@@ -94,7 +98,8 @@ def _step(start: Release, landing: Release, *, kubernetes: str | None, table: Ta
         kubernetes_fits=None if kubernetes is None else window.holds(kubernetes),
         kubernetes_change=change,
         rollback_to=back,
-        rollback_caveats=_caveats(start, row=row, back=back, kubernetes=kubernetes, table=table),
+        rollback_unsupported=unsupported,
+        rollback_caveats=(*_caveats(start, row=row, back=back), *_outgrown_caveat(unsupported, raised)),
         mandatory=stop is not None and stop.strength == "mandatory",
         why=stop.why if stop else "",
         needs=_needs(start, landing, table=table),
@@ -164,21 +169,22 @@ def _way_back(start: Release, *, row: MinorRelease, table: Table) -> tuple[Relea
     return (*((start,) if includes_start else ()), *sorted(others, reverse=True))
 
 
-def _caveats(
-    start: Release, *, row: MinorRelease, back: tuple[Release, ...], kubernetes: str | None, table: Table
-) -> tuple[str, ...]:
+def _caveats(start: Release, *, row: MinorRelease, back: tuple[Release, ...]) -> tuple[str, ...]:
     not_proven = f"{start}, where this step starts, is not known to be able to take over again"
     within_minor = f"Going back to {start} within the minor is not described anywhere; nothing is known against it"
     caveat = not_proven if start not in back else within_minor if start.minor == row.minor else ""
-    raised = kubernetes and max(kubernetes, row.kubernetes_window(row.newest).min, key=minor_order)
-    return tuple(note for note in (*row.rollback_caveats, caveat, _outgrown(back, raised, table=table)) if note)
+    return tuple(note for note in (*row.rollback_caveats, caveat) if note)
 
 
-def _outgrown(back: tuple[Release, ...], kubernetes: str | None, *, table: Table) -> str:
-    """Which of the rollback targets do not support the cluster's Kubernetes; empty if all do."""
+def _outgrown(back: tuple[Release, ...], kubernetes: str | None, *, table: Table) -> tuple[Release, ...]:
+    """The rollback targets that do not support that Kubernetes; none if it is not known."""
     windows = {patch: kubernetes_window(patch, table=table) for patch in back}
-    small = [str(patch) for patch, window in windows.items() if kubernetes and window and not window.holds(kubernetes)]
-    return f"Kubernetes {kubernetes} is outside what these support: {', '.join(small)}" if small else ""
+    return tuple(patch for patch, window in windows.items() if kubernetes and window and not window.holds(kubernetes))
+
+
+def _outgrown_caveat(unsupported: tuple[Release, ...], kubernetes: str | None) -> tuple[str, ...]:
+    names = ", ".join(str(patch) for patch in unsupported)
+    return (f"Kubernetes {kubernetes} is outside what these support: {names}",) if names else ()
 
 
 def stay(running: Release, *, kubernetes: str | None = None, table: Table = RELEASES) -> PathHop | None:

@@ -285,6 +285,7 @@ def _step(step: PathHop) -> PathStep:
         hop=step.hop,
         release=str(step.release),
         rollback_to=tuple(str(release) for release in step.rollback_to),
+        rollback_unsupported=tuple(str(release) for release in step.rollback_unsupported),
         kubernetes=KubernetesWindow(step.kubernetes.min, step.kubernetes.max),
         kubernetes_fits=step.kubernetes_fits,
         mandatory=step.mandatory,

@@ -154,6 +154,8 @@ class PathStep(msgspec.Struct, frozen=True, kw_only=True):
     hop: str
     release: str
     rollback_to: tuple[str, ...] = ()
+    rollback_unsupported: tuple[str, ...] = ()
+    """Those of `rollback_to` that do not support the Kubernetes that runs after the step."""
     kubernetes: KubernetesWindow
     kubernetes_fits: bool | None = None
     mandatory: bool = True

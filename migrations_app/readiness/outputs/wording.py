@@ -38,7 +38,8 @@ def upgrade_lines(step: PathStep) -> Iterator[str]:
     yield f"Kubernetes {step.kubernetes.min} to {step.kubernetes.max}: {fits[step.kubernetes_fits]}"
     yield from (f"Needs: {need}" for need in step.needs)
     yield from (f"Note: {note}" for note in step.notes)
-    yield f"Rollback to: {', '.join(sorted(step.rollback_to, key=natural, reverse=True)) or 'none'}"
+    fitting = set(step.rollback_to) - set(step.rollback_unsupported)
+    yield f"Rollback to: {', '.join(sorted(fitting, key=natural, reverse=True)) or 'none'}"
     yield from (f"Before a rollback: {caveat}" for caveat in step.caveats)
 
 

@@ -62,11 +62,15 @@ _NO_WORK_HERE = "no work in this hop; the next one lists what is left"
 
 
 class Lost(msgspec.Struct, frozen=True):
-    """What cannot be undone once a stage is done, what is still possible then, and where that is written."""
+    """What cannot be undone once a stage is done, what is still possible then, and where that is written.
+
+    `checks` are those whose fix does it; empty if the whole stage does.
+    """
 
     what: str
     back: str
     source: str = ""
+    checks: tuple[str, ...] = ()
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +210,7 @@ def _flux_stages(resumed: Iterable[Stage], *, part: HopPart, back: str) -> Itera
 
 
 def _still_on(start: str) -> str:
-    return f"still on {start or 'the running release'}, nothing changed"
+    return f"still on {start or 'the running release'}, which is not changed yet"
 
 
 def _upgrade_stages(
@@ -316,6 +320,9 @@ def _stage(
     part: HopPart, phase: Phase, *, does: str, findings: list[Finding], back: str, no_return: tuple[Lost, ...]
 ) -> Stage:
     open_ids = tuple(finding.id for finding in findings if finding.status in OPEN_STATUSES)
+    destroyed = tuple(
+        Lost(row.what, row.back, row.source, row.checks) for row in release_facts.destroyed_by_fixes(open_ids)
+    )
     return Stage(
         part=part,
         phase=phase,
@@ -323,14 +330,16 @@ def _stage(
         checks=open_ids,
         settled=sum(finding.status in ("pass", "waived") for finding in findings),
         back=back,
-        no_return=no_return,
+        no_return=(*no_return, *destroyed),
     )
 
 
 def _way_back(step: PathStep) -> str:
     if not step.rollback_to:
         return "No release is known that could take over"
-    return f"Back to {', '.join(sorted(step.rollback_to, key=natural, reverse=True))}"
+    fitting = set(step.rollback_to) - set(step.rollback_unsupported)
+    names = ", ".join(sorted(fitting or step.rollback_to, key=natural, reverse=True))
+    return f"Back to {names}" if fitting else f"Back to {names}, outside the Kubernetes that they support"
 
 
 def _no_way_back(start: str, step: PathStep) -> tuple[Lost, ...]:

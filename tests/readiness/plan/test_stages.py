@@ -8,7 +8,8 @@ from msgspec import structs
 
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.karpenter.hops import every_hop
-from migrations_app.karpenter.release_facts import NO_RETURN
+from migrations_app.checks.registry import all_checks
+from migrations_app.karpenter.release_facts import DESTRUCTIVE_FIXES, NO_RETURN
 from migrations_app.readiness.plan.helm_upgrade import controller_commands, crd_commands
 from migrations_app.readiness.plan.stages import Stage, stages
 from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK
@@ -101,7 +102,7 @@ def test_kubernetes_is_not_lowered_again() -> None:
 
 def test_the_way_back_changes_with_the_landing() -> None:
     assert [one.back for one in made(finding("fits", "pass", phase="iam"))] == [
-        "still on 0.37.8, nothing changed",
+        "still on 0.37.8, which is not changed yet",
         "0.37.8 still runs; apply its own CRDs again",
         "Back to 0.37.8",
         "Back to 0.37.8",
@@ -119,6 +120,45 @@ def test_every_row_of_no_return_is_at_a_hop_and_after_a_stage_that_is_there() ->
         assert row.hop in every_hop()
         held = [one.phase for one in made(hop=row.hop) for lost in one.no_return if lost.what == row.what]
         assert (row.what, held) == (row.what, [row.after])
+
+
+def lost(found: tuple[Stage, ...]) -> list[tuple[str, str, str]]:
+    return [(one.part, one.phase, loss.what) for one in found for loss in one.no_return]
+
+
+def test_what_a_fix_destroys_is_said_in_the_stage_that_makes_the_fix() -> None:
+    """Whichever hop it is, and before the upgrade as well as after it."""
+    templates = finding("legacy_node_templates_gone", "fail", phase="cleanup")
+    provisioners = finding("legacy_provisioners_gone", "fail", phase="cleanup")
+    crds = finding("alpha_crds_gone", "fail", phase="cleanup", severity="info")
+    deleted, crd_deleted = (row.what for row in DESTRUCTIVE_FIXES)
+    for hop, release in (("0.32", "0.32.10"), ("0.33+", "0.37.8")):
+        found = lost(made(templates, provisioners, crds, hop=hop, release=release))
+        assert [one for one in found if one[2] in (deleted, crd_deleted)] == [
+            ("before", "cleanup", deleted),
+            ("after", "cleanup", crd_deleted),
+        ]
+
+
+@pytest.mark.parametrize("status", ["pass", "waived", "not_applicable"])
+def test_where_nothing_is_left_to_delete_no_line_is_drawn(status) -> None:  # type: ignore[no-untyped-def]  # parametrized
+    for hop in ("0.32", "0.33+"):
+        settled = [finding(check, status, phase="cleanup") for row in DESTRUCTIVE_FIXES for check in row.checks]
+        found = made(*settled, hop=hop, release="0.37.8")
+        assert [one for one in lost(found) if one[1] == "cleanup"] == []
+
+
+def test_every_destructive_fix_is_that_of_a_check() -> None:
+    known = {check.id for check in all_checks()}
+    assert [check for row in DESTRUCTIVE_FIXES for check in row.checks if check not in known] == []
+
+
+def test_a_release_that_does_not_support_the_kubernetes_is_no_way_back() -> None:
+    both = made(rollback_to=("0.37.8", "0.36.9"), rollback_unsupported=("0.36.9",))
+    assert next(one.back for one in both if (one.part, one.phase) == ("land", "controller")) == "Back to 0.37.8"
+    none = made(rollback_to=("0.37.8", "0.36.9"), rollback_unsupported=("0.36.9", "0.37.8"))
+    back = next(one.back for one in none if (one.part, one.phase) == ("land", "controller"))
+    assert back == "Back to 0.37.8, 0.36.9, outside the Kubernetes that they support"
 
 
 @pytest.mark.parametrize("commands", [crd_commands, controller_commands])

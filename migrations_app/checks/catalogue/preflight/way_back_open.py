@@ -20,8 +20,8 @@ check = Check(
     # For other minors the guides describe no rollback at all, so nothing in this cluster could change that.
     severity_at=dict.fromkeys(NAMED, "warning"),
     says=(
-        "A rollback from the target version to {seen} is not possible",
-        "A rollback from the target version is not possible",
+        "A rollback from the target version to {seen} is not known to be possible",
+        "A rollback from the target version is not known to be possible",
     ),
     sources=(
         "aws/karpenter-provider-aws@v1.14.1:website/content/en/v1.0/upgrading/v1-migration.md",
