@@ -117,7 +117,8 @@ def stages(
     late_ids = last_before_upgrade(ordered, release=step.release) if late is None else late
     before = [finding for finding in by_part["before"] if finding.id not in late_ids]
     flux_delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
-    resumed = tuple(_resume_stages(ordered, step))
+    back = _way_back(step, start)
+    resumed = tuple(_resume_stages(ordered, back=back))
     flux = tuple(stage for stage in resumed if flux_delivers and stage.commands[0].how == "flux")
     upgrades_before = bool(hop_upgrades.before or hop_upgrades.before_crds)
     argo_keeps_crds = guards and installed is not None and "argocd" in (installed.kept_by, installed.crds_kept_by)
@@ -131,8 +132,8 @@ def stages(
         ),
         *(() if upgrades_before else _flux_stages(flux, part="land", back=_still_on(start))),
         *_upgrade_stages(by_part["land"], step, start=start, installed=installed, upgrades=hop_upgrades, guards=guards),
-        *_undo_hold_stages(ordered, step),
-        *_stages_after(by_part["after"], step),
+        *_undo_hold_stages(ordered, back=back),
+        *_stages_after(by_part["after"], step, back=back),
         *(stage for stage in resumed if stage not in flux),
         *(_rewriting_stage() if rewrites else ()),
         Stage(part="verify", phase="cleanup", does="Rescan to confirm that the upgrade is complete"),
@@ -249,7 +250,7 @@ def _upgrade_stages(
         phase="controller",
         does=f"Upgrade the controller to {step.release}",
         commands=controller_commands(step.release, charts, values=upgrades.controller, skips_crds=guards),
-        back=_way_back(step),
+        back=_way_back(step, start),
         caveats=step.caveats,
         no_return=(*_losses(step.hop, "controller"), *_no_way_back(start, step)),
     )
@@ -263,7 +264,7 @@ _KEEP_CRDS = "Mark the CRDs so that no sync of Argo CD deletes them"
 _PREPARE_VALUES = "Prepare the values for the chart of the new release"
 
 
-def _undo_hold_stages(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
+def _undo_hold_stages(findings: list[Finding], *, back: str) -> Iterator[Stage]:
     """The stages that undo temporary holds after the upgrade, one for each tool."""
     undos = [change for change in reverted_after_upgrade(findings) if isinstance(change, ObjectPatch)]
     by_tool: dict[Manager, list[ObjectPatch]] = {}
@@ -271,7 +272,7 @@ def _undo_hold_stages(findings: list[Finding], step: PathStep) -> Iterator[Stage
         by_tool.setdefault(_tool_of_hold(findings, undo), []).append(undo)
     for tool, patches in by_tool.items():
         commands = remedies_of(group(*patches), Managed(tool))
-        yield Stage(part="after", phase="rollout", does=_UNDO_HOLDS, commands=commands, back=_way_back(step))
+        yield Stage(part="after", phase="rollout", does=_UNDO_HOLDS, commands=commands, back=back)
 
 
 def _tool_of_hold(findings: Iterable[Finding], back: ObjectPatch) -> Manager:
@@ -287,19 +288,17 @@ IN_SOURCE: Final[tuple[Manager, ...]] = ("flux", "argocd", "terraform")
 """Tools that overwrite an object with the state in their source."""
 
 
-def _resume_stages(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
+def _resume_stages(findings: list[Finding], *, back: str) -> Iterator[Stage]:
     """The stages that resume paused deliveries, one for each tool."""
     by_tool: dict[How, list[Remedy]] = {}
     for change in reverted_after_upgrade(findings):
         for remedy in remedies_of(change, BY_HAND) if isinstance(change, DeliveryResume) else ():
             by_tool.setdefault(remedy.how, []).append(remedy)
     for commands in by_tool.values():
-        yield Stage(
-            part="after", phase="cleanup", does=_RESUME_DELIVERIES, commands=tuple(commands), back=_way_back(step)
-        )
+        yield Stage(part="after", phase="cleanup", does=_RESUME_DELIVERIES, commands=tuple(commands), back=back)
 
 
-def _stages_after(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
+def _stages_after(findings: list[Finding], step: PathStep, *, back: str) -> Iterator[Stage]:
     """The stages of the work after the upgrade, by phase; also for a phase that only has something irreversible."""
     for phase in PHASES:
         in_phase = [finding for finding in findings if finding.phase == phase]
@@ -307,7 +306,7 @@ def _stages_after(findings: list[Finding], step: PathStep) -> Iterator[Stage]:
         if in_phase or losses:
             any_open = any(finding.status in OPEN_STATUSES for finding in in_phase)
             does = _TITLES_AFTER[phase] if any_open or not losses else f"{_TITLES_AFTER[phase]}: {_NO_WORK_HERE}"
-            yield _stage("after", phase, does=does, findings=in_phase, back=_way_back(step), no_return=losses)
+            yield _stage("after", phase, does=does, findings=in_phase, back=back, no_return=losses)
 
 
 def _rewriting_stage() -> Iterator[Stage]:
@@ -334,19 +333,25 @@ def _stage(
     )
 
 
-def _way_back(step: PathStep) -> str:
+def _way_back(step: PathStep, start: str) -> str:
+    """The releases that can take over again: the one that ran before the hop, then the others, newest first."""
     if not step.rollback_to:
         return "No release is known that could take over"
     fitting = set(step.rollback_to) - set(step.rollback_unsupported)
-    names = ", ".join(sorted(fitting or step.rollback_to, key=natural, reverse=True))
-    return f"Back to {names}" if fitting else f"Back to {names}, outside the Kubernetes that they support"
+    names = sorted(fitting or step.rollback_to, key=natural, reverse=True)
+    if not fitting:
+        return f"Back to {', '.join(names)}, outside the Kubernetes that they support"
+    if start not in fitting:
+        return f"Back to {', '.join(names)}"
+    others = ", ".join(name for name in names if name != start)
+    return f"Back to {start}, which ran before" + (f"; {others} can take over too" if others else "")
 
 
 def _no_way_back(start: str, step: PathStep) -> tuple[Lost, ...]:
     if start in step.rollback_to:
         return ()
     limit = f"{start} is not known to be able to" if start else "It is not known whether the running release can"
-    return (Lost(f"{limit} take over again from {step.release}", _way_back(step)),)
+    return (Lost(f"{limit} take over again from {step.release}", _way_back(step, start)),)
 
 
 def _losses(hop: str, phase: str) -> tuple[Lost, ...]:

@@ -7,8 +7,8 @@ import yaml
 from msgspec import structs
 
 from migrations_app.checks.base import Finding, Remedy
-from migrations_app.karpenter.hops import every_hop
 from migrations_app.checks.registry import all_checks
+from migrations_app.karpenter.hops import every_hop
 from migrations_app.karpenter.release_facts import DESTRUCTIVE_FIXES, NO_RETURN
 from migrations_app.readiness.plan.helm_upgrade import controller_commands, crd_commands
 from migrations_app.readiness.plan.stages import Stage, stages
@@ -104,8 +104,8 @@ def test_the_way_back_changes_with_the_landing() -> None:
     assert [one.back for one in made(finding("fits", "pass", phase="iam"))] == [
         "still on 0.37.8, which is not changed yet",
         "0.37.8 still runs; apply its own CRDs again",
-        "Back to 0.37.8",
-        "Back to 0.37.8",
+        "Back to 0.37.8, which ran before",
+        "Back to 0.37.8, which ran before",
         "",
     ]
 
@@ -155,7 +155,13 @@ def test_every_destructive_fix_is_that_of_a_check() -> None:
 
 def test_a_release_that_does_not_support_the_kubernetes_is_no_way_back() -> None:
     both = made(rollback_to=("0.37.8", "0.36.9"), rollback_unsupported=("0.36.9",))
-    assert next(one.back for one in both if (one.part, one.phase) == ("land", "controller")) == "Back to 0.37.8"
+    assert next(one.back for one in both if (one.part, one.phase) == ("land", "controller")) == (
+        "Back to 0.37.8, which ran before"
+    )
+    others = made(rollback_to=("0.37.8", "0.36.9", "0.35.12"))
+    assert next(one.back for one in others if (one.part, one.phase) == ("land", "controller")) == (
+        "Back to 0.37.8, which ran before; 0.36.9, 0.35.12 can take over too"
+    )
     none = made(rollback_to=("0.37.8", "0.36.9"), rollback_unsupported=("0.36.9", "0.37.8"))
     back = next(one.back for one in none if (one.part, one.phase) == ("land", "controller"))
     assert back == "Back to 0.37.8, 0.36.9, outside the Kubernetes that they support"
