@@ -194,6 +194,24 @@ def test_alpha_to_newest_by_the_lines_of_the_runbook(clean_apiserver: ApiServer,
         assert crd["metadata"]["labels"]["of"] == tag_of(lands).removeprefix("v")
 
 
+def test_the_rollback_of_the_runbook_brings_back_chart_and_values(clean_apiserver: ApiServer, folder: Path) -> None:
+    """As on call: the lines are typed as they are printed, with the revision that the first one shows."""
+    site = installed(clean_apiserver, folder, values=ALPHA_VALUES)
+    first, second = site.plan("alpha-031").hops[:2]
+    take(site, first)
+    values, pod = site.values("karpenter"), site.pod()
+    take(site, second)
+    assert site.pod()["containers"][0]["image"] == image_of(second.lands.release)
+    (lines,) = [stage.back_commands for stage in second.stages if stage.back_commands]
+    history = site.typed(lines[0])
+    assert history.returncode == 0, history.stderr
+    rows = [line.split() for line in history.stdout.splitlines()]
+    revision = next(row[0] for row in rows if tag_of(first.lands.release).removeprefix("v") in " ".join(row))
+    done = site.typed(lines[1].replace("REVISION", revision))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (site.values("karpenter"), site.pod()) == (values, pod)
+
+
 def test_an_image_named_in_the_values_becomes_that_of_each_hop(clean_apiserver: ApiServer, folder: Path) -> None:
     image = {"repository": "mirror.example.com/karpenter", "tag": "v0.31.5", "digest": "sha256:" + "5" * 64}
     values = {**ALPHA_VALUES, "controller": {"image": image}}

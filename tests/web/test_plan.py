@@ -38,7 +38,7 @@ def test_the_stages_stand_in_the_order_of_the_work(ada, shop):
         "Unknown 1 could not", "Prepare", "Add the IAM permissions of the new version", "Fix the installed CRDs",
         "Fix the controller and its settings", "Fix NodePools and EC2NodeClasses before",
         "Install the CRDs of 0.32.10", "Upgrade the controller to 0.32.10", "Migrate",
-        "Replace legacy nodes", "Verify 1", "Rescan to confirm",
+        "Replace legacy nodes", "Verify 9", "Rescan to confirm",
     ]  # fmt: skip
     places = [words.index(one) for one in order]
     assert places == sorted(places)

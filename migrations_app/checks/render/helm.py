@@ -94,6 +94,12 @@ def _line(helm_value: HelmValue) -> str:
     return note(f"  set {helm_value.key}: {helm_value.text}" if helm_value.text else f"  take out {helm_value.key}")
 
 
+def rollback_lines(release: str, namespace: str) -> tuple[str, str]:
+    """The shell lines that list the revisions of a Helm release and go back to one: chart and values of that time."""
+    at = f"--namespace {word(namespace)}"
+    return (f"helm history {word(release)} {at}", f"helm rollback {word(release)} REVISION {at} --wait")
+
+
 def _file(release: str, subject: str) -> str:
     """A file name that needs no quotes."""
     return f"{_NO_FILE.sub('-', release).strip('-.') or 'karpenter'}.{subject}.yaml"

@@ -95,7 +95,8 @@ def _step(step: StepView) -> Iterator[str]:
         yield f"- [ ] {text(step.stage.does)}"
         yield from _command_lines(step.commands, step.actions)
     if step.back:
-        yield f"- Rollback from here: {text(step.back)}."
+        commands = " then ".join(f"`{line}`" for line in step.stage.back_commands)
+        yield f"- Rollback from here: {text(step.back)}.{f' {commands}' if commands else ''}"
     for point in step.no_return:
         yield f"- **Point of no return.** {text(point.what)}. {text(point.back)}."
 

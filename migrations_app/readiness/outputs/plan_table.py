@@ -74,7 +74,8 @@ def _step(step: StepView) -> Iterator[str]:
     yield from _commands(step.commands)
     yield from _actions(step.actions)
     if step.back:
-        yield f"       rollback from here: {plain(step.back)}"
+        commands = f" ({'; '.join(step.stage.back_commands)})" if step.stage.back_commands else ""
+        yield f"       rollback from here: {plain(step.back)}{commands}"
     yield from (f"   {RULE} point of no return: {plain(point.what)}. {plain(point.back)}" for point in step.no_return)
 
 

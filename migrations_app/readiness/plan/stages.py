@@ -15,6 +15,7 @@ from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.crd_landing import keep_all_crds
 from migrations_app.checks.remedies.stored_versions import watch_rewrite
 from migrations_app.checks.remedies.successors import successor_remedies
+from migrations_app.checks.render.helm import rollback_lines
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager
 from migrations_app.karpenter import release_facts
 from migrations_app.manifests.natural_order import natural
@@ -76,7 +77,8 @@ class Lost(msgspec.Struct, frozen=True):
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
     """`checks` are the ids of its open findings, blockers first; `settled` counts those that are not open.
 
-    `commands` take the stage itself; `back` says how one goes back while it is being done.
+    `commands` take the stage itself; `back` says how one goes back while it is being done, `back_commands` are lines of
+    shell for it.
     """
 
     part: HopPart
@@ -86,6 +88,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     settled: int = 0
     commands: tuple[Remedy, ...] = ()
     back: str = ""
+    back_commands: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     no_return: tuple[Lost, ...] = ()
 
@@ -117,7 +120,7 @@ def stages(
     late_ids = last_before_upgrade(ordered, release=step.release) if late is None else late
     before = [finding for finding in by_part["before"] if finding.id not in late_ids]
     flux_delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
-    back = _way_back(step, start)
+    back = _way_back(step, start, keeper=installed.kept_by if installed else "")
     resumed = tuple(_resume_stages(ordered, back=back))
     flux = tuple(stage for stage in resumed if flux_delivers and stage.commands[0].how == "flux")
     upgrades_before = bool(hop_upgrades.before or hop_upgrades.before_crds)
@@ -131,7 +134,9 @@ def stages(
             [finding for finding in by_part["before"] if finding.id in late_ids], back=_still_on(start)
         ),
         *(() if upgrades_before else _flux_stages(flux, part="land", back=_still_on(start))),
-        *_upgrade_stages(by_part["land"], step, start=start, installed=installed, upgrades=hop_upgrades, guards=guards),
+        *_upgrade_stages(
+            by_part["land"], step, start=start, installed=installed, upgrades=hop_upgrades, guards=guards, back=back
+        ),
         *_undo_hold_stages(ordered, back=back),
         *_stages_after(by_part["after"], step, back=back),
         *(stage for stage in resumed if stage not in flux),
@@ -222,8 +227,10 @@ def _upgrade_stages(
     installed: Installed | None,
     upgrades: HopUpgrades,
     guards: bool,
+    back: str,
 ) -> Iterator[Stage]:
-    """The stages of the upgrade itself: the CRDs, the values of the chart, the controller."""
+    """The stages of the upgrade itself: the CRDs, the values of the chart, the controller. `back` is the rollback once
+    the controller is upgraded."""
     crds_open = [
         finding for finding in findings if finding.id == CRDS_INSTALLED_CHECK and finding.status in OPEN_STATUSES
     ]
@@ -231,7 +238,7 @@ def _upgrade_stages(
     crds_back = (
         "apply its own CRDs again" if start in step.rollback_to else "whether its own CRDs can come back is not known"
     )
-    back = f"{start} still runs; {crds_back}"
+    still_runs = f"{start} still runs; {crds_back}"
     charts = upgrades.installed or installed
     yield Stage(
         part="land",
@@ -239,18 +246,19 @@ def _upgrade_stages(
         does=f"Install the CRDs of {step.release}",
         checks=tuple(finding.id for finding in crds_open),
         commands=(*crd_commands(step.release, charts, values=upgrades.crds), *actions),
-        back=back,
+        back=still_runs,
         no_return=_losses(step.hop, "crds"),
     )
     value_findings = [finding for finding in findings if finding.id != CRDS_INSTALLED_CHECK]
     if _any_applies(value_findings):
-        yield _stage("land", "controller", does=_PREPARE_VALUES, findings=value_findings, back=back, no_return=())
+        yield _stage("land", "controller", does=_PREPARE_VALUES, findings=value_findings, back=still_runs, no_return=())
     yield Stage(
         part="land",
         phase="controller",
         does=f"Upgrade the controller to {step.release}",
         commands=controller_commands(step.release, charts, values=upgrades.controller, skips_crds=guards),
-        back=_way_back(step, start),
+        back=back,
+        back_commands=_rollback_commands(step, start, charts),
         caveats=step.caveats,
         no_return=(*_losses(step.hop, "controller"), *_no_way_back(start, step)),
     )
@@ -333,8 +341,11 @@ def _stage(
     )
 
 
-def _way_back(step: PathStep, start: str) -> str:
-    """The releases that can take over again: the one that ran before the hop, then the others, newest first."""
+def _way_back(step: PathStep, start: str, *, keeper: str = "") -> str:
+    """The releases that can take over again: the one that ran before the hop, then the others, newest first.
+
+    `keeper` is the tool that delivers the controller, where what to do in its source is to be said.
+    """
     if not step.rollback_to:
         return "No release is known that could take over"
     fitting = set(step.rollback_to) - set(step.rollback_unsupported)
@@ -344,7 +355,24 @@ def _way_back(step: PathStep, start: str) -> str:
     if start not in fitting:
         return f"Back to {', '.join(names)}"
     others = ", ".join(name for name in names if name != start)
-    return f"Back to {start}, which ran before" + (f"; {others} can take over too" if others else "")
+    source = _REVERTS.get(keeper, "")
+    return f"Back to {start}, which ran before{source}" + (f"; {others} can take over too" if others else "")
+
+
+_REVERTS = {
+    "helm": ": the revision of the Helm release that had it",
+    "flux": ": revert the commit of the upgrade in the source that Flux applies",
+    "argocd": ": revert the commit of the upgrade in the source that Argo CD applies",
+    "terraform": ": revert the change of the upgrade and apply",
+}
+
+
+def _rollback_commands(step: PathStep, start: str, installed: Installed | None) -> tuple[str, ...]:
+    """Helm's lines back to the release before the hop; none where that cannot take over or another tool delivers."""
+    able = start in step.rollback_to and start not in step.rollback_unsupported
+    if not able or installed is None or installed.kept_by != "helm":
+        return ()
+    return rollback_lines(installed.release, installed.namespace)
 
 
 def _no_way_back(start: str, step: PathStep) -> tuple[Lost, ...]:

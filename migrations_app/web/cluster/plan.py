@@ -46,6 +46,7 @@ class StageRow:
     groups: tuple[FindingGroup, ...]
     commands: SharedRemedies
     back: str
+    back_commands: str
 
     @property
     def word(self) -> str:
@@ -93,6 +94,7 @@ def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
                 groups=groups,
                 commands=commands,
                 back=back,
+                back_commands="\n".join(stage.back_commands) if back else "",
             )
         )
     untold = runbook_hop.unknown_by_reason(cluster)

@@ -20,6 +20,9 @@ from tests.readiness.outputs.reports import finding, step
 KUBE_SYSTEM = Installed(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
 
 
+BY_HELM = ": the revision of the Helm release that had it"
+
+
 def made(*asked: Finding, **more: object) -> tuple[Stage, ...]:
     given = {"hop": "1.0", "release": "1.0.14", "rollback_to": ("0.37.8",)} | more
     return stages(asked, step(**given), start="0.37.8", installed=KUBE_SYSTEM)  # type: ignore[arg-type]  # as a step takes them
@@ -104,8 +107,8 @@ def test_the_way_back_changes_with_the_landing() -> None:
     assert [one.back for one in made(finding("fits", "pass", phase="iam"))] == [
         "still on 0.37.8, which is not changed yet",
         "0.37.8 still runs; apply its own CRDs again",
-        "Back to 0.37.8, which ran before",
-        "Back to 0.37.8, which ran before",
+        f"Back to 0.37.8, which ran before{BY_HELM}",
+        f"Back to 0.37.8, which ran before{BY_HELM}",
         "",
     ]
 
@@ -156,15 +159,41 @@ def test_every_destructive_fix_is_that_of_a_check() -> None:
 def test_a_release_that_does_not_support_the_kubernetes_is_no_way_back() -> None:
     both = made(rollback_to=("0.37.8", "0.36.9"), rollback_unsupported=("0.36.9",))
     assert next(one.back for one in both if (one.part, one.phase) == ("land", "controller")) == (
-        "Back to 0.37.8, which ran before"
+        f"Back to 0.37.8, which ran before{BY_HELM}"
     )
     others = made(rollback_to=("0.37.8", "0.36.9", "0.35.12"))
     assert next(one.back for one in others if (one.part, one.phase) == ("land", "controller")) == (
-        "Back to 0.37.8, which ran before; 0.36.9, 0.35.12 can take over too"
+        f"Back to 0.37.8, which ran before{BY_HELM}; 0.36.9, 0.35.12 can take over too"
     )
     none = made(rollback_to=("0.37.8", "0.36.9"), rollback_unsupported=("0.36.9", "0.37.8"))
     back = next(one.back for one in none if (one.part, one.phase) == ("land", "controller"))
     assert back == "Back to 0.37.8, 0.36.9, outside the Kubernetes that they support"
+
+
+def rollback_of(**more: object) -> tuple[str, tuple[str, ...]]:
+    (upgrade,) = [one for one in made(**more) if (one.part, one.phase) == ("land", "controller")]
+    return upgrade.back, upgrade.back_commands
+
+
+def test_the_rollback_is_the_lines_of_helm_where_helm_delivers() -> None:
+    assert rollback_of()[1] == (
+        "helm history karpenter --namespace kube-system",
+        "helm rollback karpenter REVISION --namespace kube-system --wait",
+    )
+    assert rollback_of(rollback_to=("0.36.9",))[1] == ()
+    assert rollback_of(rollback_unsupported=("0.37.8",))[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("kept_by", "words"),
+    [("flux", "that Flux applies"), ("argocd", "that Argo CD applies"), ("terraform", "and apply")],
+)
+def test_the_rollback_is_made_in_the_source_where_a_tool_delivers_from_it(kept_by, words) -> None:  # type: ignore[no-untyped-def]  # parametrized
+    installed = structs.replace(KUBE_SYSTEM, kept_by=kept_by, keeper="flux-system/kp")
+    given = step(hop="1.0", release="1.0.14", rollback_to=("0.37.8",))
+    found = stages((), given, start="0.37.8", installed=installed)
+    (upgrade,) = [one for one in found if (one.part, one.phase) == ("land", "controller")]
+    assert (upgrade.back_commands, upgrade.back.endswith(words)) == ((), True)
 
 
 @pytest.mark.parametrize("commands", [crd_commands, controller_commands])
