@@ -4,7 +4,7 @@ Its simulation uses karpdash's own evaluator: it shows what the pages look like,
 """
 
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,6 +50,8 @@ SUBNET, FREE = 4096, 3000
 QUOTA, VCPUS = 640, 8
 """vCPUs that are free of each quota, and those of an instance."""
 MEASURED_AT = "2026-10-01T05:55:00Z"
+IDS_KEPT = 3
+"""Ids that AWS's client keeps of instances with the same tags."""
 SENDERS = ["events.amazonaws.com", "sqs.amazonaws.com"]
 
 
@@ -158,11 +160,12 @@ class SampleAws:
         return [doc for doc in self._account.docs if doc["kind"] in ("Machine", "NodeClaim")]
 
     def tagged_instances(self) -> tuple[TaggedInstances, ...]:
-        claims = [(self._tags(doc), doc) for doc in self._instances]
-        samples = {tags: doc["status"]["providerID"].rpartition("/")[2] for tags, doc in claims}
-        counts = Counter(tags for tags, _ in claims)
+        ids: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
+        for doc in self._instances:
+            ids[self._tags(doc)].append(doc["status"]["providerID"].rpartition("/")[2])
         return tuple(
-            TaggedInstances(tags=tags, count=count, samples=(samples[tags],)) for tags, count in sorted(counts.items())
+            TaggedInstances(tags=tags, count=len(group_ids), samples=tuple(group_ids[:IDS_KEPT]))
+            for tags, group_ids in sorted(ids.items())
         )
 
     def subnets(self, vpc: str, *, keys: Collection[str]) -> tuple[TaggedSubnet, ...]:  # noqa: ARG002 - the port's signature

@@ -12,13 +12,14 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from migrations_app.checks.base import Reason, Remedy
+from migrations_app.checks.base import Evidence, Reason, Remedy
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.conversion.chart_values.table import WORDS as VALUE_WORDS
 from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup
+from migrations_app.readiness.outputs.wording import kind_word
 from migrations_app.readiness.progress.share import DonePercent
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.formatting import shown
@@ -214,6 +215,12 @@ def remedy_tabs(remedies: Sequence[Remedy]) -> tuple[tuple[str, Remedy], ...]:
         seen[remedy.how] += 1
         labelled.append((word, remedy))
     return tuple(labelled)
+
+
+@register.filter
+def evidence_kind(row: Evidence) -> str:
+    """Returns the kind of the object of the evidence as texts call it."""
+    return kind_word(row)
 
 
 @register.filter

@@ -1,3 +1,6 @@
+import shlex
+
+import jmespath
 import pytest
 
 from migrations_app.checks.base import Evidence
@@ -145,6 +148,27 @@ def test_missing_names_are_tagged():
     )
     assert [one.how for one in remedy] == ["iam"]
     parse_all(remedy)
+
+
+def test_instances_beyond_the_first_are_listed_for_the_same_command():
+    group = instances({"karpenter.sh/nodepool": "web", "karpenter.k8s.aws/ec2nodeclass": "default"}, count=5)
+    (remedy,) = remedies(CHECK, "1.1+", seen("1.0.14", group))
+    *_, tagging, note, listing = remedy.text.splitlines()
+    assert "--resources i-1 i-2 --tags" in tagging
+    assert note == "# The first of 5; the others, for the same command:"
+    words = shlex.split(listing)
+    assert words[:5] == ["aws", "ec2", "describe-instances", "--region", "eu-central-1"]
+    parse_all((remedy,))
+    query = words[words.index("--query") + 1]
+    key = "eks:eks-cluster-name"
+    tagged = {"a": [(key, "test")], "b": [(key, "other")], "c": [("Name", "x")], "d": []}
+    made = [
+        {"InstanceId": name, "Tags": [{"Key": key, "Value": value} for key, value in tags]}
+        for name, tags in tagged.items()
+    ]
+    untagged = {"InstanceId": "e"}
+    answer = {"Reservations": [{"Instances": made}, {"Instances": [untagged]}]}
+    assert jmespath.search(query, answer) == ["b", "c", "d", "e"]
 
 
 def test_what_is_not_handed_over_is_replaced():

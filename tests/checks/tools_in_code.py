@@ -6,15 +6,17 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from migrations_app.checks.base import HOWS, Check, How
-from migrations_app.checks.remedies.commands import in_aws, in_cluster, remedies_of
+from migrations_app.checks.remedies.commands import after_task, in_aws, in_cluster, remedies_of
 from migrations_app.checks.tools import TOOLS_OF
 
 _RENDERERS: dict[FunctionType, frozenset[str]] = {
     remedies_of: frozenset(),
+    after_task: frozenset(),
     in_cluster: frozenset({"kubectl"}),
     in_aws: frozenset({"iam"}),
 }
-"""What turns changes into remedies, and the tools that it is for; `remedies_of` for those of the changes themselves."""
+"""What turns changes into remedies, and the tools that it is for; `remedies_of` for those of the changes themselves,
+`after_task` for those of the remedies that it is given."""
 _OURS = "migrations_app.checks"
 _TEXTS = f"{_OURS}.render"
 

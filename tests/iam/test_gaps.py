@@ -2,8 +2,8 @@ import pytest
 
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
-from migrations_app.iam.requirements.features import ASSUMED, Feature
-from migrations_app.iam.requirements.gaps import find_gaps
+from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature
+from migrations_app.iam.requirements.gaps import depends_on_settings, find_gaps
 from migrations_app.iam.site import AwsSite
 from tests.newest import NEWEST_MINOR
 
@@ -91,7 +91,13 @@ def test_a_setting_turned_on_is_needed_always(policy, allow):
     report = gaps_of([given], "1.14", assumed=ASSUMED | {Feature.ZONAL_SHIFT})
     assert short(report.gaps) == {"arc-zonal-shift:GetManagedResource": ("missing", "always", ("*",))}
     assert report.gaps[0].when == "the zonal shift option is on"
+    assert depends_on_settings(report.gaps[0].when)
     assert not report.ok
+
+
+def test_what_no_setting_asks_for_depends_on_none():
+    assert not depends_on_settings("")
+    assert all(map(depends_on_settings, MEANING.values()))
 
 
 def test_a_setting_turned_off_is_conditional(policy, allow):
@@ -113,6 +119,7 @@ def test_an_entry_tells_which_of_its_resources_hang_on_a_setting(policy, allow):
         "placement-group only when a node class selects a placement group"
     )
     assert {"capacity-reservation", "placement-group"} < set(entry.resource)
+    assert not depends_on_settings(entry.when)
 
 
 def test_the_worst_refusal_names_the_entry(policy, allow, deny):

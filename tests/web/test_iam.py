@@ -88,11 +88,20 @@ def test_a_release_that_is_not_known(ben):
 
 def test_the_matrix(ben):
     answer = shown(ben, a_controller_role(OLD))
-    assert titles(answer) == ["Refused", "Conditional", "Allowed"]
+    assert titles(answer) == ["Refused", "Refused with a setting", "Conditional", "Allowed"]
     rows = needs(answer)
     assert "iam:CreateInstanceProfile 0.31.4 \u2013 Not needed 0.32.10 Missing 0.37.8 Missing 1.0.14 Missing" in rows
     assert "ec2:DescribeImages 0.31.4 Allowed 0.32.10 Allowed 0.37.8 Allowed 1.0.14 Allowed" in rows
     assert "Missing: no statement names the action" in text(answer)
+
+
+def test_what_a_setting_asks_for_is_apart_from_what_is_always_needed():
+    by_title = {group.look.word: group for group in groups(a_sheet(a_controller_role(OLD)))}
+    always, by_setting = by_title["Refused"], by_title["Refused with a setting"]
+    assert (always.look.note, by_setting.look.note) == ("always needed", "needed with a setting that is on here")
+    assert "ec2:CreateFleet" in {line.action for line in always.lines}  # only one of its resources hangs on a setting
+    assert {line.action for line in by_setting.lines} >= {"iam:CreateInstanceProfile", "iam:DeleteInstanceProfile"}
+    assert not {line.action for line in always.lines} & {line.action for line in by_setting.lines}
 
 
 def test_a_row_opens_to_cause_effect_and_log(ben):
@@ -189,7 +198,7 @@ def test_without_a_look_into_aws(ben):
     assert "may not." in said
     assert "ec2:CreateFleet 0.31.4 Unknown 0.32.10 Unknown 0.37.8 Unknown 1.0.14 Unknown" in needs(answer)
     assert not any("Missing" in row or "Allowed" in row for row in needs(answer))
-    assert titles(answer)[0] == "Needed"
+    assert titles(answer)[:2] == ["Needed", "Needed with a setting"]
     assert tabs(answer) == ["JSON", "CloudFormation", "Terraform", "New role"]
     assert "For 0.31.4 Keep it until a rollback is no longer needed." in said
     assert "Cannot tell for 0.32.10 The role could not be read." in said

@@ -7,7 +7,7 @@ from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import delete_step
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.targets import nodes, pools
+from migrations_app.actions.targets import new_nodes, nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
 from migrations_app.actions.targets.pools import reverting_tool
 from migrations_app.inventory.inventory import Inventory
@@ -104,11 +104,11 @@ def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
 @action.foresee
 def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
     chosen = _chosen(context.inventory, parameters)
-    node_names = {node.name for old_pool in chosen for node in _nodes_of(context.inventory, old_pool)}
+    removals = [node_removal for old_pool in chosen for node_removal in _nodes_of(context.inventory, old_pool)]
+    node_names = {node_removal.name for node_removal in removals}
     lost = tuple(
         f"{'Provisioner' if isinstance(old_pool, Provisioner) else 'NodePool'} {old_pool.name}" for old_pool in chosen
     )
     everything = (*lost, f"{nodes.counted(len(node_names), 'node')}, all at once")
-    return nodes.forecast(
-        context.inventory, node_names, lost=everything, also=nodes.held_pods(context.inventory, node_names)
-    )
+    held, beside = nodes.held_pods(context.inventory, node_names), new_nodes.differences(context.inventory, removals)
+    return nodes.forecast(context.inventory, node_names, lost=everything, also=held, beside=beside)

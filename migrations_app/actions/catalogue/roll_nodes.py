@@ -9,7 +9,7 @@ from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.patches import delete_step
 from migrations_app.actions.plan import Forecast, RolloutLimits, Step
-from migrations_app.actions.targets import drift, nodes, pools
+from migrations_app.actions.targets import drift, new_nodes, nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
@@ -146,4 +146,5 @@ def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
         lost.append("data on the nodes' own disks")
     drifting = drift.drifting_nodes(context, _to_taint(context, going))
     moving = {node.name for node in (*going, *drifting)}
-    return nodes.forecast(context.inventory, moving, lost=tuple(lost), also=also, beside=drift.note(drifting))
+    beside = (drift.note(drifting), *new_nodes.differences(context.inventory, going))
+    return nodes.forecast(context.inventory, moving, lost=tuple(lost), also=also, beside=beside)

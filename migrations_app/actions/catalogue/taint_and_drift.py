@@ -6,7 +6,7 @@ from migrations_app.actions.base import Action, Parameter, Parameters, PlanningC
 from migrations_app.actions.changes import RbacNeed
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.plan import Forecast, Step
-from migrations_app.actions.targets import drift, nodes, pools
+from migrations_app.actions.targets import drift, new_nodes, nodes, pools
 from migrations_app.actions.targets.nodes import NodeRemoval
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.inventory import Inventory
@@ -146,4 +146,5 @@ def foresee(context: PlanningContext, parameters: Parameters) -> Forecast:
     replaced, unreached = _split_nodes(context.inventory, provisioners, by=_replaced_by(parameters))
     lost = (f"{nodes.counted(len(replaced), 'node')}, once replaced",) if replaced else ()
     also = (_rest_note(unreached),) if unreached else ()
-    return nodes.forecast(context.inventory, {node_removal.name for node_removal in replaced}, lost=lost, also=also)
+    beside = new_nodes.differences(context.inventory, replaced)
+    return nodes.forecast(context.inventory, {row.name for row in replaced}, lost=lost, also=also, beside=beside)

@@ -207,10 +207,10 @@ def forecast(
     *,
     lost: tuple[str, ...] = (),
     also: tuple[str, ...] = (),
-    beside: str = "",
+    beside: tuple[str, ...] = (),
 ) -> Forecast:
     """The effect of removing these nodes in numbers. `lost`: what cannot be restored; `also`: further reasons for
-    delay; `beside`: what controllers do outside the steps.
+    delay; `beside`: what controllers do outside the steps; empty texts are left out.
     """
     pods, exact = _count(inventory, names)
     bare = None if pods is None or not isinstance(inventory.pdbs, Seen) else _unbudgeted(inventory, names)
@@ -221,7 +221,7 @@ def forecast(
         blocked=(*blockers(inventory, names), *also),
         at_least=not exact,
         cannot_be_undone=lost,
-        beside=(beside,) if beside else (),
+        beside=tuple(words for words in beside if words),
     )
 
 

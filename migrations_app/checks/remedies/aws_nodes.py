@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, PersonTask, group
+from migrations_app.checks.changes import AwsCall, ChangeTarget, ObjectPatch, Observation, PersonTask, group
 from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
 from migrations_app.checks.remedies.commands import NAMES_SHOWN, in_aws, in_cluster
 from migrations_app.checks.remedies.observations import read_command
@@ -27,17 +27,33 @@ def instance_tag_remedies(place: AwsPlace, evidence: Iterable[Evidence]) -> Iter
     for row in evidence:
         ids = row.name.removesuffix(" ...").split()
         options = ("--region", place.region, "--resources", *ids, "--tags")
-        notes = (f"{row.count} in all; list the others with aws ec2 describe-instances",) if "..." in row.name else ()
+        cut = "..." in row.name
         if row.path == f"tags[{labels.CLUSTER_NAME_TAG}]":
             note = "1.0 does this by itself once ec2:CreateTags with that key is allowed to it"
             tag = f"Key={labels.CLUSTER_NAME_TAG}"
             undo = aws_call("ec2", "delete-tags", *options, tag)
             make = aws_call("ec2", "create-tags", *options, f"{tag},Value={place.cluster}", undo=undo)
-            yield in_aws(group(make, notes=(note, *notes)))
+            rest = (_listing(place, tag, count=row.count),) if cut else ()
+            yield in_aws(group(make, *rest, notes=(note,)))
         elif row.path == f"tags[{labels.MANAGED_BY_CLUSTER}]":
             mark = f"Key={labels.MANAGED_BY_CLUSTER}"
             undo = aws_call("ec2", "create-tags", *options, f"{mark},Value={place.cluster}")
+            notes = (f"{row.count} in all; list the others with aws ec2 describe-instances",) if cut else ()
             yield in_aws(group(aws_call("ec2", "delete-tags", *options, mark, undo=undo), notes=notes))
+
+
+def _listing(place: AwsPlace, tag: str, *, count: int) -> Observation:
+    """Lists the instances of the cluster that do not have that tag, if a command names only the first of `count`."""
+    key = tag.removeprefix("Key=")
+    owned = f"Name=tag:kubernetes.io/cluster/{place.cluster},Values=owned"
+    pools = f"Name=tag-key,Values={labels.NODEPOOL},{labels.PROVISIONER_NAME}"
+    states = "Name=instance-state-name,Values=pending,running,stopping,stopped"
+    query = f"Reservations[].Instances[] | [?!(Tags[?Key=='{key}' && Value=='{place.cluster}'])].InstanceId"
+    return read_command(
+        *("aws", "ec2", "describe-instances", "--region", place.region, "--filters", owned, pools, states),
+        *("--query", query, "--output", "text"),
+        notes=(f"The first of {count}; the others, for the same command:",),
+    )
 
 
 def cluster_tag_remedy(place: AwsPlace, ids: Iterable[str]) -> Remedy:

@@ -6,7 +6,7 @@ Also grants missing Kubernetes permissions to the controller.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from migrations_app.checks.changes import (
     KarpdashAction,
     ObjectApply,
     ObjectDelete,
+    PersonTask,
     When,
     group,
 )
@@ -27,6 +28,7 @@ from migrations_app.checks.render import argocd, aws_cli, cloudformation, flux, 
 from migrations_app.checks.render import kubectl as kubectl_lines
 from migrations_app.checks.render.charts import chart_as_code
 from migrations_app.checks.render.helm import Upgrade, crd_upgrade, upgrade_lines
+from migrations_app.checks.render.lines import task_lines
 from migrations_app.checks.render.sources import source_note
 from migrations_app.checks.shell import json_word, note, one_line, words
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART, helm_release, installation
@@ -75,6 +77,14 @@ def remedies_of(change: Change, manager: Managed, *, landing: str = "the release
         text = f"Action {one_line(change.action)} of karpdash"
         remedies.append(Remedy(how="action", text=text, action=change.action, change=change))
     return ordered(manager, remedies)
+
+
+def after_task(task: PersonTask, remedies: Iterable[Remedy]) -> Iterator[Remedy]:
+    """The remedies, each after the task that a person does first. The task stands with every tool, because a reader
+    sees the remedies of one tool."""
+    for remedy in remedies:
+        yield Remedy(how=remedy.how, text="\n".join(task_lines(task)), change=task)
+        yield remedy
 
 
 def in_cluster(change: Change) -> Remedy:

@@ -1,19 +1,21 @@
-"""Remedies that make a role trust the controller, with the cluster's real names."""
+"""Remedies for the role that the controller acts as: the trust of a role, and permissions without a second role."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from migrations_app.checks.base import CheckContext, Remedy
 from migrations_app.checks.changes import PersonTask, group
 from migrations_app.checks.remedies.aws import aws_call, terraform_remedy
-from migrations_app.checks.remedies.commands import chart_values, in_aws
+from migrations_app.checks.remedies.commands import after_task, chart_values, in_aws
 from migrations_app.checks.render.aws_cli import compact
 from migrations_app.checks.shell import word
 from migrations_app.errors import InvalidInput
 from migrations_app.iam.policy import WITH_VARIABLES
 from migrations_app.iam.trust import AUDIENCE, RoleAssumption, statements_of, subject_of
+from migrations_app.inventory.aws_facts.names import controller_accounts
 from migrations_app.inventory.aws_facts.trust import Fit
+from migrations_app.inventory.objects.cluster_arn import read_role_arn
 
 WHOLE = "The document is the whole trust policy: an update replaces what is there"
 PROVIDERS = "aws iam list-open-id-connect-providers"
@@ -80,3 +82,24 @@ def _terraform(document: dict[str, Any], *, entry: RoleAssumption, fit: Fit) -> 
             f"irsa_namespace_service_accounts = {json.dumps([account])}",
         ]
     return "\n".join(lines) + "\n"
+
+
+CHAIN = "by an AWS config profile or a Pod Identity target role"
+
+
+def permitted_first(case: CheckContext, remedies: Iterable[Remedy], *, assumed: str) -> Iterator[Remedy]:
+    """The remedies that take out the setting by which the controller assumes a role, each after the task to give it
+    the permissions of that role in another way."""
+    own = next((account.annotated for account in controller_accounts(case.inventory).items if account.annotated), "")
+    own_role, assumed_role = read_role_arn(own), read_role_arn(assumed)
+    same_account = own_role is None or assumed_role is None or own_role.account == assumed_role.account
+    give = f"give {own or 'the role of the service account'} the permissions of {assumed}, or chain to it {CHAIN}"
+    release = case.step.release
+    task = PersonTask(
+        what=give if same_account else f"chain {own} to {assumed} {CHAIN}",
+        why=f"{release} ignores the setting, and without the permissions launches and terminates nothing",
+        where=f"karpdash iam --policy FILE --to {release}",
+        done=f"the role that the controller acts as without the setting may do what {release} asks for",
+        aws=True,
+    )
+    return after_task(task, remedies)

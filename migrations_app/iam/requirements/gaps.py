@@ -41,8 +41,8 @@ class RefusedRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """All refusals of one action. `resource` lists the resource types; `when` is empty if the action
-    is always needed.
+    """All refusals of one action. `resource` lists the resource types; `when` is empty if the action is needed on all
+    of them whatever the settings are. `required` is "always" also if `when` names settings that are assumed.
     """
 
     action: str
@@ -183,6 +183,14 @@ def _on_existing(probe: RequiredRequest) -> bool:
     return probe.action == "ec2:CreateTags" and not probe.on_creation
 
 
+_ONLY_WHEN = " only when "
+
+
+def depends_on_settings(when: str) -> bool:
+    """Whether the action itself depends on the settings that `Gap.when` names, and not only a type of resource."""
+    return bool(when) and _ONLY_WHEN not in when.partition("; ")[0]
+
+
 def _when(refusals: tuple[RefusedRequest, ...], needed: tuple[RefusedRequest, ...]) -> str:
     """The settings on which the entry depends; empty if some refusal depends on none and no other is rarer."""
     parts = []
@@ -190,7 +198,7 @@ def _when(refusals: tuple[RefusedRequest, ...], needed: tuple[RefusedRequest, ..
         parts.append("; ".join(_meanings(needed)))
     rarer = [refusal for refusal in refusals if refusal not in needed]
     parts += [
-        f"{kind} only when {' or '.join(_meanings(request for request in rarer if request.probe.kind == kind))}"
+        f"{kind}{_ONLY_WHEN}{' or '.join(_meanings(request for request in rarer if request.probe.kind == kind))}"
         for kind in sorted({request.probe.kind for request in rarer} - {request.probe.kind for request in needed})
     ]
     return "; ".join(parts)

@@ -1,12 +1,16 @@
 """What NodePools and Provisioners allow: spot capacity, zones, disruption budgets, and whether a NodePool can take
-over from a Provisioner.
+over from a Provisioner and keeps its defaults.
 
 The functions `own_...` leave out what EKS Auto Mode keeps under the same kinds.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from migrations_app.conversion.convert import Item
+from migrations_app.conversion.findings import FindingCollector
+from migrations_app.conversion.provisioner import defaults, requirement_text
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import (
     EC2NodeClass,
@@ -297,3 +301,54 @@ def _is_none(nodes: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JS
 
 def _for_every_reason(reasons: Any) -> bool:  # noqa: ANN401 - the tree is the API's own JSON
     return not reasons or (isinstance(reasons, list) and set(map(str, reasons)) >= REASONS)
+
+
+DISRUPTION = "spec.disruption"
+TEMPLATE_LABELS = "spec.template.metadata.labels"
+_BETA_DISRUPTION = (("consolidationPolicy", "WhenUnderutilized"), ("expireAfter", "720h"))
+"""Fields of spec.disruption with the default of v1beta1, which a Provisioner does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostDefault:
+    """A default of Provisioners that a NodePool does not keep: the field, its value as text, and the value that keeps
+    the default."""
+
+    pool: NodePool
+    path: str
+    seen: str
+    wanted: str
+    key: str = ""
+    """The key, for a requirement."""
+
+
+def lost_defaults(pools: Iterable[NodePool], provisioners: Iterable[Item]) -> Iterator[LostDefault]:
+    """The defaults that these pools do not keep, pool by pool. `provisioners`: the conversion of the alpha objects;
+    disruption is compared with the Provisioner of the same name."""
+    trees = [tree for item in provisioners for tree in item.objects]
+    before = {tree["metadata"]["name"]: tree["spec"]["disruption"] for tree in trees if tree["kind"] == "NodePool"}
+    for pool in pools:
+        yield from _lost_requirements(pool)
+        if pool.name in before:
+            yield from _lost_disruption(pool, before[pool.name])
+
+
+def _lost_requirements(pool: NodePool) -> Iterator[LostDefault]:
+    requirements = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
+    notes = FindingCollector("NodePool", pool.name)
+    for missing in defaults(requirements, strings(pool, TEMPLATE_LABELS), notes=notes):
+        key = missing["key"]
+        # pools_state_capacity_type reports that key, at every hop.
+        if key != labels.CAPACITY_TYPE:
+            seen, wanted = f"nothing about {key}", requirement_text(missing)
+            yield LostDefault(pool=pool, path=REQUIREMENTS, seen=seen, wanted=wanted, key=key)
+
+
+def _lost_disruption(pool: NodePool, before: Mapping[str, str]) -> Iterator[LostDefault]:
+    for field, default in _BETA_DISRUPTION:
+        path = f"{DISRUPTION}.{field}"
+        current = text(pool, path) or default
+        former = before.get(field) or default  # the converter leaves out what is the default of v1beta1
+        if current == default and former not in (default, "720h0m0s"):
+            wanted = f"{former}, as the Provisioner had it"
+            yield LostDefault(pool=pool, path=path, seen=current, wanted=wanted)

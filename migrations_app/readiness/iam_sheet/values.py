@@ -86,9 +86,9 @@ class IamColumn(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     """Why nothing can be said of the release; empty where its needs are known."""
     refused: int = 0
-    """Actions that are always needed and refused."""
+    """Actions that are needed with the settings of the cluster, and refused."""
     doubtful: int = 0
-    """Actions that are always needed and of which nothing certain can be said."""
+    """Actions that are needed with the settings of the cluster, and of which nothing certain can be said."""
     conditional: int = 0
     """Actions that are refused or doubtful, and needed only with a setting that is not assumed."""
     whole: tuple[IamSize, ...] = ()

@@ -114,11 +114,22 @@ def counts_text(counts: Counts) -> str:
     return ", ".join(f"{number} {word}" for number, word in statuses if number) or "no checks"
 
 
+RECORD_FIELDS = ("config", "chart", "manifest")
+"""Where evidence about Helm's own record of a release points; what Flux's object says stands below spec."""
+
+
+def kind_word(row: Evidence) -> str:
+    """Returns the kind of the object as it is called in texts. Helm's record of a release has the kind HelmRelease in
+    JSON and CSV, as Flux's object has; in texts it is a Helm release."""
+    recorded = row.kind == "HelmRelease" and row.path.partition(".")[0] in RECORD_FIELDS
+    return "Helm release" if recorded else row.kind
+
+
 def object_line(row: Evidence) -> str:
     """Returns `Pod shop/cart-1 metadata.annotations: seen x, wanted y (500 objects)`."""
     name = f"{row.namespace}/{row.name}" if row.namespace else row.name
     values = [f"{word} {text}" for word, text in (("seen", row.seen), ("wanted", row.wanted)) if text]
-    line = " ".join(part for part in (row.kind, name, row.path) if part)
+    line = " ".join(part for part in (kind_word(row), name, row.path) if part)
     line += f": {', '.join(values)}" if values else ""
     return plain(line + (f" ({row.count} objects)" if row.count > 1 else ""))
 

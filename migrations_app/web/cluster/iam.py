@@ -15,6 +15,7 @@ from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from migrations_app.iam.requirements.gaps import depends_on_settings
 from migrations_app.iam.requirements.output import as_json
 from migrations_app.queries.cluster.reports import sheet_of
 from migrations_app.readiness.iam_sheet.values import (
@@ -36,6 +37,7 @@ from migrations_app.web.cluster.iam_words import (
     ANSWERS,
     FOUND_BY,
     KINDS,
+    NEEDED,
     NOT_NEEDED,
     UNKNOWN,
     VERDICT_NOTES,
@@ -164,7 +166,11 @@ def groups(sheet: IamSheet) -> tuple[ActionGroup, ...]:
     """Returns the required actions in groups, refused actions first, without empty groups."""
     lines = [_line(row, sheet.columns) for row in sheet.rows]
     action_groups = (
-        ActionGroup(look, tuple(line for line in lines if line.look.id == look.id), folded)
+        ActionGroup(
+            look if sheet.seen else look._replace(word=NEEDED.get(look.id, look.word)),
+            tuple(line for line in lines if line.look.id == look.id),
+            folded,
+        )
         for look, folded in ACTION_GROUPS
     )
     return tuple(group for group in action_groups if group.lines)
@@ -214,12 +220,17 @@ def _worst(cells: Iterable[IamCell]) -> Look:
     """Returns the look of the worst cell for the whole row; its id is the row's group."""
     open_cells = [cell for cell in cells if cell.required and cell.verdict != "allowed"]
     always = [cell for cell in open_cells if cell.required == "always"]
-    refused = [look_of(cell) for cell in always if cell.verdict != "unknown"]
+    refused = [cell for cell in always if cell.verdict != "unknown"]
     if refused:
-        return min(refused, key=lambda look: look.tone)._replace(id="refused")
+        return min(map(look_of, refused), key=lambda look: look.tone)._replace(id=f"refused{_group_end(refused)}")
     if always:
-        return UNKNOWN._replace(id="doubt")
+        return UNKNOWN._replace(id=f"doubt{_group_end(always)}")
     return Look(_("Conditional"), "muted", "info", id="rare") if open_cells else ALLOWED
+
+
+def _group_end(cells: Iterable[IamCell]) -> str:
+    """The end of the group's id: the action may be needed only with settings, which are on here."""
+    return "_set" if all(depends_on_settings(cell.when) for cell in cells) else ""
 
 
 def _details(cells: Sequence[IamCell], labels: Sequence[str]) -> Iterator[CellDetail]:

@@ -33,11 +33,14 @@ FOUND_BY = {
     "given": _("documents that were handed in"),
 }
 KINDS = {"aws_managed": _("managed by AWS"), "customer_managed": _("managed policy"), "inline": "inline"}
-
-
+WITH_SETTING = _("needed with a setting that is on here")
+NEEDED = {"doubt": _("Needed"), "doubt_set": _("Needed with a setting")}
+"""The words of groups where no role was read."""
 ACTION_GROUPS = (
     (Look(_("Refused"), "blocker", "blocker", _("always needed"), id="refused"), False),
+    (Look(_("Refused with a setting"), "blocker", "blocker", WITH_SETTING, id="refused_set"), False),
     (Look(_("Unknown"), "unknown", "unknown", _("always needed"), id="doubt"), False),
+    (Look(_("Unknown with a setting"), "unknown", "unknown", WITH_SETTING, id="doubt_set"), False),
     (Look(_("Conditional"), "muted", "info", _("the setting is not on here"), id="rare"), True),
     (Look(_("Allowed"), "pass", "pass", _("wherever they are needed"), id="allowed"), True),
 )

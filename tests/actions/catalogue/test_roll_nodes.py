@@ -265,13 +265,18 @@ def drifting_cluster(**env):
 
 
 THIRD = Launched(pool="web", number=78, cluster="test", kubelet="v1.27.4")
+DIFFERENT = (
+    "new nodes of NodePool web may differ from the old ones: no requirement on kubernetes.io/os, kubernetes.io/arch,"
+    " karpenter.k8s.aws/instance-category, karpenter.k8s.aws/instance-generation; spec.disruption.expireAfter is 720h,"
+    " not Never, as the Provisioner had it (check pools_replace_provisioners_alike)"
+)
 BESIDE = f"Karpenter itself replaces 2 nodes by drift, outside the batches and their limits: {OLD.node}, {THIRD.node}"
 
 
 def test_karpenters_own_drift_is_part_of_the_forecast_and_of_the_gate():
     scene = a_scene(drifting_cluster(FEATURE_GATES="Drift=true"))
     told = forecast_of(ACTION, scene, nodes=[OTHER.node])
-    assert (told.nodes, told.beside) == (3, (BESIDE,))
+    assert (told.nodes, told.beside) == (3, (BESIDE, DIFFERENT))
     fence, roll = steps_of(ACTION, scene, nodes=[OTHER.node])
     assert fence.note == BESIDE
     assert (roll.after.no_drains, roll.after.seconds) == (True, 900 + 2 * 900)
@@ -280,9 +285,13 @@ def test_karpenters_own_drift_is_part_of_the_forecast_and_of_the_gate():
 def test_without_the_gate_nothing_drifts():
     scene = a_scene(drifting_cluster(FEATURE_GATES="Drift=false"))
     told = forecast_of(ACTION, scene, nodes=[OTHER.node])
-    assert (told.nodes, told.beside) == (1, ())
+    assert (told.nodes, told.beside) == (1, (DIFFERENT,))
     fence, roll = steps_of(ACTION, scene, nodes=[OTHER.node])
     assert (fence.note, roll.after.no_drains, roll.after.seconds) == ("", False, 900)
+
+
+def test_nodes_of_a_nodepool_are_replaced_by_the_same_one():
+    assert forecast_of(ACTION, a_scene(current()), pools=["api"]).beside == ()
 
 
 def test_a_group_on_many_nodes_is_counted_from_below():

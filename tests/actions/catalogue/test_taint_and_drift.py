@@ -198,6 +198,7 @@ def test_the_forecast_counts_nodes_pods_and_what_holds_them():
     assert (told.nodes, told.pods, told.pods_without_budget, told.at_least) == (2, 3, 1, False)
     assert told.blocked == ("PodDisruptionBudget shop/web lets no pod go: spec.maxUnavailable 0",)
     assert told.cannot_be_undone == ("2 nodes, once replaced",)
+    assert told.beside[0].startswith("new nodes of NodePool web may differ from the old ones: ")
 
 
 def test_what_was_not_seen_is_not_counted():

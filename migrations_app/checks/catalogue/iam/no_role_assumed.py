@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
 from migrations_app.checks.remedies.commands import chart_values
+from migrations_app.checks.remedies.iam_trust import permitted_first
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
 from migrations_app.karpenter.controller_settings import setting_row
@@ -68,6 +69,9 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
 
 
 @check.advise
-def advise(case: CheckContext, _evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    about = "chain the roles outside of Karpenter first: IRSA or Pod Identity with an AWS profile"
-    yield from chart_values(case, {VALUE: ""}, about=about)
+def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    if case.hop != CONVERTED:
+        yield from chart_values(case, {VALUE: ""}, about="the running release ignores it")
+        return
+    removal = chart_values(case, {VALUE: ""}, about="once the controller has the permissions without it")
+    yield from permitted_first(case, removal, assumed=evidence[0].seen)

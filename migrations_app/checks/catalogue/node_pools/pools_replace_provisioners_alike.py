@@ -8,11 +8,13 @@ from migrations_app.checks.remedies.karpenter_objects import change_remedies, ed
 from migrations_app.checks.shared.conversion_findings import conversion_items
 from migrations_app.checks.shared.node_pools import ALPHA_GONE, alpha_is_past
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.conversion.findings import FindingCollector
-from migrations_app.conversion.provisioner import defaults, requirement_text
-from migrations_app.inventory.facts.node_pools import REQUIREMENTS, own_pools, rows, strings, text
-from migrations_app.inventory.objects.karpenter import NodePool
-from migrations_app.karpenter import labels
+from migrations_app.inventory.facts.node_pools import (
+    DISRUPTION,
+    REQUIREMENTS,
+    TEMPLATE_LABELS,
+    lost_defaults,
+    own_pools,
+)
 from migrations_app.karpenter.hops import ALPHA_LEFT
 
 check = Check(
@@ -34,11 +36,9 @@ check = Check(
     ),
     remedy_tools=OBJECT_TOOLS,
 )
-DISRUPTION = "spec.disruption"
-LABELS = "spec.template.metadata.labels"
 TIMES = dict.fromkeys((f"{DISRUPTION}.expireAfter", f"{DISRUPTION}.consolidationPolicy"), TEXT)
 DRIFT = "Nodes that no longer fit will drift"
-SHAPES = {REQUIREMENTS: MAPS, **TIMES, LABELS: TEXTS}
+SHAPES = {REQUIREMENTS: MAPS, **TIMES, TEMPLATE_LABELS: TEXTS}
 
 
 @check.judge
@@ -50,28 +50,8 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     malformed, pools = split_malformed(pools, SHAPES)
     yield from malformed
-    trees = [tree for item in conversion_items(case.inventory, generation="alpha") for tree in item.objects]
-    before = {tree["metadata"]["name"]: tree["spec"]["disruption"] for tree in trees if tree["kind"] == "NodePool"}
-    for pool in pools:
-        yield from _requirements(pool)
-        if pool.name in before:
-            yield from _disruption(pool, before[pool.name])
-
-
-def _requirements(pool: NodePool) -> Iterator[Evidence]:
-    requirements = [row for _, row in rows(pool, REQUIREMENTS) if isinstance(row.get("key"), str)]
-    for missing in defaults(requirements, strings(pool, LABELS), notes=FindingCollector("NodePool", pool.name)):
-        # pools_state_capacity_type reports that key, at every hop.
-        if missing["key"] != labels.CAPACITY_TYPE:
-            yield at_field(pool, REQUIREMENTS, seen=f"nothing about {missing['key']}", wanted=requirement_text(missing))
-
-
-def _disruption(pool: NodePool, before: dict[str, str]) -> Iterator[Evidence]:
-    for field, default in (("consolidationPolicy", "WhenUnderutilized"), ("expireAfter", "720h")):
-        current = text(pool, f"{DISRUPTION}.{field}") or default
-        former = before.get(field) or default  # the converter leaves out what is the default of v1beta1
-        if current == default and former not in (default, "720h0m0s"):
-            yield at_field(pool, f"{DISRUPTION}.{field}", seen=current, wanted=f"{former}, as the Provisioner had it")
+    for lost in lost_defaults(pools, conversion_items(case.inventory, generation="alpha")):
+        yield at_field(lost.pool, lost.path, seen=lost.seen, wanted=lost.wanted)
 
 
 @check.advise
