@@ -29,7 +29,7 @@ def test_remedies_are_tabs_and_can_be_copied(browse, fleet):
     page.goto(address(fleet, "readiness"))
     row = page.locator("#next")
     expect(row.get_by_text("kubectl get provisioners")).to_be_visible()
-    row.get_by_text("Helm values").click()
+    row.get_by_text("Helm", exact=True).click()
     expect(row.get_by_text("kubectl get provisioners")).to_be_hidden()
     row.get_by_role("button", name="Copy").locator("visible=true").click()
     expect(row.get_by_role("button", name="Copied")).to_be_visible()
