@@ -70,7 +70,7 @@ def test_go_keys(browse, fleet):
     page.wait_for_url("**/catalogue/")
     page.keyboard.press("g")
     page.keyboard.press("f")
-    expect(page.get_by_role("heading", name="can be upgraded today", level=1)).to_be_visible()
+    expect(page.get_by_role("heading", name="Karpenter can be upgraded today", level=1)).to_be_visible()
     page.wait_for_load_state()
     page.keyboard.press("g")
     page.keyboard.press("n")
