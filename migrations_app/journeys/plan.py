@@ -18,6 +18,9 @@ COVER_SECONDS = 7 * 24 * 3600
 """How long after its start the approval of a journey covers the plans of its steps."""
 COVERABLE: tuple[Risk, ...] = ("low", "medium", "high")
 """Limits of risk that an author may choose; a destructive plan always needs its own approval."""
+FORM_COVERS: Risk = "medium"
+"""The limit that forms choose first: nobody covers plans of high risk without choosing to. REST keeps `high`, which is
+part of its contract."""
 
 
 class Command(msgspec.Struct, frozen=True):

@@ -50,6 +50,7 @@ SUBNET, FREE = 4096, 3000
 QUOTA, VCPUS = 640, 8
 """vCPUs that are free of each quota, and those of an instance."""
 MEASURED_AT = "2026-10-01T05:55:00Z"
+"""When AWS measured what is used of each quota, in a story that always stays the same."""
 IDS_KEPT = 3
 """Ids that AWS's client keeps of instances with the same tags."""
 SENDERS = ["events.amazonaws.com", "sqs.amazonaws.com"]
@@ -70,6 +71,7 @@ class SampleAwsAccount:
     queue: str = ""
     profiles: Sequence[str] = ()
     docs: Sequence[Doc] = field(default=())
+    measured_at: str = MEASURED_AT
 
 
 class SampleAws:
@@ -178,7 +180,8 @@ class SampleAws:
     def vcpu_quotas(self) -> tuple[VcpuQuota, ...]:
         used = len(self._instances) * VCPUS
         return tuple(
-            VcpuQuota(code=code, limit=QUOTA + used, used=used, measured_at=MEASURED_AT) for code in QUOTA_CODES
+            VcpuQuota(code=code, limit=QUOTA + used, used=used, measured_at=self._account.measured_at)
+            for code in QUOTA_CODES
         )
 
     def capacity_reservations(self) -> tuple[CapacityReservation, ...]:

@@ -150,7 +150,7 @@ OWNERS: dict[str, str] = {
 }
 REMEDIES: dict[str, str] = {
     "kubectl": "kubectl",
-    "helm": _("Helm values"),
+    "helm": "Helm",
     "terraform": _("Terraform"),
     "flux": _("Flux"),
     "argocd": _("Argo CD"),

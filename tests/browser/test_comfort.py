@@ -87,6 +87,20 @@ def test_pages_of_a_cluster_fit_a_screen_of_320_pixels(browse, fleet, name):
     assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
 
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_every_link_of_both_navigations_is_in_sight(browse, fleet, width):
+    """None is hidden in a part that scrolls sideways, where nothing shows that there is more."""
+    page = browse(viewport={"width": width, "height": 844})
+    page.goto(f"/clusters/{fleet['production'].pk}/nodes")
+    for name, count in (("Main", 5), ("About this cluster", 8)):
+        links = page.get_by_role("navigation", name=name).get_by_role("link")
+        expect(links).to_have_count(count)
+        boxes = [link.bounding_box() for link in links.all()]
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    page.evaluate("window.scrollTo(0, 600)")
+    expect(page.get_by_role("navigation", name="Where you are")).to_be_in_viewport()
+
+
 def test_what_was_pasted_survives_a_refusal_of_the_connection_page(browse, fleet):
     page = browse()
     cluster = a_cluster("live", source="kubeconfig", server="https://127.0.0.1:9")

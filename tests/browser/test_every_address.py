@@ -78,7 +78,7 @@ def test_the_fleet_and_its_progress_are_printed_as_a_report(paper, fleet):
         objects_total=20, nodes_total=8, stored_versions=3, stored_versions_total=3, claims=20, claims_total=20,
     )  # fmt: skip
     for path, heading, kept in (
-        ("/", "0 of 5 clusters can be upgraded today", ".fleet tbody tr.row"),
+        ("/", "Karpenter can be upgraded today on 0 of 5 clusters", ".fleet tbody tr.row"),
         ("/burndown", "Progress", "main h2"),
     ):
         paper.goto(path)

@@ -47,7 +47,7 @@ def test_a_blocker_from_the_fleet_to_the_next_scan(browse, fleet, monkeypatch):
     with page.expect_response("**/settings/tool") as kept:
         page.keyboard.press("ArrowRight")
     assert kept.value.status == 302
-    expect(step.get_by_role("radio", name="Helm values")).to_be_focused()
+    expect(step.get_by_role("radio", name="Helm", exact=True)).to_be_focused()
     copy = step.get_by_role("button", name="Copy").locator("visible=true")
     tab_to(page, copy)
     page.keyboard.press("Enter")

@@ -29,7 +29,7 @@ def test_a_plan_is_read_taken_hop_by_hop_and_kept_without_script(browse, transac
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     command = page.get_by_text("helm get values karpenter --namespace kube-system")
     expect(command, "Argo CD delivers here, so its form stands first").to_be_hidden()
-    page.locator("[id^=stage-]", has=command).get_by_text("Helm values").first.click()
+    page.locator("[id^=stage-]", has=command).get_by_text("Helm", exact=True).first.click()
     expect(command).to_be_visible()
     page.locator("#check-legacy_machines_gone summary").click()
     expect(page.locator("#check-legacy_machines_gone").get_by_text("a NodeClaim in its place").first).to_be_visible()

@@ -25,7 +25,7 @@ def test_checks_unfold_and_remedies_turn(plain, fleet):
     row = plain.locator("#check-controller_off_bad_patches")
     row.locator("summary").click()
     expect(row.get_by_text("kubectl get provisioners")).to_be_visible()
-    row.get_by_text("Helm values").click()
+    row.get_by_text("Helm", exact=True).click()
     expect(row.get_by_text("kubectl get provisioners")).to_be_hidden()
 
 

@@ -132,6 +132,8 @@ def test_hostile_text_is_text(ada):  # T08, T10
 def test_the_limit_is_said_openly_where_no_sink_is_set(ada):  # A57
     write()
     said = text(ada.get("/audit"))
+    assert "Verified on 21 Nov 2026, 12:00 UTC : event 1. Its hash is right." in said
+    assert ("matches the checkpoint" in said, "were not verified" in said) == (False, False)
     assert "No external checkpoint." in said
     assert "Checkpoints are not signed." in said
 
@@ -141,7 +143,11 @@ def test_the_state_of_the_chain_and_of_a_sink(ada, settings, tmp_path):  # A53, 
     write(130)
     checkpoint_delivery.keep_up()
     said = text(ada.get("/audit"))
-    assert "Events 100 to 130 verified , from the signed checkpoint of event 100 on" in said
+    assert (
+        "Verified on 21 Nov 2026, 12:00 UTC : events 100 to 130. The hash of each event is right, and each event names "
+        "the hash of the event before it. Event 100 matches the checkpoint that was signed just now . "
+        "Events before 100 were not verified for this page. To verify all events, run karpdash audit verify ."
+    ) in said
     assert "vouches for events up to 100, last received just now" in said.replace("now ;", "now;")
     assert "someone with access to the database and the signing key" in said
 

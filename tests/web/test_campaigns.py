@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from migrations_app.campaigns.burn_up import burn_up
+from migrations_app.journeys.plan import COVERABLE
 from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.models.cluster import Cluster
 from migrations_app.web.campaigns.pictures import burn_up_chart, window_days
@@ -152,6 +153,7 @@ def test_a_wave_is_opened_with_a_note(client, fleet, ada, woken):
 def test_a_campaign_is_made_from_the_form(client, fleet, ada, woken, django_capture_on_commit_callbacks):
     page = text(client.get(reverse("campaign-new")))
     assert "New campaign" in page
+    assert [limit for limit in COVERABLE if f'value="{limit}" selected' in page] == ["medium"]
     wanted = {
         "name": "to 1.0", "to": "1.0", "waves": "1, rest", "windows": "Mon-Fri 22:00-04:00", "environments": "dev",
         "per_region": "2", "gate_minutes": "30", "person": "every", "source": "karpenter-1.0.14",
@@ -161,6 +163,7 @@ def test_a_campaign_is_made_from_the_form(client, fleet, ada, woken, django_capt
     row = Campaign.objects.get()
     assert (answer.status_code, answer.url, woken) == (302, f"/campaigns/{row.pk}/", [row.pk])
     assert (row.recipe["waves"], row.recipe["to"], row.recipe["gates"]["soak_seconds"]) == ([1, 0], "1.0", 1800)
+    assert row.recipe["covers"] == "medium"
     assert row.recipe["windows"] == [{"days": [0, 1, 2, 3, 4], "from": "22:00", "to": "04:00"}]
     assert row.members.count() == 3
 
@@ -173,9 +176,11 @@ def test_a_campaign_is_made_from_the_form(client, fleet, ada, woken, django_capt
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said_and_kept(client, fleet, ada, field, value):
-    answer = client.post(reverse("campaign-create"), {"name": "kept", "ticket": "CHG-1", field: value})
+    said = {"name": "kept", "ticket": "CHG-1", "covers": "high", field: value}
+    answer = client.post(reverse("campaign-create"), said)
     assert answer.status_code == 400
     assert 'value="CHG-1"' in text(answer)
+    assert ('value="high" selected' in text(answer)) is (said["covers"] == "high")
     assert not Campaign.objects.exists()
 
 

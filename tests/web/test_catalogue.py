@@ -31,7 +31,7 @@ def test_an_entry_says_how_with_what_since_when_and_what_it_answers(ada):
     check = next(check for check in all_checks() if check.id == "alerts_name_current_metrics")
     for word in (
         check.how,
-        "kubectl, Helm values",
+        "kubectl, Helm",
         "Karpenter 0.32",
         "Active since karpdash 0.1.0",
         "metrics-renamed-v1",

@@ -2,16 +2,20 @@
 
 from typing import get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.checks.base import PHASES, Reason, Remedy, Severity, Status
 from migrations_app.checks.changes import ChangeTarget, ObjectLabels, Observation
+from migrations_app.readiness.plan.runbook import runbook
+from migrations_app.readiness.plan.work_order import in_stage_order, only_looks
 from migrations_app.readiness.report import Target
 from migrations_app.web.cluster.hops import hops_of, rail_of
 from migrations_app.web.cluster.next_thing import next_thing
 from migrations_app.web.cluster.sections import by_phase, by_urgency, section_of
 from tests.builders_rows import a_finding, a_report, findings
+from tests.samples.test_stories import NAMES, report_on
 
 FINDINGS = st.lists(
     st.builds(
@@ -98,6 +102,63 @@ def test_the_next_thing_is_the_first_blocker_in_the_order_of_the_work():
     assert (blockers.numbered, [finding.id for finding in blockers.findings]) == (True, ["crds", "pools"])
 
 
+def looks(name, **more):
+    """A blocker whose only remedy reads."""
+    look = Observation(pipe=(("kubectl", "get", "nodes"),))
+    return a_finding(name, remedies=(Remedy(how="kubectl", text="kubectl get nodes", change=look),), **more)
+
+
+def labels(name, *needs, **more):
+    """A finding whose remedy sets labels, once those checks pass."""
+    target = ChangeTarget("NodePool", "web", resource="nodepools.karpenter.sh")
+    change = ObjectLabels(target=target, given={"a": "b"}, needs=needs)
+    return a_finding(name, remedies=(Remedy(how="kubectl", text="kubectl label", change=change),), **more)
+
+
+def test_a_blocker_that_only_looks_gives_way_to_the_next_change_and_is_named():
+    look = looks("untagged", phase="iam", summary="6 instances lack tags", why="Not seen.")
+    told = next_of(a_report(checks=[labels("pools", why="Refused."), look]))
+    assert (told.headline, told.check, told.of) == ("Not ready: 2 blockers", "pools", 2)
+    assert told.why == "Refused. Still blocking, with nothing to change yet: “6 instances lack tags”."
+    alone = next_of(a_report(checks=[look]))
+    assert (alone.check, alone.why) == ("untagged", "Not seen.")
+
+
+def test_what_a_blocker_waits_for_comes_first_also_if_it_is_a_warning():
+    fence = labels("old_provisioners_fenced", severity="warning", phase="rollout", why="They come back.")
+    last = labels("legacy_provisioners_gone", "legacy_machines_gone", phase="cleanup")
+    machines = labels("legacy_machines_gone", fence.id, phase="rollout", summary="6 Machines still exist")
+    other = labels("other", severity="warning", phase="crds")
+    told = next_of(a_report(checks=[last, machines, fence, other]))
+    assert (told.headline, told.check, told.of) == ("Not ready: 2 blockers", fence.id, 1)
+    assert told.why == "They come back. Blockers wait for it: “6 Machines still exist”."
+    fenced = next_of(a_report(checks=[last, machines, other]))
+    assert (fenced.check, fenced.of) == (machines.id, 2)
+
+
+def test_blockers_that_wait_for_what_only_looks_leave_the_first_one():
+    told = next_of(a_report(checks=[labels("late", "seen"), looks("seen", phase="iam", why="Look.")]))
+    assert (told.check, told.of, told.why) == ("seen", 2, "Look.")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_the_work_is_that_of_the_runbook(name):
+    report = report_on(name)
+    for hop in runbook(report).hops:
+        staged = [check for stage in hop.stages if stage.part == "before" for check in stage.checks]
+        judged = [finding for finding in report.checks if finding.hop == hop.lands.hop and not finding.asked_earlier]
+        ordered = [finding.id for finding in in_stage_order(judged, release=hop.lands.release)]
+        assert [check for check in ordered if check in staged] == staged
+
+
+@pytest.mark.parametrize(
+    ("name", "check"), [("halfway_032", "controller_permitted"), ("broken_webhook", "conversion_webhook_resolves")]
+)
+def test_the_next_thing_of_a_blocked_sample_changes_something(name, check):
+    told = next_of(report_on(name))
+    assert (told.check, told.group.status, only_looks(told.group.first)) == (check, "fail", False)
+
+
 def test_open_questions_of_one_cause_are_one_next_thing():
     reason = Reason("part_unread", "crds", "forbidden")
     alike = [a_finding(f"check_{index}", status="unknown", summary="crds: no", reason=reason) for index in range(4)]
@@ -112,10 +173,10 @@ def test_what_is_ready_is_upgraded_once_no_warning_has_to_be_fixed_before():
     unread = a_finding("unread", severity="warning", phase="crds", status="unknown")
     warned = next_of(a_report(checks=[rest, unread]))
     assert (warned.headline, warned.title, warned.upgrades) == ("Ready: review 2 warnings", upgrade, True)
-    labels = ObjectLabels(target=ChangeTarget("CustomResourceDefinition", "x", resource="crds"), given={"a": "b"})
+    change = ObjectLabels(target=ChangeTarget("CustomResourceDefinition", "x", resource="crds"), given={"a": "b"})
     unowned = a_finding(
         "unowned", severity="warning", phase="crds", summary="CRDs of nobody", why="Helm refuses.",
-        remedies=(Remedy(how="kubectl", text="kubectl label crd x a=b", change=labels),),
+        remedies=(Remedy(how="kubectl", text="kubectl label crd x a=b", change=change),),
     )  # fmt: skip
     warned = next_of(a_report(checks=[rest, unowned]))
     assert (warned.headline, warned.title) == ("Ready: review 2 warnings", "CRDs of nobody")

@@ -44,7 +44,7 @@ def test_the_verdict_box(ada, shop):
     assert "1 blocker 1 unknown 1 verify manually 1 warning 1 waived 1 passed" in words
     assert "Kubernetes 1.23 to 1.28 (compatible) Rollback to 0.31.4" in words
     assert "Do this now 2 objects keep legacy provisioners gone from being true" in words
-    assert "kubectl kubectl get provisioners Helm values" in words
+    assert "kubectl kubectl get provisioners Helm" in words
     assert "Done, check again" in words
 
 
@@ -107,7 +107,7 @@ def test_a_row_holds_evidence_and_remedies(ada, shop):
     page = page_of(ada, shop)
     words = text(page)
     assert "Provisioner default spec. ttl 30 absent 2" in words
-    assert "kubectl kubectl get provisioners Helm values spec: template:" in words
+    assert "kubectl kubectl get provisioners Helm spec: template:" in words
     assert 'name="remedy-controller_off_bad_patches"' in page.content.decode()
 
 

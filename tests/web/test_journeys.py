@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from migrations_app.journeys.plan import COVERABLE
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout, JourneyStepRow
 from tests.builders_journeys import a_journey
 from tests.builders_rollouts import a_rollout, entitled
@@ -129,17 +130,25 @@ def test_the_author_sees_why_they_do_not_approve(client, shop, ada):
 def test_the_upgrade_of_a_cluster_is_planned_once(client, shop, ada, woken, django_capture_on_commit_callbacks):
     address = reverse("cluster-journey", args=[shop.pk])
     assert "Plan the next upgrade step by step" in text(client.get(address))
-    said = {"covers": "medium", "minutes": "5", "source": "mine"}
+    said = {"covers": "high", "minutes": "5", "source": "mine"}
     with django_capture_on_commit_callbacks(execute=True):
         answer = client.post(reverse("cluster-journey-plan", args=[shop.pk]), said)
     row = Journey.objects.get()
     assert (answer.url, woken) == (reverse("journey", args=[row.pk]), [row.pk])
     assert (row.covers, row.choices) == (
-        "medium", {"parameters": {"upgrade_crds": {"source": "mine"}}, "soak_seconds": 300},
+        "high", {"parameters": {"upgrade_crds": {"source": "mine"}}, "soak_seconds": 300},
     )  # fmt: skip
     assert client.get(address).url == reverse("journey", args=[row.pk])
     again = client.post(reverse("cluster-journey-plan", args=[shop.pk]), said)
     assert (again.status_code, "journey_open" in text(again)) == (409, True)
+    assert 'value="high" selected' in text(again)
+
+
+def test_nobody_covers_plans_of_high_risk_without_choosing_to(client, shop, ada, woken):
+    page = text(client.get(reverse("cluster-journey", args=[shop.pk])))
+    assert [limit for limit in COVERABLE if f'value="{limit}" selected' in page] == ["medium"]
+    client.post(reverse("cluster-journey-plan", args=[shop.pk]), {"minutes": "5"})
+    assert Journey.objects.get().covers == "medium"
 
 
 def test_the_list_and_the_strip_name_what_is_in_progress(client, shop, ada):

@@ -7,15 +7,19 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.account import ApiToken, Grant
+from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
 from migrations_app.samples.living.clusters import SAMPLES
+from migrations_app.templatetags.audit_words import deed
 from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
+from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from migrations_app.use_cases.accounts.tokens import issue_for
 from migrations_app.use_cases.audit import proof
 from migrations_app.use_cases.clusters.groups import add_to_group, make_group
@@ -56,6 +60,17 @@ def test_one_click_signs_in_from_this_machine():
     assert [who(signed_in(name)) for name in (OPERATOR, APPROVER)] == [OPERATOR, APPROVER]
     page = Client().get("/login", **HERE).content.decode()
     assert (f"Try it as {OPERATOR}" in page, f"Try it as {APPROVER}" in page) == (True, True)
+
+
+def test_the_audit_log_says_that_no_password_was_asked_for():
+    before = AuditEvent.objects.count()
+    client = signed_in(APPROVER)
+    row = AuditEvent.objects.get(verb__startswith="sign_in.")
+    assert (AuditEvent.objects.count(), row.verb, row.actor, row.address, row.outcome) == (
+        before + 1, "sign_in.sample", APPROVER, "127.0.0.1", "done",
+    )  # fmt: skip
+    assert fresh_until(client.session[SESSION_KEY]) > timezone.now()
+    assert deed(row) == "signed in as a sample person, without a password"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +149,7 @@ def test_a_sample_person_gets_no_right_over_real_clusters():
 def test_who_sees_the_events_of_some_clusters_is_not_told_that_the_log_is_broken(monkeypatch):
     client = signed_in(APPROVER)
     page = client.get(reverse("audit"), **HERE).content.decode()
-    assert ("live-alpha" in page, "sign_in.done" in page, "The log is broken" in page) == (True, False, False)
+    assert ("live-alpha" in page, "sign_in.sample" in page, "The log is broken" in page) == (True, False, False)
     with monkeypatch.context() as patch:
         patch.setattr(proof, "visibility_scope", lambda _: nullcontext())
         assert "The log is broken" in client.get(reverse("audit"), **HERE).content.decode()

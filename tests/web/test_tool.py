@@ -73,11 +73,11 @@ def test_the_choice_of_one_person_is_not_that_of_another(ben, ada):
 @pytest.mark.parametrize(
     ("tool", "told"),
     [
-        ("", "kubectl 1:True Helm values:False kubectl 2:False"),
-        ("helm", "kubectl 1:False Helm values:True kubectl 2:False"),
-        ("kubectl", "kubectl 1:True Helm values:False kubectl 2:False"),
-        ("terraform", "kubectl 1:True Helm values:False kubectl 2:False"),
-        ("no-more", "kubectl 1:True Helm values:False kubectl 2:False"),
+        ("", "kubectl 1:True Helm:False kubectl 2:False"),
+        ("helm", "kubectl 1:False Helm:True kubectl 2:False"),
+        ("kubectl", "kubectl 1:True Helm:False kubectl 2:False"),
+        ("terraform", "kubectl 1:True Helm:False kubectl 2:False"),
+        ("no-more", "kubectl 1:True Helm:False kubectl 2:False"),
     ],
 )
 def test_the_tab_of_the_tool_is_open_else_the_first(tool, told):

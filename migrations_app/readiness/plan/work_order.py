@@ -11,6 +11,7 @@ from migrations_app.checks.changes import DeliveryResume, HelmChange, ObjectPatc
 OPEN_STATUSES = ("fail", "unknown", "manual")
 HopPart = Literal["before", "land", "after", "verify"]
 """The parts of a hop; `land` is the upgrade itself."""
+_PART_ORDER: Final[tuple[HopPart, ...]] = ("before", "land", "after", "verify")
 PHASES_BEFORE: tuple[Phase, ...] = ("preflight", "iam", "crds", "controller")
 PHASES_AFTER: tuple[Phase, ...] = ("resources", "workloads", "rollout", "cleanup")
 CRDS_INSTALLED_CHECK: Final = "hop_crds_installed"
@@ -75,6 +76,32 @@ def work_sort_key(finding: Finding) -> tuple[int, int, int, int, str]:
     return PHASES.index(finding.phase), alpha_rank, severity, status_rank, finding.id
 
 
+def _stage_keys(findings: Sequence[Finding], *, release: str) -> dict[str, tuple[int, int, int]]:
+    """Maps the id of each finding to the sort key of its stage in the runbook of the hop to that release."""
+    parts, late = parts_by_check(findings, release=release), last_before_upgrade(findings, release=release)
+    converts = lacks_successors(findings)
+    return {
+        finding.id: (_PART_ORDER.index(parts[finding.id]), *_place_in_part(finding, late=late, converts=converts))
+        for finding in findings
+    }
+
+
+def _place_in_part(finding: Finding, *, late: frozenset[str], converts: bool) -> tuple[int, int]:
+    """Phase by phase; then holds of drift, and then what is fixed last. NodePools that take over from Provisioners are
+    a stage between those of two phases."""
+    if finding.id == SUCCESSORS_CHECK and converts:
+        return 0, 2 * PHASES.index("workloads") - 1
+    rank = 2 if finding.id in late else 1 if finding.id in DRIFT_HOLD_CHECKS else 0
+    return rank, 2 * PHASES.index(finding.phase)
+
+
+def in_stage_order(findings: Iterable[Finding], *, release: str) -> tuple[Finding, ...]:
+    """Returns the findings in the order in which the runbook of the hop to that release handles them."""
+    rows = tuple(findings)
+    keys = _stage_keys(rows, release=release)
+    return tuple(sorted(rows, key=lambda finding: (keys[finding.id], work_sort_key(finding))))
+
+
 def ordered_by_needs(findings: Sequence[Finding]) -> list[Finding]:
     """Returns the findings in the given order, but each after those that its changes need first. Findings that need
     each other keep the given order."""
@@ -88,6 +115,24 @@ def ordered_by_needs(findings: Sequence[Finding]) -> list[Finding]:
         remaining.remove(following)
         ordered.append(following)
     return ordered
+
+
+def waits_for(finding: Finding, *, among: Iterable[Finding]) -> bool:
+    """Whether a change of the finding needs another one of those findings to pass first."""
+    return bool(_needs(finding) & {other.id for other in among if other.id != finding.id})
+
+
+def with_needs(findings: Iterable[Finding], *, among: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Returns the findings, and those of `among` that have to pass before their changes, and so on."""
+    others = {finding.id: finding for finding in among}
+    found: dict[str, Finding] = {}
+    remaining = list(findings)
+    while remaining:
+        finding = remaining.pop()
+        if finding.id not in found:
+            found[finding.id] = finding
+            remaining += [others[name] for name in _needs(finding) if name in others]
+    return tuple(found.values())
 
 
 def _needs(finding: Finding) -> set[str]:
@@ -147,6 +192,15 @@ def changes_anything(finding: Finding) -> bool:
     """Whether a remedy changes anything; a remedy that only reads may come earlier."""
     changes = [remedy.change for remedy in finding.remedies if not isinstance(remedy.change, UnsetType)]
     return any(not isinstance(leaf, Observation | PersonTask) for change in changes for leaf in leaves(change))
+
+
+def only_looks(finding: Finding) -> bool:
+    """Whether its remedies only read: none changes anything, asks a person to, or is a text whose effect is not told.
+    Buttons of karpdash do not count; without any other remedy there is nothing to look at either."""
+    remedies = [remedy for remedy in finding.remedies if remedy.how != "action"]
+    changes = [remedy.change for remedy in remedies if not isinstance(remedy.change, UnsetType)]
+    looks = all(isinstance(leaf, Observation) for change in changes for leaf in leaves(change))
+    return len(changes) == len(remedies) > 0 and looks
 
 
 def _upgrades_running_release(finding: Finding, release: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 from migrations_app.samples.aws_account import SampleAws, SampleAwsAccount
@@ -172,8 +172,8 @@ def cluster_of(sample: LivingSample) -> LivingCluster:
     return _site(sample.cluster)[1]
 
 
-def account(sample: LivingSample, docs: tuple[Doc, ...], *, tagged: bool) -> SampleAws:
-    """Its AWS account, in which the controller may do everything, with an instance for each of these claims.
+def account(sample: LivingSample, docs: tuple[Doc, ...], *, tagged: bool, at: datetime) -> SampleAws:
+    """Its AWS account at that time, in which the controller may do everything, with an instance for each claim.
 
     `tagged`: as releases from 1.0 on tag them.
     """
@@ -188,5 +188,6 @@ def account(sample: LivingSample, docs: tuple[Doc, ...], *, tagged: bool) -> Sam
             queue=sample.cluster.name,
             namespace=objects.NAMESPACE,
             profiles=[f"KarpenterNodeInstanceProfile-{sample.cluster.name}"],
+            measured_at=f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:00Z}",
         )
     )

@@ -100,7 +100,7 @@ def _scan_stage(
     documents = stage.build(at)
     twin = Twin(lambda: at, minor=MINOR, seed=str(uuid.uuid4()), version=server_version(sample.cluster.kubernetes))
     twin.load(documents)
-    aws = clusters.account(sample, tuple(documents), tagged=stage.release.startswith("1."))
+    aws = clusters.account(sample, tuple(documents), tagged=stage.release.startswith("1."), at=at)
     collected = add_aws(collect(TwinReader(twin), cluster=cluster.name), aws)
     scanned = evaluate(collected, target=cluster.target or None)
     left: Remaining = {**remaining(collected.inventory, scanned.report), **legacy_columns(scanned.report)}

@@ -5,6 +5,8 @@ rehearsals.
 import uuid
 from collections.abc import Iterator, Mapping
 
+from django.utils import timezone
+
 from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
@@ -32,7 +34,7 @@ def account_of(cluster_id: uuid.UUID) -> AwsApi | None:
     if sample is None:
         return None
     docs = tuple(stored.current().saved().documents)
-    return clusters.account(sample, docs, tagged=stored.control().version == "v1")
+    return clusters.account(sample, docs, tagged=stored.control().version == "v1", at=timezone.now())
 
 
 def behaviour_of(cluster_id: uuid.UUID) -> Behaviour:

@@ -16,7 +16,7 @@ from migrations_app.campaigns.recipe import PERSON_GATES, Recipe, Selection
 from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
 from migrations_app.errors import InvalidInput, KarpdashError
 from migrations_app.journeys.destroyed import FORECAST
-from migrations_app.journeys.plan import COVERABLE
+from migrations_app.journeys.plan import COVERABLE, FORM_COVERS
 from migrations_app.karpenter.hops import HOPS
 from migrations_app.queries.campaigns.campaigns import (
     CAMPAIGN_GROUPS,
@@ -71,6 +71,7 @@ def recipe_page(request: HttpRequest, *, refused: KarpdashError | None = None, s
         "chosen": request.POST.getlist("groups"),
         "hops": HOPS,
         "limits": COVERABLE,
+        "covers": request.POST.get("covers", FORM_COVERS),
         "gates": PERSON_GATES,
         "destroying": [
             (action, str(getattr(find(action), "title", action)), action in request.POST.getlist("destroys"))

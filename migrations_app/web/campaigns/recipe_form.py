@@ -5,6 +5,7 @@ from django.http import QueryDict
 from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Selection
 from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import UPGRADE_CRDS
+from migrations_app.journeys.plan import FORM_COVERS
 from migrations_app.texts import text as _
 from migrations_app.use_cases.campaigns.requests import CampaignRequest
 from migrations_app.web.rollouts.policies import parse_windows
@@ -24,7 +25,7 @@ def request_of(form: QueryDict) -> CampaignRequest:
             labels=_labels(form.get("labels", "")),
         ),
         to=form.get("to", "").strip(),
-        covers=form.get("covers", "high"),
+        covers=form.get("covers", FORM_COVERS),
         parameters=_parameters(form),
         soak_seconds=60 * _number(form, "minutes", otherwise=10),
         waves=_sizes(form.get("waves", "")),

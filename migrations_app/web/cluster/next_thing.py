@@ -2,14 +2,22 @@
 
 from dataclasses import dataclass, replace
 
-from migrations_app.checks.base import Remedy
+from migrations_app.checks.base import Finding, Remedy
 from migrations_app.readiness.next_step import FindingGroup, group_findings, next_step
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.plan.work_order import OPEN_STATUSES, changes_anything, parts_by_check
+from migrations_app.readiness.plan.work_order import (
+    OPEN_STATUSES,
+    changes_anything,
+    in_stage_order,
+    only_looks,
+    parts_by_check,
+    waits_for,
+    with_needs,
+)
 from migrations_app.readiness.report import Report, Verdict
 from migrations_app.texts import text as _
 from migrations_app.web.cluster.hops import Hop
-from migrations_app.web.cluster.sections import SharedRemedies, in_work_order
+from migrations_app.web.cluster.sections import SharedRemedies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +49,13 @@ def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
         return None
     if hop.place == "later":
         return NextThing(headline=_later(hop))
-    waiting = (finding for finding in hop.findings if finding.status in OPEN_STATUSES)
-    groups = group_findings(in_work_order(waiting, release=hop.release), cluster=report.cluster.name)
+    ordered = in_stage_order(hop.findings, release=hop.release)
+    waiting = tuple(finding for finding in ordered if finding.status in OPEN_STATUSES)
+    groups = group_findings(waiting, cluster=report.cluster.name)
     blockers = [group for group in groups if group.severity == "blocker"]
     failing = [group for group in blockers if group.status == "fail"]
     if failing:
-        return _fix(
-            failing[0], _("Not ready: {blockers}").format(blockers=_count_of(len(failing), "blocker")), of=len(failing)
-        )
+        return _first_of(failing, groups, waiting=waiting)
     if blockers:
         return _unchecked(blockers, hop, report=report)
     return _upgrade(hop, [group for group in groups if group.severity == "warning"])
@@ -73,6 +80,45 @@ def _later(hop: Hop) -> str:
     ahead += [_count_of(hop.warnings, "warning")] if hop.warnings else []
     fixes = _("; {ahead} can be fixed ahead").format(ahead=" and ".join(ahead)) if ahead else ""
     return _("Later: the upgrade before it comes first{fixes}").format(fixes=fixes)
+
+
+def _first_of(
+    failing: list[FindingGroup], groups: tuple[FindingGroup, ...], *, waiting: tuple[Finding, ...]
+) -> NextThing:
+    """Returns the first check in the order of the runbook that has a change to make and waits for no other one: a
+    blocker, or what a blocker waits for. If each of them only looks, or waits, it is the first blocker."""
+    wanted = {finding.id for finding in with_needs((group.first for group in failing), among=waiting)}
+    doable = [
+        finding
+        for finding in waiting
+        if finding.id in wanted
+        and finding.status == "fail"
+        and not only_looks(finding)
+        and not waits_for(finding, among=waiting)
+    ]
+    headline = _("Not ready: {blockers}").format(blockers=_count_of(len(failing), "blocker"))
+    first = doable[0] if doable else failing[0].first
+    group = next(group for group in groups if group.first is first)
+    passed = [group for group in failing if waiting.index(group.first) < waiting.index(first)]
+    others = [group.summary for group in passed if not waits_for(group.first, among=(first,))]
+    waited_for = "" if group in failing else _waited_for(first, failing)
+    fix = _fix(group, headline, of=len(failing) if group in failing else 1)
+    return replace(fix, why=f"{fix.why}{waited_for}{_passed_over(others)}")
+
+
+def _waited_for(first: Finding, failing: list[FindingGroup]) -> str:
+    """Returns which blockers wait for that check; without names if they wait for one that waits for it."""
+    names = [group.summary for group in failing if waits_for(group.first, among=(first,))]
+    return _(" Blockers wait for it: {names}.").format(names=_quoted(names)) if names else _(" Blockers wait for it.")
+
+
+def _passed_over(names: list[str]) -> str:
+    """Returns what is said of failing blockers that the runbook has before the next task."""
+    return _(" Still blocking, with nothing to change yet: {names}.").format(names=_quoted(names)) if names else ""
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)
 
 
 def _fix(group: FindingGroup, headline: str, *, of: int) -> NextThing:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from migrations_app.checks.base import PHASES, Finding, Remedy
 from migrations_app.readiness.look import Look
 from migrations_app.readiness.next_step import FindingGroup, group_findings
-from migrations_app.readiness.plan.work_order import HopPart, parts_by_check, work_sort_key
+from migrations_app.readiness.plan.work_order import in_stage_order
 from migrations_app.readiness.verdict import finding_sort_key
 from migrations_app.texts import text as _
 
@@ -21,7 +21,6 @@ _FAILS = {
 _UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
 _MANUAL = Look(_("Verify manually"), "unknown", "manual", id="manual")
 _TOLD = Look(_("Reason"), "muted", "info", id="told")
-PART_ORDER: tuple[HopPart, ...] = ("before", "land", "after", "verify")
 
 
 def phase_look(phase: str) -> Look:
@@ -83,16 +82,9 @@ def section_of(finding: Finding) -> str:
     return {"pass": "passed", "not_applicable": "na"}.get(finding.status, finding.status)
 
 
-def in_work_order(findings: Iterable[Finding], *, release: str) -> tuple[Finding, ...]:
-    """Returns the findings in the order in which the runbook of the upgrade to that release handles them."""
-    rows = tuple(findings)
-    parts = parts_by_check(rows, release=release)
-    return tuple(sorted(rows, key=lambda finding: (PART_ORDER.index(parts[finding.id]), work_sort_key(finding))))
-
-
 def by_urgency(findings: Iterable[Finding], *, cluster: str = "", release: str = "") -> tuple[Section, ...]:
     """Returns the sections by urgency, blockers first, unknown second; within a section in the order of the work."""
-    ordered = in_work_order(findings, release=release)
+    ordered = in_stage_order(findings, release=release)
     cut = ((look, tuple(f for f in ordered if section_of(f) == look.id)) for look in SECTIONS)
     return tuple(Section(look.id, look, rows, _is_folded(look.id, rows), cluster) for look, rows in cut if rows)
 

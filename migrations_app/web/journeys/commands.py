@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
+from migrations_app.journeys.plan import FORM_COVERS
 from migrations_app.tasks import enqueue_journey
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, holds, lifecycle, steps, taking_back
@@ -53,7 +54,7 @@ def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     form = request.POST
     source = form.get("source", "").strip()
     journey_request = JourneyRequest(
-        covers=form.get("covers", "high"),
+        covers=form.get("covers", FORM_COVERS),
         parameters={"upgrade_crds": {"source": source}} if source else {},
         soak_seconds=60 * _number(form.get("minutes", "10")),
         ticket=form.get("ticket", "").strip(),

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from migrations_app.errors import InvalidInput, KarpdashError
 from migrations_app.journeys.compose import SOAK_SECONDS
-from migrations_app.journeys.plan import COVERABLE
+from migrations_app.journeys.plan import COVERABLE, FORM_COVERS
 from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
@@ -68,6 +68,7 @@ def planning_page(
         "page": _page(request, JourneyAsk(cluster=cluster_id)),
         "cursor": request.GET.get("cursor", ""),
         "limits": COVERABLE,
+        "covers": request.POST.get("covers", FORM_COVERS),
         "minutes": SOAK_SECONDS // 60,
         "read_only": context["head"].source in READ_ONLY,
         "form_key": form_key(),

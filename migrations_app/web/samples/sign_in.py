@@ -47,8 +47,7 @@ def sign_in_as(request: HttpRequest) -> HttpResponse:
     by = Actor(name=user.get_username(), id=user.pk, address=address)
     with acting_as(by), transaction.atomic():
         login(request, user, backend=BACKEND)
-        sign_in.signed_in(user.pk, user.get_username(), address=address)
-        request.session[sign_in.SESSION_KEY] = sign_in.signed_in_again(by)
+        request.session[sign_in.SESSION_KEY] = sign_in.signed_in_as_sample(by)
     return redirect(next_page(request))
 
 

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -79,19 +79,19 @@ def audit(request: HttpRequest) -> HttpResponse:
         page = audit_page(ask, after=request.GET.get("cursor", ""), limit=LIMIT)
     except InvalidInput:
         page = audit_page(ask, after="", limit=LIMIT)
-    names = cluster_names(page.rows)
     context = {
         "section": "audit",
         "chosen": filters,
         "narrowed": any(filters.values()),
         "wrong": wrong_field,
         "families": FAMILIES,
-        "groups": grouped([_event_row(line, names) for line in page.rows], fold=not request.GET.get("every")),
+        "groups": grouped(_event_rows(page.rows), fold=not request.GET.get("every")),
         "today": f"{now:%Y-%m-%d}",
         "yesterday": f"{now - timedelta(days=1):%Y-%m-%d}",
         "next_cursor": page.next_cursor,
         "cursor": request.GET.get("cursor", ""),
         "chain": status(),
+        "verified_at": now,
         "bars": bars(density(ask, now=now)),
     }
     return render(request, "audit/page.html", context)
@@ -157,6 +157,11 @@ def _day(text: str) -> datetime | None:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
         return None
+
+
+def _event_rows(lines: Sequence[AuditLine]) -> Iterator[EventRow]:
+    names = cluster_names(lines)
+    return (_event_row(line, names) for line in lines)
 
 
 def _event_row(line: AuditLine, names: dict[str, str]) -> EventRow:

@@ -18,6 +18,7 @@ from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.samples import clusters
 from migrations_app.use_cases.twins import state
+from migrations_app.use_cases.twins.ports import account_of
 from migrations_app.use_cases.twins.state import PlayedTwin, SampleGone, StoredTwin, TwinState, packed, unpacked
 
 PODS, NODES = "/api/v1/namespaces/shop/pods", "/api/v1/nodes"
@@ -56,6 +57,15 @@ def test_looking_at_a_cluster_at_rest_writes_nothing(alpha):
     for _ in range(3):
         StoredTwin(alpha.pk).current()
     assert revision(alpha) == before
+
+
+def test_its_account_measures_quotas_now(alpha):
+    before = timezone.now()
+    account = account_of(alpha.pk)
+    assert account is not None
+    moments = {quota.measured_at for quota in account.vcpu_quotas()}
+    assert moments <= {f"{at:%Y-%m-%dT%H:%M:00Z}" for at in (before, timezone.now())}
+    assert len(moments) == 1
 
 
 def test_who_lost_the_race_does_the_work_again_on_what_the_winner_wrote(alpha):

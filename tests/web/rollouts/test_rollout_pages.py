@@ -367,6 +367,7 @@ def test_the_preview_tells_room_for_the_new_nodes(ada, shop):
     for words in (
         "Room for the new nodes", "vCPU quota On-Demand Standard", "1,600", "too little", "<b>628</b> of 640 used",
         "Addresses in a zone that is not told", "AWS was not asked", "CPU limit of NodePool/ web", "enough",
+        "Pools and AWS were read for this preview, made just now . What is used of a quota was measured by AWS",
     ):  # fmt: skip
         assert words in said
     assert "<b>628</b>" not in answer.content.decode()
