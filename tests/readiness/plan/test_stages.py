@@ -7,8 +7,8 @@ import yaml
 from msgspec import structs
 
 from migrations_app.checks.base import Finding, Remedy
-from migrations_app.karpenter.hops import every_hop
 from migrations_app.checks.registry import all_checks
+from migrations_app.karpenter.hops import every_hop
 from migrations_app.karpenter.release_facts import DESTRUCTIVE_FIXES, NO_RETURN
 from migrations_app.readiness.plan.helm_upgrade import controller_commands, crd_commands
 from migrations_app.readiness.plan.stages import Stage, stages
