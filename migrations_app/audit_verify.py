@@ -362,7 +362,7 @@ def lines_of(names: Iterable[str]) -> Iterator[bytes]:
             raise UnusableInput(f"{name}: can not be read: {wrong.strerror}") from None
 
 
-def said(verdict: ChainVerdict, *, output: str = "text") -> str:
+def verdict_text(verdict: ChainVerdict, *, output: str = "text") -> str:
     """The verdict as text or JSON."""
     if output == "json":
         return json.dumps(asdict(verdict), indent=2) + "\n"
@@ -392,7 +392,7 @@ def main(argv: list[str] | None = None) -> int:
     except UnusableInput as wrong:
         sys.stderr.write(f"audit_verify: {wrong}\n")
         return UNUSABLE
-    sys.stdout.write(said(verdict, output=options.output))
+    sys.stdout.write(verdict_text(verdict, output=options.output))
     return WHOLE if verdict.ok else BROKEN
 
 

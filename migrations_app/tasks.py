@@ -27,7 +27,7 @@ from migrations_app.use_cases.journeys.lifecycle import expire_journeys
 from migrations_app.use_cases.notifications import delivery as notify_flow
 from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.use_cases.organizations import queue as organization_queue
-from migrations_app.use_cases.organizations.look import look_claimed
+from migrations_app.use_cases.organizations.account_listing import run_claimed_listing
 from migrations_app.use_cases.rehearsal_runs import queue as rehearsals
 from migrations_app.use_cases.rehearsal_runs.compare_run import keep_comparison, uncompared
 from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
@@ -273,7 +273,7 @@ def scan_fleet() -> None:
 @shared_task(name="checkpoint", ignore_result=True)
 def checkpoint() -> None:
     """Signs due checkpoints of the audit log and delivers them to the sinks (A53)."""
-    checkpoint_delivery.keep_up()
+    checkpoint_delivery.sign_and_deliver()
 
 
 @shared_task(name="look_at_organization", ignore_result=True)
@@ -282,7 +282,7 @@ def look_at_organization(organization_id: str) -> None:
     with bound_contextvars(organization=organization_id):
         claim = organization_queue.claim(uuid.UUID(organization_id))
         if claim is not None:
-            _guarded(claim, look_claimed, rows=organization_queue, kind="look at an organization")
+            _guarded(claim, run_claimed_listing, rows=organization_queue, kind="look at an organization")
 
 
 @shared_task(name="sweep_organizations", ignore_result=True)
@@ -315,7 +315,7 @@ def sweep() -> None:
         enqueue_scan(scan_id)
     for rehearsal_id in rehearsals.stranded():
         enqueue_rehearsal(rehearsal_id)
-    for fleet_scan_id in scan_fleet_flow.not_begun():
+    for fleet_scan_id in scan_fleet_flow.fleet_scans_to_enqueue():
         enqueue_fleet_scan(fleet_scan_id)
     scan_fleet_flow.close_ended()
 

@@ -49,13 +49,13 @@ class Talkative:
     """Answers what a server is, and everything else with the next shape of a secret."""
 
     def __init__(self) -> None:
-        self.said: list[Shape] = []
+        self.shapes: list[Shape] = []
 
     def __call__(self, request, wire) -> None:
         if request.path == "/version":
             return wire.answer(b'{"major": "1", "minor": "30", "gitVersion": "v1.30.1"}')
-        shape = SHAPES[len(self.said) % len(SHAPES)]
-        self.said.append(shape)
+        shape = SHAPES[len(self.shapes) % len(SHAPES)]
+        self.shapes.append(shape)
         text = {"kind": "Status", "status": "Failure", "reason": "Invalid", "code": 422, "message": shape.text}
         return wire.answer(json.dumps(text).encode(), status="422 Unprocessable Entity")
 
@@ -97,7 +97,7 @@ def scanned(db, settings):
         cluster = registration.register_kubeconfig(kubeconfig(server.url), registration.Details(name="evil"))
         for _ in range(len(SHAPES)):
             tasks.scan_cluster(str(queue.request_scan(cluster).scan_id))
-            if len(talkative.said) >= len(SHAPES):
+            if len(talkative.shapes) >= len(SHAPES):
                 break
     for shape in SHAPES:
         record_audit_event("scan.requested", "evil", why=shape.text, text=[shape.text])
@@ -137,7 +137,7 @@ def found_in(text: str) -> list[str]:
 
 def test_nothing_that_a_server_says_leaves_by_any_door(scanned, admin_client, admin_user, written):
     cluster, talkative = scanned
-    assert {shape.name for shape in talkative.said} == {shape.name for shape in SHAPES}
+    assert {shape.name for shape in talkative.shapes} == {shape.name for shape in SHAPES}
     assert Scan.objects.filter(cluster=cluster, state="done").exists()
     secret = tokens.issue(admin_user, name="t", scopes=["read", "audit", "metrics", "admin"], days=1).secret
     shown = doors(cluster, admin_client, secret)

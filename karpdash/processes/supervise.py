@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from karpdash.processes.forked import Forked, die_with_parent, fork
+from karpdash.processes.child_processes import Forked, die_with_parent, fork
 
 GRACE = 30.0
 """Seconds that a child has to end. A worker needs SOFT_STOP for its tasks, at most two waits for

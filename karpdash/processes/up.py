@@ -13,7 +13,7 @@ from typing import TextIO
 from karpdash.files import data_folder
 from karpdash.processes import datadir
 from karpdash.processes.broker import broker_command, broker_program
-from karpdash.processes.forked import CAN_FORK, fork, load, load_program, run_module
+from karpdash.processes.child_processes import CAN_FORK, fork, load, load_program, run_module
 from karpdash.processes.lanes import WORKERS, beat_command, serve, worker_command
 from karpdash.processes.supervise import Child, Supervisor
 from migrations_app.errors import InvalidSetting

@@ -46,7 +46,7 @@ class ObjectTarget(ActionValue, frozen=True):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
-    def said(self) -> str:
+    def display_name(self) -> str:
         """Display name such as `NodePool default` or `Deployment shop/web`."""
         return f"{self.kind} {self.namespace + '/' if self.namespace else ''}{self.name}"
 

@@ -31,12 +31,12 @@ class DeliverySeen(ActionValue, frozen=True):
 def delivery_reasons(gate: DeliveryGate, seen: DeliverySeen | None) -> list[str]:
     """The reasons why the gate does not hold yet, as text; empty if it holds."""
     if seen is None:
-        return [f"{gate.target.said} could not be read"]
+        return [f"{gate.target.display_name} could not be read"]
     return list(_reasons(gate, seen))
 
 
 def _reasons(gate: DeliveryGate, seen: DeliverySeen) -> Iterator[str]:
-    where = gate.target.said
+    where = gate.target.display_name
     if not seen.found:
         yield f"{where} is not there"
         return

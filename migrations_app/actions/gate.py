@@ -84,7 +84,7 @@ class ClusterCounters(ActionValue, frozen=True):
     blocked: tuple[BlockedEviction, ...] = ()
     leaving: tuple[LeavingPods, ...] = ()
     standing: tuple[str, ...] = ()
-    """The gate's objects that still exist, as `ObjectTarget.said`."""
+    """The gate's objects that still exist, as `ObjectTarget.display_name`."""
     nodes: tuple[NodeMark, ...] = ()
     """The first nodes of Karpenter by zone and name; `nodes_rest` counts those left out."""
     nodes_rest: int = 0

@@ -53,7 +53,7 @@ def _sentences(step: Step) -> Iterator[str]:
     if step.manager:
         yield f"  kept by {step.manager}, who would revert it"
     if step.computed_from:
-        yield f"  computed from {', '.join(source.target.said for source in step.computed_from)}"
+        yield f"  computed from {', '.join(source.target.display_name for source in step.computed_from)}"
     if step.note:
         yield f"  {step.note}"
     if step.after is not None:
@@ -64,7 +64,7 @@ def _undo_words(change: Change) -> str:
     if change.verb == "helm":
         return _helm_run_words(change)
     verb = {"create": "creating", "apply": "applying", "patch": "patching", "delete": "deleting"}[change.verb]
-    return f"{verb} {change.target.said}"
+    return f"{verb} {change.target.display_name}"
 
 
 def _helm_run_words(change: Change) -> str:
@@ -76,11 +76,11 @@ def _helm_run_words(change: Change) -> str:
 def gate_words(gate: Gate) -> str:
     """What must hold before the next step, as text."""
     parts = [f"{len(gate.gone)} objects are gone"] if len(gate.gone) > 1 else []
-    parts += [f"{target.said} is gone" for target in gate.gone] if len(gate.gone) == 1 else []
+    parts += [f"{target.display_name} is gone" for target in gate.gone] if len(gate.gone) == 1 else []
     parts += ["all that was launched is Ready"] if gate.replaced else []
     parts += ["no node of a Provisioner is left"] if gate.no_legacy_nodes else []
     parts += ["Karpenter drains no other node"] if gate.no_drains else []
-    parts += [f"{gate.delivery.target.said} has delivered {gate.delivery.version}"] if gate.delivery else []
+    parts += [f"{gate.delivery.target.display_name} has delivered {gate.delivery.version}"] if gate.delivery else []
     parts += [f"the controller runs {gate.controller.wanted}"] if gate.controller else []
     if gate.pending_above is not None:
         parts.append(

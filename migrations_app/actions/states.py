@@ -74,7 +74,7 @@ def about_one_node(step: Step) -> bool:
     return change is not None and change.verb == "delete" and change.target.kind in NODE_KINDS
 
 
-def left_out(lines: Iterable[JournalEntry]) -> frozenset[str]:
+def skipped_step_ids(lines: Iterable[JournalEntry]) -> frozenset[str]:
     """The ids of the steps that were left out: their objects are as they were."""
     return frozenset(line.step for line in lines if line.verb == SKIP)
 

@@ -112,7 +112,7 @@ def _inverse(
     if _is_gone(undo, read):
         if undo.verb == "delete":
             return _skipped_step(step, "it is gone already")
-        raise Unavailable(f"{undo.target.said} is gone or was made anew since", code="changed")
+        raise Unavailable(f"{undo.target.display_name} is gone or was made anew since", code="changed")
     _refuse_changed(step, change, read=read, written=written, uid=undo.target.uid)
     over = {field for path, field in written if path == change.target.path}
     return _undo_step(step, undo, over=over)
@@ -165,7 +165,7 @@ def _recreate(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
         return _undo_step(step, undo)
     if _content(read) == _content(undo.body):
         return _skipped_step(step, "somebody made it again as it was")
-    raise Unavailable(f"{undo.target.said} was made anew with other content", code="changed")
+    raise Unavailable(f"{undo.target.display_name} was made anew with other content", code="changed")
 
 
 def _content(tree: Tree) -> Tree:
@@ -187,7 +187,7 @@ def _refuse_changed(
     unmet = [condition for condition in own_conditions if not holds(condition, read, uid=uid)]
     if unmet:
         where = ", ".join(dict.fromkeys(_place_of(condition) for condition in unmet[:MOST_NAMED]))
-        raise Unavailable(f"{change.target.said} was changed by others since: {where}", code="changed")
+        raise Unavailable(f"{change.target.display_name} was changed by others since: {where}", code="changed")
 
 
 def _fields(conditions: tuple[Condition, ...]) -> tuple[Field, ...]:

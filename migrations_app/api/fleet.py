@@ -27,7 +27,7 @@ from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
 from migrations_app.queries.fleet.burndown import BurndownAsk, BurndownCurve, burndown
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
-from migrations_app.queries.fleet.progress import BurndownTold, FallenDay, WayTold, told_of
+from migrations_app.queries.fleet.progress import BurndownTold, FallenDay, WayTold, with_progress
 from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
 from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
 from migrations_app.readiness.progress.curve import BurndownProjection, Lacking, Point
@@ -118,7 +118,7 @@ class BurndownOfView(Endpoint):
         query = query_params(request, BurndownQuerySerializer)
         labels = tuple(filter(None, query.get("label", "").split(",")))
         ask = BurndownAsk(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
-        return Response(BurndownShownSerializer(told_of(burndown(ask, now=timezone.now()))).data)
+        return Response(BurndownShownSerializer(with_progress(burndown(ask, now=timezone.now()))).data)
 
 
 class FleetSummarySerializer(serializers.Serializer[Any]):

@@ -20,7 +20,7 @@ from migrations_app.queries.organizations import organization_cluster_page, orga
 from migrations_app.tasks import enqueue_listing, enqueue_scan
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.organizations.clusters import MOST, register_listed
-from migrations_app.use_cases.organizations.queue import request_look
+from migrations_app.use_cases.organizations.queue import request_listing
 from migrations_app.use_cases.organizations.registration import (
     HUB_ROLE,
     MEMBER_ROLE,
@@ -209,7 +209,7 @@ class OrganizationLookView(Endpoint):
     @idempotent
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Lists its accounts and clusters anew; a worker does it, and `looking` tells when it has ended."""
-        request_look(id, by=request.user.get_username())
+        request_listing(id, by=request.user.get_username())
         transaction.on_commit(partial(enqueue_listing, id))
         return _organization_answer(id, status=202)
 

@@ -262,7 +262,7 @@ class PlanAskView(Endpoint):
         body = body_params(request, AskingSerializer)
         row = rollout_row(id)
         etags.require_match(request, etags.of_version(row.version))
-        approvals.ask(id, caller_of(request), by=actor(), version=row.version, typed=body["typed"])
+        approvals.request_approval(id, caller_of(request), by=actor(), version=row.version, typed=body["typed"])
         return plan_answer(rollout_detail(id))
 
 

@@ -26,7 +26,7 @@ from migrations_app.api.framework.answers import StructSerializer
 from migrations_app.api.framework.fields import OutputText, PlannedSerializer, StrictSerializer
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation
 from migrations_app.api.framework.permissions import READ
-from migrations_app.api.framework.preferred import ToolQuerySerializer, tool_asked
+from migrations_app.api.framework.preferred_tool import ToolQuerySerializer, tool_asked
 from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.api.plans import PLAN
 from migrations_app.conversion.chart_values.side_by_side import ValueRow
@@ -42,7 +42,7 @@ from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.outputs.preferred_tool import plan_by_tool
 from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
-from migrations_app.readiness.published import published_plan, typed_plan
+from migrations_app.readiness.published_fields import published_plan, typed_plan
 from migrations_app.use_cases.accounts.tokens import TokenUse
 
 

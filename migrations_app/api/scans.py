@@ -32,7 +32,7 @@ from migrations_app.api.framework.fields import (
 from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.preferred import ToolQuerySerializer, tool_asked
+from migrations_app.api.framework.preferred_tool import ToolQuerySerializer, tool_asked
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Evidence, Remedy, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
@@ -43,7 +43,7 @@ from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool
 from migrations_app.readiness.plan.one_check import OneCheckAnswer
-from migrations_app.readiness.published import published
+from migrations_app.readiness.published_fields import published
 from migrations_app.readiness.report import OWNERS, Report
 from migrations_app.tasks import enqueue_scan
 from migrations_app.use_cases.scans.check_again import known_check

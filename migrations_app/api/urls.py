@@ -10,6 +10,7 @@ from migrations_app.api.accounts.provisioning import ProvisioningTokensView, Pro
 from migrations_app.api.accounts.services import ServicesView, ServiceTokensView, ServiceTokenView, ServiceView
 from migrations_app.api.accounts.tokens import GrantsView, GrantView, TokensView, TokenView
 from migrations_app.api.audit import AuditExportView, AuditView
+from migrations_app.api.campaigns.pending_decisions import CampaignDecideView, CampaignWaitingView
 from migrations_app.api.campaigns.views import (
     CampaignAbortView,
     CampaignApproveView,
@@ -24,7 +25,6 @@ from migrations_app.api.campaigns.views import (
     CampaignTryAgainView,
     CampaignView,
 )
-from migrations_app.api.campaigns.waiting import CampaignDecideView, CampaignWaitingView
 from migrations_app.api.checks import ChecksView, CheckView
 from migrations_app.api.clusters.access import (
     ClusterAwsView,

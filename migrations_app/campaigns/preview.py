@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions import registry
+from migrations_app.campaigns.campaign_preview import HopPreview, MemberPreview, Pace, StepPreview, WarningShown
 from migrations_app.campaigns.recipe import Recipe
-from migrations_app.campaigns.shown import HopPreview, MemberPreview, Pace, StepPreview, WarningShown
 from migrations_app.checks.base import Evidence
 from migrations_app.journeys.beforehand import AskedCheck, asked_check
 from migrations_app.journeys.compose import Choices, journey_steps
-from migrations_app.journeys.destroyed import forecast_objects
+from migrations_app.journeys.deletions import forecast_objects
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.karpenter.versions import minor_order, parse, parse_minor
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook

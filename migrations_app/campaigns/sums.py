@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from migrations_app.campaigns.shown import MemberPreview, accepted_of, destroyed_by, known_sum
+from migrations_app.campaigns.campaign_preview import MemberPreview, accepted_of, destroyed_by, known_sum
 
 
 class CampaignForecast(msgspec.Struct, frozen=True, kw_only=True):

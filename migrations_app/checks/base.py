@@ -106,7 +106,7 @@ class Remedy(CheckValue, frozen=True, kw_only=True):
     action: str = ""
     change: Change | UnsetType = UNSET
     """The change that the text describes; all remedies of one fix hold the same change. Stored, never published:
-    `readiness/published.py`."""
+    `readiness/published_fields.py`."""
 
 
 class ManualCheck(CheckValue, frozen=True):
@@ -154,7 +154,7 @@ class Finding(CheckValue, frozen=True, kw_only=True):
     remedies: tuple[Remedy, ...] = ()
     sources: tuple[str, ...] = ()
     reason: Reason | UnsetType = UNSET
-    """Why the finding is open, if a part was not read. Stored, never published: `readiness/published.py`."""
+    """Why the finding is open, if a part was not read. Stored, never published: `readiness/published_fields.py`."""
     asked_at: str | UnsetType = UNSET
     """The earlier hop that reports all causes at the same or a higher severity; here they are unknown until the next
     scan. Stored, never published."""

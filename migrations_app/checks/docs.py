@@ -8,7 +8,7 @@ from migrations_app.checks.base import PHASES, Check, Phase
 from migrations_app.checks.registry import RETIRED, CheckDescription, Retired, describe, hops_text, severities
 from migrations_app.karpenter.coverage.entries import counted
 from migrations_app.karpenter.coverage.entry import CAUSES, EXTENTS, Coverage
-from migrations_app.karpenter.coverage.proven import PROVEN
+from migrations_app.karpenter.coverage.proofs import PROVEN
 
 CATALOGUE_HEAD = """# Checks
 

@@ -12,7 +12,7 @@ from migrations_app.checks import catalogue
 from migrations_app.checks.base import EVERY, Check, How, Severity
 from migrations_app.karpenter.coverage import entries
 from migrations_app.karpenter.coverage.entry import Extent
-from migrations_app.karpenter.coverage.proven import PROVEN
+from migrations_app.karpenter.coverage.proofs import PROVEN
 from migrations_app.karpenter.hops import every_hop
 
 

@@ -16,7 +16,7 @@ from migrations_app.clients.secret import Secret
 from migrations_app.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from migrations_app.clients.agents.dialling import Agent
+    from migrations_app.clients.agents.dial_loop import Agent
     from migrations_app.clients.kubernetes.connection import Connection
 
 LONGEST_TOKEN = 1000
@@ -114,9 +114,9 @@ def _check_helm(options: argparse.Namespace) -> None:
 
 def _agent(options: argparse.Namespace) -> "Agent":
     from migrations_app.clients.addresses import OutboundPolicy
-    from migrations_app.clients.agents.allowed import AllowedCalls
     from migrations_app.clients.agents.api_target import ApiTarget
-    from migrations_app.clients.agents.dialling import Agent
+    from migrations_app.clients.agents.call_rules import AllowedCalls
+    from migrations_app.clients.agents.dial_loop import Agent
     from migrations_app.clients.agents.server_link import ServerLink
     from migrations_app.clients.alive_file import AliveFile
     from migrations_app.clients.kubernetes.limits import DEFAULT

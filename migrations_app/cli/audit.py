@@ -47,7 +47,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def _verify(options: argparse.Namespace) -> int:
     verdict = audit_verify.verify_files(options) if options.files else _verify_live(options)
-    show(audit_verify.said(verdict, output=options.output))
+    show(audit_verify.verdict_text(verdict, output=options.output))
     guarded = bool(options.files) or _guards_in_place()
     return Exit.READY if verdict.ok and guarded else Exit.FINDINGS
 

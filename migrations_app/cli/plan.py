@@ -71,7 +71,7 @@ def _write(plan: "Runbook", folder: Path) -> None:
 
 def _rendered(plan: "Runbook", output: str, *, version: int) -> str:
     from migrations_app.readiness.outputs import json_schema, plan_markdown, plan_table
-    from migrations_app.readiness.published import published_plan, typed_plan
+    from migrations_app.readiness.published_fields import published_plan, typed_plan
 
     match output:
         case "json":

@@ -128,7 +128,7 @@ def _registered(name: str, play: "Play[T]", *, progress: Progress) -> T:
     from migrations_app.cli.django_setup import setup_django
 
     setup_django()
-    from migrations_app.use_cases.rehearsals.registered import with_registered
+    from migrations_app.use_cases.rehearsals.registered_cluster import with_registered
 
     return with_registered(name, play, on_part=progress.part)
 

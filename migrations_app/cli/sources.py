@@ -118,9 +118,9 @@ def _scan_registered(options: argparse.Namespace, policies: "Policies", *, progr
     from migrations_app.cli.django_setup import setup_django
 
     setup_django()
-    from migrations_app.use_cases.scans.registered import look_again
+    from migrations_app.use_cases.scans.registered_cluster import judge_again
 
-    return look_again(
+    return judge_again(
         options.cluster,
         target=options.to,
         kubernetes=options.kubernetes,

@@ -236,7 +236,7 @@ def _settle(works: Sequence[_Work], *, known: KnownNames, taken: set[str]) -> di
     pools = [draft for draft in drafts if draft.kind == "NodePool"]
     classes = {draft.name: draft for draft in drafts if draft.kind == "EC2NodeClass"}
     node_pool.warn(pools, classes)
-    return kubelet.settle(pools, classes, known=known, taken=taken)
+    return kubelet.move_kubelet_settings(pools, classes, known=known, taken=taken)
 
 
 def _view_claims(works: Sequence[_Work]) -> None:

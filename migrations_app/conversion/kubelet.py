@@ -93,7 +93,7 @@ def kubelet_meaning(kubelet: Mapping[str, Any] | None) -> str:
 KubeletGroup = list[ObjectDraft]
 
 
-def settle(
+def move_kubelet_settings(
     pools: Sequence[ObjectDraft], classes: Mapping[str, ObjectDraft], *, known: KnownNames, taken: set[str]
 ) -> dict[str, list[ObjectDraft]]:
     """Moves the kubelet settings of the pools to their classes. Returns the copies made, by the name of the original

@@ -68,7 +68,7 @@ def from_seconds(seconds: int) -> str:
     return text_of(seconds * _SECOND)
 
 
-def served(text: str) -> bool:
+def is_crd_duration(text: str) -> bool:
     """True if the NodePool CRDs accept this text as a duration: `Never`, or whole h, m and s."""
     return text == NEVER or _SERVED.fullmatch(text) is not None
 

@@ -158,7 +158,7 @@ def duration_or_never(value: Plain, at: Path, *, notes: FindingCollector) -> str
         return quantities.NEVER
     if _duration(value, at, notes=notes) is None:
         return None
-    if not quantities.served(value):
+    if not quantities.is_crd_duration(value):
         notes.add("bad-duration", at, what=f"{shown(value)}: only whole h, m and s are accepted, such as 720h or 1h30m")
         return None
     return str(value)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from migrations_app.iam.patterns import Look, Tokens, arn_matches, matches, tokens_of
 from migrations_app.iam.policy import PolicyCondition
-from migrations_app.iam.three_valued import Tri, all_of, any_of, negated
+from migrations_app.iam.three_valued_logic import Tri, all_of, any_of, negated
 
 Read = TypeVar("Read")
 # Compares one value of the policy with one value of the request.

@@ -10,7 +10,7 @@ from functools import cached_property
 from migrations_app.iam.conditions import holds, known
 from migrations_app.iam.patterns import action_matches, resource_matches
 from migrations_app.iam.policy import IamPolicy, PolicyCondition, PolicyStatement
-from migrations_app.iam.three_valued import Tri, all_of, any_of, negated
+from migrations_app.iam.three_valued_logic import Tri, all_of, any_of, negated
 
 
 class RequestVerdict(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 from functools import lru_cache
 
-from migrations_app.iam.three_valued import Tri, all_of
+from migrations_app.iam.three_valued_logic import Tri, all_of
 
 # The values of a key in the request; () if it is known not to carry the key, None if it is not stated.
 Look = Callable[[str], tuple[str, ...] | None]

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from migrations_app.errors import InvalidPolicy
 from migrations_app.iam.evaluate import Evaluation, IamRequest, RequestVerdict, evaluate
 from migrations_app.iam.policy import IamPolicy, PolicyStatement, parse_policy, policy_tree
-from migrations_app.iam.three_valued import Tri, any_of
+from migrations_app.iam.three_valued_logic import Tri, any_of
 
 AUDIENCE = "sts.amazonaws.com"
 POD_IDENTITY = "pods.eks.amazonaws.com"

@@ -11,7 +11,7 @@ import msgspec
 
 from migrations_app.actions.plan import canonical
 from migrations_app.checks.base import Evidence, Finding
-from migrations_app.journeys.destroyed import DestroyedObject, are_all_shown
+from migrations_app.journeys.deletions import DestroyedObject, are_all_shown
 from migrations_app.journeys.evidence import IN_ORDER, NOT_ASKED
 from migrations_app.journeys.outline import Outline
 from migrations_app.journeys.plan import JourneyStep, coverable

@@ -90,7 +90,7 @@ def _needed_for_upgrade(deliveries: Collection[str], installed: Installed | None
     carriers = installed.carriers
     if carriers is UNSET or not carriers or any(carrier.elsewhere for carrier in carriers):
         return deliveries
-    return {carrier.said for carrier in carriers}
+    return {carrier.display_name for carrier in carriers}
 
 
 def _with_pause_steps(steps: Sequence[JourneyStep], pauses: dict[int, list[str]]) -> Iterable[JourneyStep]:

@@ -118,7 +118,14 @@ def diff_to_commit(carrier: Carrier, *, version: str, edits: Edits) -> str:
     spec_after, _ = changed_spec(manifest, place, version=version, edits=edits)
     before_lines, after_lines = (text_of(tree).splitlines() for tree in (manifest, {**manifest, "spec": spec_after}))
     return "\n".join(
-        unified_diff(before_lines, after_lines, f"a/{carrier.said}", f"b/{carrier.said}", n=LINES_AROUND, lineterm="")
+        unified_diff(
+            before_lines,
+            after_lines,
+            f"a/{carrier.display_name}",
+            f"b/{carrier.display_name}",
+            n=LINES_AROUND,
+            lineterm="",
+        )
     )
 
 

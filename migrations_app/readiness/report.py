@@ -76,7 +76,7 @@ class Carrier(msgspec.Struct, frozen=True, kw_only=True):
     spec: dict[str, Any] = {}
 
     @property
-    def said(self) -> str:
+    def display_name(self) -> str:
         """The name of the object as actions take it in their parameters."""
         return f"{self.kind} {self.namespace}/{self.name}"
 

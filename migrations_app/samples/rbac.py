@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from migrations_app.karpenter.tables.rbac_rows import RbacRight, needed
+from migrations_app.karpenter.tables.rbac_rows import RbacRight, rights_needed
 from migrations_app.karpenter.versions import release
 from migrations_app.samples.kubernetes_objects import Doc, doc, meta
 
@@ -23,7 +23,7 @@ def cluster_roles(
         f"{RBAC}/v1",
         "ClusterRole",
         metadata=metadata,
-        rules=_rules(needed(release(version), webhooks=webhooks)),
+        rules=_rules(rights_needed(release(version), webhooks=webhooks)),
     )
     binding = doc(
         f"{RBAC}/v1",

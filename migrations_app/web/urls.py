@@ -8,7 +8,7 @@ from migrations_app.web.agents import dial
 from migrations_app.web.agents import page as agent_pages
 from migrations_app.web.campaigns import commands as campaign_commands
 from migrations_app.web.campaigns import pages as campaign_pages
-from migrations_app.web.campaigns import waiting as campaign_waiting
+from migrations_app.web.campaigns import pending_decisions as campaign_waiting
 from migrations_app.web.cluster import (
     connection,
     convert,
@@ -113,7 +113,9 @@ urlpatterns = [
         organization_pages.terraform_file,
         name="organization-terraform",
     ),
-    path("organizations/<uuid:organization_id>/look", organization_commands.look, name="organization-look"),
+    path(
+        "organizations/<uuid:organization_id>/look", organization_commands.list_organization, name="organization-look"
+    ),
     path("organizations/<uuid:organization_id>/register", organization_commands.register, name="organization-register"),
     path("organizations/<uuid:organization_id>/remove", organization_commands.remove, name="organization-remove"),
     path("clusters/<uuid:cluster_id>/", readiness.readiness, name="cluster"),
@@ -173,15 +175,15 @@ urlpatterns = [
     path("campaigns/<uuid:campaign_id>/receipt.md", campaign_pages.receipt, name="campaign-receipt"),
     path("campaigns/<uuid:campaign_id>/ask", campaign_commands.ask, name="campaign-ask"),
     path("campaigns/<uuid:campaign_id>/approve", campaign_commands.approve, name="campaign-approve"),
-    path("campaigns/<uuid:campaign_id>/take-back", campaign_commands.take_back, name="campaign-take-back"),
+    path("campaigns/<uuid:campaign_id>/take-back", campaign_commands.withdraw_approval, name="campaign-take-back"),
     path("campaigns/<uuid:campaign_id>/reject", campaign_commands.reject, name="campaign-reject"),
     path("campaigns/<uuid:campaign_id>/start", campaign_commands.start, name="campaign-start"),
     path("campaigns/<uuid:campaign_id>/pause", campaign_commands.pause, name="campaign-pause"),
     path("campaigns/<uuid:campaign_id>/resume", campaign_commands.resume, name="campaign-resume"),
     path("campaigns/<uuid:campaign_id>/abort", campaign_commands.abort, name="campaign-abort"),
     path("campaigns/<uuid:campaign_id>/open-wave", campaign_commands.open_wave, name="campaign-open-wave"),
-    path("campaigns/<uuid:campaign_id>/leave-out", campaign_commands.leave_out, name="campaign-leave-out"),
-    path("campaigns/<uuid:campaign_id>/try-again", campaign_commands.try_again, name="campaign-try-again"),
+    path("campaigns/<uuid:campaign_id>/leave-out", campaign_commands.exclude_member, name="campaign-leave-out"),
+    path("campaigns/<uuid:campaign_id>/try-again", campaign_commands.requeue_member, name="campaign-try-again"),
     path("settings/repositories", repositories.repositories, name="repositories"),
     path("settings/repositories/<uuid:repository_id>/remove", repositories.forget, name="repository-forget"),
     path("clusters/<uuid:cluster_id>/pull-requests", request_pages.of_cluster, name="cluster-pull-requests"),

@@ -11,7 +11,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import Change, Observation, PersonTask, leaves
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.effect import effect_of_all
-from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 from migrations_app.readiness.report import Collected, Report
 from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.judging import at, crashes, loud

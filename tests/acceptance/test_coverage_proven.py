@@ -6,7 +6,7 @@ import pytest
 
 from migrations_app.karpenter.coverage.entries import CHANGES, PAINS, counted
 from migrations_app.karpenter.coverage.entry import Coverage
-from migrations_app.karpenter.coverage.proven import PROVEN
+from migrations_app.karpenter.coverage.proofs import PROVEN
 from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow
 from migrations_app.karpenter.versions import minor_order, parse
 from tests.acceptance.clusters import CLEAN, find, made, objects

@@ -52,7 +52,7 @@ def forecast_of(name: str, scene: PlanningContext, **parameters: Any) -> Forecas
 
 def bodies(steps: Iterable[Step]) -> list[tuple[str, str, Any]]:
     """Verb, object and body of each request: what is sent."""
-    return [(step.change.verb, step.change.target.said, step.change.body) for step in steps if step.change]
+    return [(step.change.verb, step.change.target.display_name, step.change.body) for step in steps if step.change]
 
 
 def asks_too_much(name: str, steps: Iterable[Step]) -> set[Any]:

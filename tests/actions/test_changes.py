@@ -38,7 +38,7 @@ def test_the_rights_it_asks_for():  # A26
 
 
 def test_said_and_rule():
-    assert (POOL.said, WORKLOAD.said) == ("NodePool default", "Deployment shop/web")
+    assert (POOL.display_name, WORKLOAD.display_name) == ("NodePool default", "Deployment shop/web")
     rule = RbacNeed(verb="patch", group="karpenter.sh", plural="nodepools", subresource="status").rule
     assert rule == '{apiGroups: ["karpenter.sh"], resources: ["nodepools/status"], verbs: ["patch"]}'
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.clients.agents.allowed import AllowedCalls
+from migrations_app.clients.agents.call_rules import AllowedCalls
 from migrations_app.clients.agents.protocol import AgentCall
 
 READING, ACTING = AllowedCalls(acts=False), AllowedCalls(acts=True)

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from migrations_app.clients.agents import dialling
-from migrations_app.clients.agents.allowed import AllowedCalls
-from migrations_app.clients.agents.dialling import Agent
+from migrations_app.clients.agents import dial_loop
+from migrations_app.clients.agents.call_rules import AllowedCalls
+from migrations_app.clients.agents.dial_loop import Agent
 from migrations_app.clients.agents.protocol import AgentBegin, AgentCall, AgentCalls, AgentPiece, AgentWelcome
 from migrations_app.clients.alive_file import AliveFile
 
@@ -52,7 +52,7 @@ def served(monkeypatch: pytest.MonkeyPatch, relayed: Callable[[Agent, Any], Iter
     target: Any = Target()
     acting = AllowedCalls(acts=True)
     agent = Agent(there, target, allowed=acting, version="1", told=lambda _: None, alive=AliveFile(None))
-    monkeypatch.setattr(dialling, "relayed", lambda call, *, begin, **_: relayed(agent, begin))
+    monkeypatch.setattr(dial_loop, "relayed", lambda call, *, begin, **_: relayed(agent, begin))
     agent.serve()
     return server.told
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from migrations_app.clients.addresses import OutboundPolicy
-from migrations_app.clients.agents.allowed import AllowedCalls
 from migrations_app.clients.agents.api_target import ApiTarget
+from migrations_app.clients.agents.call_rules import AllowedCalls
 from migrations_app.clients.agents.protocol import AgentCall, AgentPiece
 from migrations_app.clients.agents.relay_call import relayed
 from migrations_app.clients.kubernetes.connection import Server

@@ -10,7 +10,7 @@ from migrations_app.api import organizations
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.organizations import queue
-from migrations_app.use_cases.organizations.look import look_claimed
+from migrations_app.use_cases.organizations.account_listing import run_claimed_listing
 from tests.api.conftest import Tool
 from tests.fakes.aws_server import AwsServer
 from tests.use_cases import eks
@@ -27,7 +27,7 @@ def aws(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsServ
     def look(organization_id: uuid.UUID) -> None:
         claim = queue.claim(organization_id)
         assert claim is not None
-        look_claimed(claim)
+        run_claimed_listing(claim)
 
     monkeypatch.setattr(organizations, "enqueue_listing", look)
     monkeypatch.setattr(organizations, "enqueue_scan", lambda _scan: True)

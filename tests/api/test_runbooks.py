@@ -12,7 +12,7 @@ from django.test import Client
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.outputs.json_schema import plan_definitions
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.published import published_plan
+from migrations_app.readiness.published_fields import published_plan
 from tests.api.conftest import Tool
 from tests.builders_rows import NOW, a_cluster, a_report, a_snapshot
 

@@ -169,11 +169,11 @@ def _analyzed(connection: Any) -> None:
 def _a_scan() -> Any:
     """What a scan of a cluster of that story finds."""
     from migrations_app.models.cluster import Cluster
-    from migrations_app.use_cases.scans.registered import look_again
+    from migrations_app.use_cases.scans.registered_cluster import judge_again
 
     row = Cluster.objects.create(name=STORY, source=Cluster.Source.SAMPLE, context=STORY)
     try:
-        return look_again(STORY)
+        return judge_again(STORY)
     finally:
         row.delete()
 

@@ -21,7 +21,7 @@ def busy(transactional_db, settings, tmp_path):
     run = {"cluster_id": cluster, "plan_digest": "d" * 64, "correlation": "5f0c", "step": "s001", "attempt": 1}
     detail = {"path": "/apis/karpenter.sh/v1beta1/nodepools/" + "long-" * 30, "status": 200, "verb": "patch"}
     write(verb="step.outcome", actor=Actor(name="karpdash", method="worker"), outcome="applied", detail=detail, **run)
-    checkpoint_delivery.keep_up()
+    checkpoint_delivery.sign_and_deliver()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -13,7 +13,7 @@ from migrations_app.cli import main
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.readiness.outputs import json_schema, junit, markdown, plan_markdown, plan_table, table
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.published import typed_plan
+from migrations_app.readiness.published_fields import typed_plan
 from migrations_app.readiness.verdict import exit_code
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.tool_choice import choose_tool

@@ -10,9 +10,9 @@ from migrations_app.clients.kubernetes.api import Resource
 from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.errors import Expired, Forbidden
-from migrations_app.use_cases.collect import unchanged
+from migrations_app.use_cases.collect import list_cache
 from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.collect.unchanged import PartMemory
+from migrations_app.use_cases.collect.list_cache import PartMemory
 from tests.servers.apiserver import ApiServer
 from tests.servers.waiting import eventually
 
@@ -87,8 +87,8 @@ def version_of(server):
 
 
 def test_random_changes_on_a_real_server_give_what_a_whole_scan_gives(server, monkeypatch):
-    monkeypatch.setattr(unchanged, "WAITS", (5, 12))
-    monkeypatch.setattr(unchanged, "MOST_PAUSES", 0)
+    monkeypatch.setattr(list_cache, "WAITS", (5, 12))
+    monkeypatch.setattr(list_cache, "MOST_PAUSES", 0)
     chance, api, kept, taken = random.Random(5), opened(server), {}, []
 
     def scan(how):

@@ -81,7 +81,7 @@ def test_printed_duration_reads_back(length: int) -> None:
     [("Never", True), ("720h", True), ("1h30m", True), ("1.5h", False), ("1ms", False), ("x1h", False)],
 )
 def test_served_durations(text: str, wanted: bool) -> None:
-    assert quantities.served(text) is wanted
+    assert quantities.is_crd_duration(text) is wanted
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ class Installation:
             child.stop(signal.SIGTERM)
         self.running.clear()
 
-    def said(self) -> str:
+    def recent_output(self) -> str:
         """The end of each log, for a test that fails."""
         return "\n".join(f"{log.name}: {log.read_text(errors='replace')[-1500:]}" for log in self.folder.glob("*.log"))
 
@@ -177,4 +177,4 @@ def missing_is(made: Installation, wanted: Mapping[str, list[str]]) -> None:
                 lambda path=path, names=names: made.ready(path) == names, what=f"{path}: {names}", seconds=PATIENCE
             )
         except TimeoutError as late:
-            raise AssertionError(f"{late}; it says {made.ready(path)}\n{made.said()}") from None
+            raise AssertionError(f"{late}; it says {made.ready(path)}\n{made.recent_output()}") from None

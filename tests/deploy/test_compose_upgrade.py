@@ -41,7 +41,7 @@ class Both:
 
     def replace(self, service):
         """`docker compose up -d --no-deps --wait` of that service."""
-        assert self.made.end(service) == 0, self.made.said()
+        assert self.made.end(service) == 0, self.made.recent_output()
         self.start(service)
 
 

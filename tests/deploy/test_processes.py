@@ -43,7 +43,7 @@ def wait_for_scans(made, names, *, more_than):
     try:
         eventually(enough, what=f"scheduled scans of {names}", seconds=PATIENCE)
     except TimeoutError as late:
-        raise AssertionError(f"{late}: {scans(made)} {made.rows(FAILED)}\n{made.said()}") from None
+        raise AssertionError(f"{late}: {scans(made)} {made.rows(FAILED)}\n{made.recent_output()}") from None
 
 
 def add(made, name, kubeconfig):
@@ -100,7 +100,7 @@ def test_a_whole_scheduled_scan_of_the_fleet(server, tmp_path):  # R01, R05, R20
         for name in ("blue", "green"):
             add(made, name, bound(server))
         wait_for_scans(made, ["blue", "green"], more_than={"blue": 1, "green": 1})
-        assert made.rows(FAILED) == [], made.said()
+        assert made.rows(FAILED) == [], made.recent_output()
         assert made.rows("SELECT DISTINCT complete FROM migrations_app_snapshot") == [(True,)]
         assert made.rows("SELECT count(*) FROM migrations_app_scan WHERE state = 'done' AND probed_at IS NULL") == [
             (0,)

@@ -75,7 +75,7 @@ def test_pages_are_served_over_tls_only(made):  # T04, T30
     try:
         eventually(lambda: made.healthy("web"), what="the pages", seconds=PATIENCE)
     except TimeoutError as late:
-        raise AssertionError(f"{late}\n{made.said()}") from None
+        raise AssertionError(f"{late}\n{made.recent_output()}") from None
 
     answer, body = front.get("/healthz")
     assert (answer.status, body, answer.headers["Strict-Transport-Security"]) == (

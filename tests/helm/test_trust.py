@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from migrations_app.actions.helm.request import HelmRequest, HelmRun
+from migrations_app.clients.helm.chart_archive import checked_chart
 from migrations_app.clients.helm.engine import HelmInput, HelmTool, RunGuards, dry_run_helm, run_helm
-from migrations_app.clients.helm.packed import checked_chart
 from migrations_app.clients.helm.program import (
     MOST_MEMORY,
     environment,

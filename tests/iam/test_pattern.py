@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.iam.patterns import action_matches, arn_matches, matches, resource_matches, tokens_of
-from migrations_app.iam.three_valued import all_of, any_of, negated
+from migrations_app.iam.three_valued_logic import all_of, any_of, negated
 
 KNOWN = {"aws:PrincipalTag/team": ("blue",), "aws:RequestedRegion": ("eu-west-1",), "aws:username": ()}
 

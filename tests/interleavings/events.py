@@ -234,7 +234,7 @@ def _person(stage: OrdersStage, name: str) -> None:
             person, by = stage.who("eve")
             kill_switch.stop_everything(person, why="seen", by=by)
         elif name == "gil and eve lift it":
-            for step, who in ((kill_switch.ask_to_lift, "gil"), (kill_switch.lift, "eve")):
+            for step, who in ((kill_switch.ask_to_lift, "gil"), (kill_switch.turn_off, "eve")):
                 person, by = stage.who(who)
                 step(person, by=by)
         elif name == "the sweep expires plans":

@@ -17,7 +17,7 @@ import tempfile
 import traceback
 from dataclasses import dataclass, field
 
-from karpdash.processes.forked import die_with_parent
+from karpdash.processes.child_processes import die_with_parent
 from tests.interleavings.events import interruptions, is_undone, next_by_itself, undone
 from tests.interleavings.invariants import RESTLESS, InvariantCheck
 from tests.interleavings.picture import digest_of

@@ -65,6 +65,6 @@ def test_processes_with_threads_build_them_at_their_start(process, tmp_path):
 def test_a_scan_builds_them_before_it_reads_side_by_side(monkeypatch):
     told = []
     monkeypatch.setattr(collect, "build_structs", lambda: told.append("built"))
-    with collect.side_by_side() as pool:
+    with collect.thread_pool() as pool:
         assert (told, pool.submit(lambda: 1).result()) == (["built"], 1)
     assert struct_types.build_structs() > 100

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from karpdash.processes import datadir, forked
+from karpdash.processes import child_processes, datadir
 from karpdash.processes.supervise import Child, Supervisor
 
-pytestmark = pytest.mark.skipif(not forked.CAN_FORK, reason="forks only on Linux")
+pytestmark = pytest.mark.skipif(not child_processes.CAN_FORK, reason="forks only on Linux")
 
 
 def ends(run, tmp_path, **more):
     log = tmp_path / "part.log"
-    return forked.fork(run, name="part", log=log, **more).wait(), log.read_text()
+    return child_processes.fork(run, name="part", log=log, **more).wait(), log.read_text()
 
 
 def test_the_exit_code_is_what_it_returns_and_its_words_are_in_the_log(tmp_path):
@@ -102,7 +102,7 @@ def test_the_lock_of_the_folder_is_not_held_by_children(tmp_path):  # R34
         time.sleep(60)
         return 0
 
-    child = forked.fork(runs, name="part", log=tmp_path / "log")
+    child = child_processes.fork(runs, name="part", log=tmp_path / "log")
     lock.close()
     try:
         while not (tmp_path / "ready").exists():
@@ -114,5 +114,5 @@ def test_the_lock_of_the_folder_is_not_held_by_children(tmp_path):  # R34
 
 
 def test_where_the_kernel_cannot_be_asked_nothing_is_asked(monkeypatch, tmp_path):
-    monkeypatch.setattr(forked, "_PRCTL", None)
+    monkeypatch.setattr(child_processes, "_PRCTL", None)
     assert ends(lambda: 5, tmp_path) == (5, "")

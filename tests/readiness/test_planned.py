@@ -4,7 +4,7 @@ import pytest
 
 from migrations_app.errors import InvalidInput
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.planned import planned_minor, with_planned
+from migrations_app.readiness.kubernetes_plan import planned_minor, with_planned
 from migrations_app.readiness.report import Collected
 from tests.builders import a_cluster, an_empty_cluster
 from tests.newest import NEWEST, NEWEST_MINOR

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from migrations_app.checks.base import Remedy, Status
 from migrations_app.checks.changes import Change, ChangeTarget, HelmChange, HelmValue, ObjectDelete, group
-from migrations_app.readiness.published import published
+from migrations_app.readiness.published_fields import published
 from migrations_app.readiness.stored_report import (
     NOTHING_SHARED,
     SplitReport,

@@ -22,7 +22,7 @@ from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.simulator import KarpenterSimulator
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, Played, SimulatedCluster, play, play_with, set_up
+from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, SimulatedCluster, play, play_with, set_up
 from migrations_app.use_cases.rehearsals.reading import read_objects
 from migrations_app.use_cases.rehearsals.surroundings import surroundings
 from tests.actions.on_server import installed
@@ -46,7 +46,7 @@ class Forecast:
     moved: int
 
 
-def told(played: Played, simulator: KarpenterSimulator) -> Forecast:
+def told(played: PlayOutcome, simulator: KarpenterSimulator) -> Forecast:
     measured = simulator.measurements
     refused = {by: found.pods for by, found in measured.held_by.items()}
     peak, order = measured.peak_nodes, tuple(measured.nodes_drained)

@@ -12,7 +12,7 @@ from migrations_app.samples.installation import Crds, crds
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.generations import ALPHA, TERMINATION, KarpenterObject, current
-from migrations_app.simulator.karpenter.underused import quiet_seconds
+from migrations_app.simulator.karpenter.underused_nodes import quiet_seconds
 from migrations_app.simulator.simulator import KarpenterSimulator
 from migrations_app.twin.ports.controllers import TwinChanges, TwinControllers
 from migrations_app.twin.server import Twin

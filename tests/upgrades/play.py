@@ -57,7 +57,7 @@ class Play:
         self.until(lambda: self.slow.times_pods_were_listed > asked, what="a worker that scans")
         self.site.ask_to_stop(old)
         held.let_go.set()
-        assert self.site.ended(old) == [0, 0, 0], self.site.said()
+        assert self.site.ended(old) == [0, 0, 0], self.site.recent_output()
         if not beside:
             self.site.start_worker(self.now)
         self.slow.go_on.set()
@@ -104,7 +104,9 @@ class Play:
             eventually(is_so, what=what, seconds=PATIENCE)
         except TimeoutError as late:
             scans = self.site.rows(FAILED)
-            raise AssertionError(f"{late}: {self.load.wrong[:3]}; scans: {scans}\n{self.site.said()}") from None
+            raise AssertionError(
+                f"{late}: {self.load.wrong[:3]}; scans: {scans}\n{self.site.recent_output()}"
+            ) from None
 
 
 @contextmanager

@@ -138,7 +138,7 @@ class Site:
                 child.stop(signal.SIGKILL)
                 kill(left)
 
-    def said(self) -> str:
+    def recent_output(self) -> str:
         """Returns the end of each log, for a test that fails."""
         return "\n".join(f"{log.name}: {log.read_text(errors='replace')[-2500:]}" for log in self.folder.glob("*.log"))
 

@@ -10,7 +10,7 @@ from migrations_app.inventory.inventory import AWS_PARTS, PART_NAMES
 from migrations_app.inventory.objects.aws import AWS_PART_NAMES, NO_AWS
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.samples.fleet import files, find
-from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
+from migrations_app.use_cases.collect.aws import add_aws, refuse_aws, with_policies
 from migrations_app.use_cases.collect.collect import collect
 from tests.fakes.aws_api import FakeAws, a_document, a_role, role_arn
 
@@ -30,7 +30,7 @@ def lines(found):
 
 def test_without_access_nothing_is_said_of_aws(collected):
     assert add_aws(collected, None) is collected
-    assert hand_in(collected, {}) is collected
+    assert with_policies(collected, {}) is collected
     assert {line.name for line in collected.parts} == set(PART_NAMES)
     assert collected.inventory.aws is NO_AWS
     assert not collected.inventory.aws.asked
@@ -69,7 +69,7 @@ def test_an_account_that_lets_nobody_in_leaves_every_part_unseen(collected):
 
 
 def test_documents_handed_in_are_the_controllers(collected):
-    found = hand_in(collected, {"b.json": TEXT, "a.json": TEXT})
+    found = with_policies(collected, {"b.json": TEXT, "a.json": TEXT})
     (role,) = found.inventory.aws.controller_roles.items
     assert (role.found_by, [document.name for document in role.policies.items]) == ("given", ["a.json", "b.json"])
     assert role.policies.items[0].size == len(json.dumps(ALLOW, separators=(",", ":")))
@@ -79,7 +79,7 @@ def test_documents_handed_in_are_the_controllers(collected):
 
 def test_documents_handed_in_take_the_place_of_what_aws_shows(collected):
     aws = FakeAws(documents={"main": a_document("main")})
-    found = hand_in(add_aws(collected, aws), {"a.json": TEXT})
+    found = with_policies(add_aws(collected, aws), {"a.json": TEXT})
     assert isinstance(found.inventory.aws.queue, Seen)
     assert [role.found_by for role in found.inventory.aws.controller_roles.items] == ["given"]
     assert [line.name for line in found.parts].count("aws.controller_roles") == 1
@@ -87,7 +87,7 @@ def test_documents_handed_in_take_the_place_of_what_aws_shows(collected):
 
 @pytest.mark.parametrize("text", [b"", b"not json", b"[1]", b'{"Statement": 3}', b"\xff\xfe", b"[" * 100_000])
 def test_a_document_that_is_none_makes_the_part_unseen_and_says_which(collected, text):
-    found = hand_in(collected, {"good.json": TEXT, "bad.json": text})
+    found = with_policies(collected, {"good.json": TEXT, "bad.json": text})
     part = found.inventory.aws.controller_roles
     assert isinstance(part, Unseen)
     assert "bad.json" in part.detail

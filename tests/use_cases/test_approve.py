@@ -40,29 +40,29 @@ def events(row):
 
 
 def test_asking_freezes_it_with_a_nonce(cluster, ada):  # A07, A40
-    row = flow.ask(a_rollout(cluster, author=ada).pk, person(ada), by=actor(ada), version=1)
+    row = flow.request_approval(a_rollout(cluster, author=ada).pk, person(ada), by=actor(ada), version=1)
     assert (row.state, row.version, len(row.nonce)) == ("awaiting_approval", 2, 32)
     assert events(row) == [("rollout.awaiting_approval", "ada", "awaiting_approval")]
 
 
 def test_without_anybody_to_ask_it_is_approved_at_once(cluster, ada):  # A43
-    row = flow.ask(a_rollout(cluster, taint(risk="low"), author=ada).pk, person(ada), by=actor(ada))
+    row = flow.request_approval(a_rollout(cluster, taint(risk="low"), author=ada).pk, person(ada), by=actor(ada))
     assert (row.state, row.cause_code) == ("approved", "no_approval_asked")
 
 
 @pytest.mark.parametrize("columns", [{"provable": {"s001": "a webhook"}}, {}])
 def test_a_doubt_is_taken_by_a_person_whatever_the_policy(cluster, ada, columns):  # A27
     step = taint(risk="low") if columns else taint(risk="low", manager="Flux")
-    row = flow.ask(a_rollout(cluster, step, author=ada, **columns).pk, person(ada), by=actor(ada))
+    row = flow.request_approval(a_rollout(cluster, step, author=ada, **columns).pk, person(ada), by=actor(ada))
     assert row.state == "awaiting_approval"
 
 
 def test_a_typed_action_wants_the_name_before_anybody_is_asked(cluster, ada):
     row = a_rollout(cluster, author=ada, action="forced_deletion")
     with pytest.raises(InvalidInput) as refused:
-        flow.ask(row.pk, person(ada), by=actor(ada), typed="another")
+        flow.request_approval(row.pk, person(ada), by=actor(ada), typed="another")
     assert refused.value.code == "name_not_typed"
-    assert flow.ask(row.pk, person(ada), by=actor(ada), typed="shop").state == "awaiting_approval"
+    assert flow.request_approval(row.pk, person(ada), by=actor(ada), typed="shop").state == "awaiting_approval"
 
 
 def test_a_yes_is_kept_with_what_was_accepted(cluster, ada, cleo):
@@ -246,7 +246,7 @@ def test_a_rollback_that_is_given_up_leaves_the_original_to_a_person(cluster, ad
 def test_an_old_plan_is_not_asked_about(cluster, ada):
     row = a_rollout(cluster, author=ada, expires_at=timezone.now() - timedelta(seconds=1))
     with pytest.raises(Conflict) as refused:
-        flow.ask(row.pk, person(ada), by=actor(ada))
+        flow.request_approval(row.pk, person(ada), by=actor(ada))
     assert refused.value.code == "expired"
 
 
@@ -271,5 +271,5 @@ def test_an_audit_log_that_is_behind_stops_every_start(cluster, ada, cleo, monke
 
 def test_a_policy_may_leave_low_risk_to_one(cluster, ada):
     Policy.objects.create(cluster=cluster, version=1, approvals={"low": 0, "medium": 0, "high": 1, "destructive": 2})
-    row = flow.ask(a_rollout(cluster, author=ada).pk, person(ada), by=actor(ada))
+    row = flow.request_approval(a_rollout(cluster, author=ada).pk, person(ada), by=actor(ada))
     assert lifecycle.start(row.pk, person(ada), digest=row.digest, by=actor(ada)).state == "running"

@@ -65,15 +65,15 @@ def test_the_start_and_the_end_of_an_action_are_signed(verb, why):  # A53
 
 
 def test_news_are_signed_after_a_minute_and_silence_is_not(noon):  # A53
-    assert checkpoint_delivery.sign_news() is False
+    assert checkpoint_delivery.sign_if_due() is False
     write(2)
-    assert checkpoint_delivery.sign_news() is True
-    assert checkpoint_delivery.sign_news() is False
+    assert checkpoint_delivery.sign_if_due() is True
+    assert checkpoint_delivery.sign_if_due() is False
     write()
     noon.shift(timedelta(seconds=59))
-    assert checkpoint_delivery.sign_news() is False
+    assert checkpoint_delivery.sign_if_due() is False
     noon.shift(timedelta(seconds=2))
-    assert checkpoint_delivery.sign_news() is True
+    assert checkpoint_delivery.sign_if_due() is True
     assert seen() == [(2, "time"), (3, "time")]
     assert proven().ok
 
@@ -81,7 +81,7 @@ def test_news_are_signed_after_a_minute_and_silence_is_not(noon):  # A53
 def test_without_a_key_nothing_is_signed_and_nothing_stops(settings):  # A57
     settings.ENV = replace(settings.ENV, audit_signing_key=b"")
     write(101)
-    assert (seen(), checkpoint_delivery.keep_up()) == ([], 0)
+    assert (seen(), checkpoint_delivery.sign_and_deliver()) == ([], 0)
     with pytest.raises(InvalidSetting):
         checkpoint.public_key()
 
@@ -121,7 +121,7 @@ def test_a_file_outside_gets_every_checkpoint_once_in_order(settings, tmp_path):
     path = tmp_path / "audit.jsonl"
     with_sinks(settings, file=str(path))
     write(300)
-    assert [checkpoint_delivery.keep_up(), checkpoint_delivery.keep_up()] == [3, 0]
+    assert [checkpoint_delivery.sign_and_deliver(), checkpoint_delivery.sign_and_deliver()] == [3, 0]
     assert outside(path) == checkpoints()
     assert path.stat().st_mode & 0o777 == 0o640
     (lag,) = delivery_lag.lags()
@@ -133,13 +133,13 @@ def test_a_full_disk_is_told_and_it_recovers_alone(settings, tmp_path):  # R25, 
     path.symlink_to("/dev/full")
     with_sinks(settings, file=str(path))
     write(100)
-    assert checkpoint_delivery.keep_up() == 0
+    assert checkpoint_delivery.sign_and_deliver() == 0
     (lag,) = delivery_lag.lags()
     assert (lag.error, lag.detail) == ("sink_unwritable", "the file can not be written: No space left on device")
     assert lag.failing_since is not None
     path.unlink()
     path.write_bytes(b'{"checkpoint":1,"se')  # what a full disk took of an earlier line
-    assert checkpoint_delivery.keep_up() == 1
+    assert checkpoint_delivery.sign_and_deliver() == 1
     assert delivery_lag.lags()[0].failing_since is None
     assert (proven(outside(path)).ok, proven(outside(path)).covered) == (True, 100)
 
@@ -150,7 +150,7 @@ def test_a_pipe_that_nobody_reads_does_not_hang(settings, tmp_path):  # R30
     with_sinks(settings, file=str(path))
     write(100)
     started = timezone.now()
-    assert checkpoint_delivery.keep_up() == 0
+    assert checkpoint_delivery.sign_and_deliver() == 0
     assert timezone.now() - started < timedelta(seconds=AT_ONCE)
 
 
@@ -168,16 +168,16 @@ def test_a_second_worker_leaves_a_busy_sink_alone(settings, tmp_path):
     write(100)
     (target,) = settings.ENV.audit_sinks.targets
     AuditSink.objects.create(target=target, busy_until=timezone.now() + timedelta(seconds=9))
-    assert checkpoint_delivery.keep_up() == 0
+    assert checkpoint_delivery.sign_and_deliver() == 0
     AuditSink.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
-    assert checkpoint_delivery.keep_up() == 1
+    assert checkpoint_delivery.sign_and_deliver() == 1
 
 
 def test_what_was_rewritten_with_the_database_and_the_key_in_hand_differs_outside(settings, tmp_path):  # T26, A57
     path = tmp_path / "audit.jsonl"
     with_sinks(settings, file=str(path))
     write(100)
-    checkpoint_delivery.keep_up()
+    checkpoint_delivery.sign_and_deliver()
     kept = outside(path)
     forged = log()[:49] + [line.replace(b'"ada"', b'"eve"') for line in log()[49:]]
     assert verify(forged, checkpoints=kept, keys=KEYS).bad_seq == 50
@@ -193,14 +193,14 @@ class Sink(HTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Receiver)
         self.got: list[bytes] = []
-        self.said: list[str] = []
+        self.received: list[str] = []
         self.answer = 204
         self.url = f"http://127.0.0.1:{self.server_port}/audit?x=1"
 
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
-        self.server.said.append(f"{self.path} {self.headers['Authorization']} {self.headers['Content-Type']}")
+        self.server.received.append(f"{self.path} {self.headers['Authorization']} {self.headers['Content-Type']}")
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.server.answer < 300:
             self.server.got += body.splitlines(keepends=True)
@@ -225,9 +225,9 @@ def sink():
 def test_an_address_outside_gets_every_checkpoint(settings, sink):  # A53
     with_sinks(settings, url=sink.url, token=Secret("t0ken"))
     write(200)
-    assert checkpoint_delivery.keep_up() == 2
+    assert checkpoint_delivery.sign_and_deliver() == 2
     assert sink.got == checkpoints()
-    assert sink.said == ["/audit?x=1 Bearer t0ken application/x-ndjson"]
+    assert sink.received == ["/audit?x=1 Bearer t0ken application/x-ndjson"]
 
 
 @pytest.mark.parametrize("status", [500, 302, 401, 413])
@@ -235,10 +235,10 @@ def test_a_refusal_is_told_and_nothing_is_lost(settings, sink, status):  # R30, 
     with_sinks(settings, url=sink.url)
     write(100)
     sink.answer = status
-    assert checkpoint_delivery.keep_up() == 0
-    assert (delivery_lag.lags()[0].error, len(sink.said)) == (f"sink_{status}", 1)
+    assert checkpoint_delivery.sign_and_deliver() == 0
+    assert (delivery_lag.lags()[0].error, len(sink.received)) == (f"sink_{status}", 1)
     sink.answer = 200
-    assert checkpoint_delivery.keep_up() == 1
+    assert checkpoint_delivery.sign_and_deliver() == 1
     assert [line for line in sink.got if line.strip()] == checkpoints()
 
 
@@ -285,7 +285,7 @@ def test_a_sink_that_hangs_drips_or_corrupts_costs_two_seconds(settings, behave,
     write(100)
     started = timezone.now()
     try:
-        assert checkpoint_delivery.keep_up() == 0
+        assert checkpoint_delivery.sign_and_deliver() == 0
     finally:
         stopped.set()
         listener.close()
@@ -298,7 +298,7 @@ def test_no_address_that_is_not_allowed_is_called(settings):  # T03, K05
     write(100)
     for url in ("https://169.254.169.254/latest", "https://[fd00:ec2::254]/", "https://224.0.0.1/"):
         with_sinks(settings, url=url)
-        assert checkpoint_delivery.keep_up() == 0
+        assert checkpoint_delivery.sign_and_deliver() == 0
         assert delivery_lag.lags()[0].error == "address_refused"
 
 
@@ -306,7 +306,7 @@ def test_a_certificate_that_nobody_trusts_is_refused(settings):  # K02
     listener, url = plain(lambda caller: caller.sendall(b"HTTP/1.1 200 OK\r\n\r\n"))
     with_sinks(settings, url=url.replace("http:", "https:"))
     write(100)
-    assert checkpoint_delivery.keep_up() == 0
+    assert checkpoint_delivery.sign_and_deliver() == 0
     listener.close()
     assert delivery_lag.lags()[0].error == "tls_refused"
 
@@ -323,7 +323,7 @@ def test_a_sink_that_lags_by_events_stops_what_changes_clusters(settings, tmp_pa
         assert_writable()
     assert refusal.value.code == "audit_blocked"
     (tmp_path / "none").mkdir()
-    checkpoint_delivery.keep_up()
+    checkpoint_delivery.sign_and_deliver()
     assert_writable()
 
 
@@ -333,7 +333,7 @@ def test_a_sink_that_lags_by_time_stops_what_changes_clusters(settings, tmp_path
     noon.shift(timedelta(seconds=300))
     assert_writable()
     noon.shift(timedelta(seconds=1))
-    checkpoint_delivery.keep_up()
+    checkpoint_delivery.sign_and_deliver()
     with pytest.raises(Conflict, match="No such file or directory"):
         assert_writable()
 

@@ -64,7 +64,7 @@ def rollout(cluster, *steps, state="running") -> Rollout:
 def taint(target, read, **more) -> Step:
     field = ("spec", "taints")
     return Step(
-        id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}),
+        id="", title=f"Taint {target.display_name}", change=merge(target, {"spec": {"taints": [TAINT]}}),
         preconditions=(field,),
         digest=fields_digest(read, (field,)), postconditions=(ListContains(field=field, element=TAINT),), **more,
     )  # fmt: skip

@@ -43,7 +43,7 @@ def test_no_way_round_the_second_person(stage: Scene, name: str) -> None:  # T14
 
 def test_the_straight_way_starts(stage: Scene) -> None:
     """The control of all the others: with the same parts, done right, it runs."""
-    row = flow.ask(stage.plan(state="previewed").pk, person(stage.ada), by=actor(stage.ada))
+    row = flow.request_approval(stage.plan(state="previewed").pk, person(stage.ada), by=actor(stage.ada))
     assert (row.state, len(row.nonce)) == ("awaiting_approval", 32)
     assert stage.approve(stage.cleo, row).state == "approved"
     assert stage.start(stage.ada, row).state == "running"

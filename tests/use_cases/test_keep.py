@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import KeptObjects
-from migrations_app.use_cases.scans.store import keep, kept_objects
+from migrations_app.use_cases.scans.store import kept_objects, store_objects
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -46,23 +46,23 @@ def cluster():
 
 
 def test_what_was_kept_comes_out_again(cluster):
-    keep(cluster.pk, (POOL, CLASS), now=NOW)
+    store_objects(cluster.pk, (POOL, CLASS), now=NOW)
     assert kept_objects(cluster.pk) == (POOL, CLASS)
 
 
 def test_no_objects_are_something_else_than_nothing_kept(cluster):
     assert kept_objects(cluster.pk) is None
-    keep(cluster.pk, (), now=NOW)
+    store_objects(cluster.pk, (), now=NOW)
     assert kept_objects(cluster.pk) == ()
 
 
 def test_a_secret_in_user_data_is_not_in_the_row(cluster):
-    keep(cluster.pk, (CLASS,), now=NOW)
+    store_objects(cluster.pk, (CLASS,), now=NOW)
     assert b"canary" not in bytes(KeptObjects.objects.get().sealed)
 
 
 def test_a_row_moved_to_another_cluster_does_not_open(cluster):
-    keep(cluster.pk, (CLASS,), now=NOW)
+    store_objects(cluster.pk, (CLASS,), now=NOW)
     row = KeptObjects.objects.get()
     other = Cluster.objects.create(name="c2", source="sample")
     KeptObjects.objects.create(cluster=other, digest=row.digest, sealed=row.sealed, changed_at=NOW)
@@ -70,43 +70,43 @@ def test_a_row_moved_to_another_cluster_does_not_open(cluster):
 
 
 def test_unchanged_objects_write_nothing(cluster):
-    keep(cluster.pk, (POOL, CLASS), now=NOW)
+    store_objects(cluster.pk, (POOL, CLASS), now=NOW)
     with CaptureQueriesContext(
         connection,
     ) as asked:
-        keep(cluster.pk, (msgspec.json.decode(msgspec.json.encode(POOL)), CLASS), now=LATER)
+        store_objects(cluster.pk, (msgspec.json.decode(msgspec.json.encode(POOL)), CLASS), now=LATER)
     assert [query["sql"].split()[0] for query in asked.captured_queries] == ["SELECT"]
     assert KeptObjects.objects.get().changed_at == NOW
 
 
 def test_changed_objects_replace_the_old_ones(cluster):
-    keep(cluster.pk, (POOL, CLASS), now=NOW)
-    keep(cluster.pk, (POOL,), now=LATER)
+    store_objects(cluster.pk, (POOL, CLASS), now=NOW)
+    store_objects(cluster.pk, (POOL,), now=LATER)
     assert (kept_objects(cluster.pk), KeptObjects.objects.get().changed_at) == ((POOL,), LATER)
 
 
 def test_a_new_key_seals_at_the_next_scan(cluster, use):
-    keep(cluster.pk, (POOL,), now=NOW)
+    store_objects(cluster.pk, (POOL,), now=NOW)
     use(NEW, OLD)
-    keep(cluster.pk, (POOL,), now=LATER)
+    store_objects(cluster.pk, (POOL,), now=LATER)
     use(NEW)
     assert kept_objects(cluster.pk) == (POOL,)
 
 
 def test_objects_whose_key_is_gone_wait_for_the_next_scan(cluster, use):
-    keep(cluster.pk, (POOL,), now=NOW)
+    store_objects(cluster.pk, (POOL,), now=NOW)
     use(NEW)
     assert kept_objects(cluster.pk) is None
 
 
 def test_without_a_key_nothing_is_kept_in_the_open(cluster, use):
-    keep(cluster.pk, (POOL,), now=NOW)
+    store_objects(cluster.pk, (POOL,), now=NOW)
     use()
-    keep(cluster.pk, (POOL,), now=LATER)
+    store_objects(cluster.pk, (POOL,), now=LATER)
     assert KeptObjects.objects.count() == 0
 
 
 def test_a_removed_cluster_takes_its_objects_along(cluster):
-    keep(cluster.pk, (POOL,), now=NOW)
+    store_objects(cluster.pk, (POOL,), now=NOW)
     cluster.delete()
     assert KeptObjects.objects.count() == 0

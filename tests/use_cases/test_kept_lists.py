@@ -18,7 +18,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, KeptList, Snapshot
 from migrations_app.readiness.report import PartLine
 from migrations_app.use_cases.clusters.identity import _begin_anew
-from migrations_app.use_cases.collect.unchanged import KeptPart
+from migrations_app.use_cases.collect.list_cache import KeptPart
 from migrations_app.use_cases.scans import kept_lists
 from migrations_app.use_cases.scans.identity import AnsweringCluster
 from migrations_app.use_cases.scans.kept_lists import keep_lists, memory_of, sealed_lists
@@ -138,7 +138,7 @@ def test_only_the_scan_of_a_worker_takes_what_was_kept():
     root = Path(migrations_app.__file__).parent
     users = {path for path in root.rglob("*.py") if {"memory_of", "PartMemory"} & set(names_in(path))}
     told = {path.relative_to(root / "use_cases").as_posix() for path in users}
-    assert told == {"collect/collect.py", "collect/unchanged.py", "scans/kept_lists.py", "scans/worker.py"}
+    assert told == {"collect/collect.py", "collect/list_cache.py", "scans/kept_lists.py", "scans/worker.py"}
 
 
 def names_in(path):

@@ -8,7 +8,7 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import KillSwitch
 from migrations_app.queries.rollouts.policies import switch_now
-from migrations_app.use_cases.rollouts.kill_switch import ask_to_lift, keep_stopped, lift, stop_everything
+from migrations_app.use_cases.rollouts.kill_switch import ask_to_lift, keep_stopped, stop_everything, turn_off
 from tests.use_cases.people import ADMINISTER, APPROVE, OPERATE, actor, person, user
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,7 @@ def test_whoever_may_stop_turns_it(right):
 
 def test_a_token_may_turn_it_but_never_lift_it(gil, hanna):
     stopped(gil, method="token")
-    for turn in (ask_to_lift, lift):
+    for turn in (ask_to_lift, turn_off):
         with pytest.raises(PermissionDenied) as refused:
             turn(person(gil, method="token"), by=actor(gil))
         assert refused.value.code == "person_needed"
@@ -58,9 +58,9 @@ def test_two_people_lift_it(gil, hanna):
     stopped(gil)
     ask_to_lift(person(gil), by=actor(gil))
     with pytest.raises(PermissionDenied) as refused:
-        lift(person(gil), by=actor(gil))
+        turn_off(person(gil), by=actor(gil))
     assert (refused.value.code, switch_now().on, switch_now().lifting_by) == ("second_person", True, "gil")
-    lift(person(hanna), by=actor(hanna))
+    turn_off(person(hanna), by=actor(hanna))
     assert switch_now().on is False
     verbs = list(AuditEvent.objects.filter(object="kill switch").order_by("seq").values_list("verb", "actor"))
     assert verbs == [("kill_switch.on", "gil"), ("kill_switch.lift_asked", "gil"), ("kill_switch.off", "hanna")]
@@ -72,13 +72,13 @@ def test_a_new_name_makes_no_second_person(gil):
     gil.username = "another"
     gil.save()
     with pytest.raises(PermissionDenied):
-        lift(person(gil), by=actor(gil))
+        turn_off(person(gil), by=actor(gil))
 
 
 def test_nobody_lifts_it_unasked(gil, hanna):
     stopped(gil)
     with pytest.raises(Conflict):
-        lift(person(hanna), by=actor(hanna))
+        turn_off(person(hanna), by=actor(hanna))
     assert switch_now().on is True
 
 
@@ -96,7 +96,7 @@ def test_the_asking_can_be_taken_back(gil, hanna):
     ask_to_lift(person(gil), by=actor(gil))
     keep_stopped(person(hanna), by=actor(hanna))
     with pytest.raises(Conflict):
-        lift(person(hanna), by=actor(hanna))
+        turn_off(person(hanna), by=actor(hanna))
     assert (switch_now().on, switch_now().lifting_by) == (True, "")
 
 
@@ -114,7 +114,7 @@ def test_turning_it_twice_keeps_the_first_reason(gil, hanna):
 
 
 def test_off_there_is_nothing_to_lift(gil):
-    for turn in (ask_to_lift, lift, keep_stopped):
+    for turn in (ask_to_lift, turn_off, keep_stopped):
         with pytest.raises(Conflict):
             turn(person(gil), by=actor(gil))
 

@@ -14,8 +14,8 @@ from migrations_app.queries.organizations import listing_of, organization_detail
 from migrations_app.use_cases.clusters.eks_registration import register_eks
 from migrations_app.use_cases.clusters.registration import Details, remove
 from migrations_app.use_cases.organizations import queue
+from migrations_app.use_cases.organizations.account_listing import run_claimed_listing
 from migrations_app.use_cases.organizations.clusters import register_listed
-from migrations_app.use_cases.organizations.look import look_claimed
 from migrations_app.use_cases.organizations.registration import (
     NewOrganization,
     register_organization,
@@ -59,8 +59,8 @@ def organization(aws):
 
 def looked(organization):
     """The row after a look."""
-    assert queue.request_look(organization.pk, by="ada") is True
-    look_claimed(queue.claim(organization.pk))
+    assert queue.request_listing(organization.pk, by="ada") is True
+    run_claimed_listing(queue.claim(organization.pk))
     organization.refresh_from_db()
     return organization
 
@@ -196,27 +196,27 @@ def test_a_cluster_that_was_registered_otherwise_is_not_new(aws, organization):
 
 
 def test_a_look_is_asked_for_once_and_claimed_once(aws, organization):
-    assert queue.request_look(organization.pk, by="ada") is True
-    assert queue.request_look(organization.pk, by="bo") is False
+    assert queue.request_listing(organization.pk, by="ada") is True
+    assert queue.request_listing(organization.pk, by="bo") is False
     assert queue.claim(organization.pk) is not None
     assert queue.claim(organization.pk) is None
 
 
 def test_the_look_of_a_dead_worker_is_taken_over_and_its_late_result_dropped(aws, organization):  # R18
-    queue.request_look(organization.pk, by="ada")
+    queue.request_listing(organization.pk, by="ada")
     first = queue.claim(organization.pk)
     AwsOrganization.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
     assert queue.listings_to_enqueue() == (organization.pk,)
     second = queue.claim(organization.pk)
     with pytest.raises(Conflict):
         queue.store(first, None)
-    look_claimed(second)
+    run_claimed_listing(second)
     organization.refresh_from_db()
     assert len(listing_of(organization).clusters) == 2
 
 
 def test_a_look_that_ends_its_worker_twice_is_given_up(aws, organization):  # R36
-    queue.request_look(organization.pk, by="ada")
+    queue.request_listing(organization.pk, by="ada")
     for _ in range(queue.ATTEMPTS):
         assert queue.claim(organization.pk) is not None
         AwsOrganization.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
@@ -246,7 +246,7 @@ def test_it_stays_while_clusters_are_registered_with_it(aws, organization):
     remove_organization(organization.pk, typed_name="acme")
     assert AwsOrganization.objects.count() == 0
     with pytest.raises(NotFound):
-        queue.request_look(organization.pk, by="ada")
+        queue.request_listing(organization.pk, by="ada")
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, ContentPart, FindingRow, Snapshot
 from migrations_app.queries.cluster.detail import nodes_of
 from migrations_app.queries.cluster.reports import sheet_of
-from migrations_app.queries.fleet.failing import failing_checks
+from migrations_app.queries.fleet.failing_checks import failing_checks
 from migrations_app.queries.scans.snapshot_findings import answer_ages
-from migrations_app.use_cases.scans import packing, queue, registered, store
+from migrations_app.use_cases.scans import packing, queue, registered_cluster, store
 from migrations_app.use_cases.scans.packing import GOING_BACK, MARK, OURS, SETTLING, STEP, pack_history
 from migrations_app.use_cases.scans.retention import sweep_old
 
@@ -56,7 +56,7 @@ def scanned(cluster, name=STORY):
 def looked():
     row = Cluster.objects.create(name=STORY, source="sample", context=STORY)
     try:
-        return registered.look_again(STORY)
+        return registered_cluster.judge_again(STORY)
     finally:
         row.delete()
 

@@ -262,10 +262,10 @@ def test_a_plan_that_nobody_has_to_approve_is_not_locked_without_it(ada):  # A46
     demand("low")
     row = a_rollout(a_cluster("shop"), taint(risk="low"), author=ada)
     with pytest.raises(Conflict) as caught:
-        flow.ask(row.pk, person(ada), by=actor(ada))
+        flow.request_approval(row.pk, person(ada), by=actor(ada))
     assert (caught.value.code, Rollout.objects.get().state) == ("rehearsal_missing", "previewed")
     a_rehearsal(row)
-    assert flow.ask(row.pk, person(ada), by=actor(ada)).state == "approved"
+    assert flow.request_approval(row.pk, person(ada), by=actor(ada)).state == "approved"
 
 
 def test_in_an_emergency_it_is_demanded_too(ada):  # A46

@@ -65,9 +65,9 @@ def test_a_wish_whose_worker_died_goes_on_where_it_was(fleet, monkeypatch):
     monkeypatch.setattr(scan_fleet, "A_TIME", 2)
     key = scan_fleet.request_fleet_scan(by="ada").id
     first = next(scan_fleet.begin(key))
-    assert scan_fleet.not_begun() == (key,)
+    assert scan_fleet.fleet_scans_to_enqueue() == (key,)
     rest = list(scan_fleet.begin(key))
-    assert (len(rest), first in rest, scan_fleet.not_begun()) == (4, False, ())
+    assert (len(rest), first in rest, scan_fleet.fleet_scans_to_enqueue()) == (4, False, ())
 
 
 def test_it_ends_with_its_last_scan_and_not_before(fleet):

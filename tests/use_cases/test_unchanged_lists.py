@@ -14,9 +14,9 @@ from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.errors import Expired, Forbidden, InvalidResponse, ReadError, TimedOut
 from migrations_app.inventory.parts import Unseen
 from migrations_app.samples import fleet
-from migrations_app.use_cases.collect import unchanged
+from migrations_app.use_cases.collect import list_cache
 from migrations_app.use_cases.collect.collect import collect
-from migrations_app.use_cases.collect.unchanged import LONGEST, MOST_PAUSES, KeptPart, PartMemory
+from migrations_app.use_cases.collect.list_cache import LONGEST, MOST_PAUSES, KeptPart, PartMemory
 from tests.fakes.cluster_api import FakeCluster
 
 NOW = datetime(2026, 11, 23, 8, tzinfo=UTC)
@@ -172,7 +172,7 @@ def test_another_server_version_cluster_credential_or_release_of_ours_takes_noth
     assert (lines(scanned(api, kept)[0]), api.asked) == ({}, [])
     api.version["gitVersion"] = "v1.30.4-eks-a5df82a"
     assert len(lines(scanned(api, kept)[0])) == 2
-    monkeypatch.setattr(unchanged, "_sources", lambda: "other")
+    monkeypatch.setattr(list_cache, "_sources", lambda: "other")
     assert lines(scanned(api, kept)[0]) == {}
 
 
@@ -249,6 +249,6 @@ def test_a_part_comes_out_as_it_was_kept(story):
     with closing(open_bundle(dict(fleet.files(story)))) as bundle:
         seen = collect(bundle, cluster="c").inventory
     for name, part in (("pods", seen.pods), ("nodes", seen.nodes)):
-        again = unchanged._opened(name, msgspec.json.encode(part))
+        again = list_cache._opened(name, msgspec.json.encode(part))
         assert (again, repr(again)) == (part, repr(part))
         assert part.items

@@ -5,7 +5,7 @@ import re
 from html import unescape
 
 from migrations_app.models.cluster import Cluster
-from migrations_app.use_cases.scans.store import keep
+from migrations_app.use_cases.scans.store import store_objects
 from tests.builders_rows import NOW, a_cluster, a_snapshot
 from tests.web.pages import tags, text
 
@@ -42,7 +42,7 @@ BROKEN = {
 def a_cluster_with(*objects, name="shop-prod", **snapshot) -> Cluster:
     cluster = a_cluster(name)
     a_snapshot(cluster, at=NOW, **snapshot)
-    keep(cluster.pk, objects, now=NOW)
+    store_objects(cluster.pk, objects, now=NOW)
     return cluster
 
 

@@ -141,7 +141,7 @@ def test_the_limit_is_said_openly_where_no_sink_is_set(ada):  # A57
 def test_the_state_of_the_chain_and_of_a_sink(ada, settings, tmp_path):  # A53, A57
     with_sinks(settings, file=str(tmp_path / "outside.jsonl"))
     write(130)
-    checkpoint_delivery.keep_up()
+    checkpoint_delivery.sign_and_deliver()
     said = text(ada.get("/audit"))
     assert (
         "Verified on 21 Nov 2026, 12:00 UTC : events 100 to 130. The hash of each event is right, and each event names "
@@ -155,7 +155,7 @@ def test_the_state_of_the_chain_and_of_a_sink(ada, settings, tmp_path):  # A53, 
 def test_a_sink_that_stops_everything_is_an_alarm(ada, settings, tmp_path):  # A55, R30
     with_sinks(settings, file=str(tmp_path / "none" / "outside.jsonl"))
     write(1001)
-    checkpoint_delivery.keep_up()
+    checkpoint_delivery.sign_and_deliver()
     said = text(ada.get("/audit"))
     assert "Changes blocked: audit sink is behind." in said
     assert "The file can not be written: No such file or directory" in said

@@ -24,8 +24,8 @@ SAID = "the quotas were compared"
 def woken(monkeypatch):
     """The campaigns and journeys that a worker was woken for."""
     found = []
-    monkeypatch.setattr("migrations_app.web.campaigns.waiting.enqueue_campaign", found.append)
-    monkeypatch.setattr("migrations_app.web.campaigns.waiting.enqueue_journey", found.append)
+    monkeypatch.setattr("migrations_app.web.campaigns.pending_decisions.enqueue_campaign", found.append)
+    monkeypatch.setattr("migrations_app.web.campaigns.pending_decisions.enqueue_journey", found.append)
     return found
 
 

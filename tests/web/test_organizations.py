@@ -10,7 +10,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.scan import Scan
 from migrations_app.use_cases.organizations import queue
-from migrations_app.use_cases.organizations.look import look_claimed
+from migrations_app.use_cases.organizations.account_listing import run_claimed_listing
 from tests.use_cases import eks
 from tests.use_cases.organization_server import BANK, HERE, HUB_ACCOUNT, SHOP, THERE, arn, open_roles, running
 
@@ -47,7 +47,7 @@ def acme(ada, aws):
 def look(ada, made):
     assert ada.post(reverse("organization-look", args=[made.pk])).status_code == 302
     assert "A worker is looking" in page(ada, made)
-    look_claimed(queue.claim(made.pk))
+    run_claimed_listing(queue.claim(made.pk))
 
 
 def page(ada, made):

@@ -10,7 +10,7 @@ from migrations_app.models.policy import KillSwitch
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, transition
-from migrations_app.use_cases.scans.store import keep
+from migrations_app.use_cases.scans.store import store_objects
 from migrations_app.web.rollouts.new import known_objects
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster, a_snapshot
@@ -49,7 +49,7 @@ def test_choices_count_the_nodes_of_their_own_owner(settings):
     nodes = [OwnedNode(name=f"n{at}", owner=owner, pool="web") for at, owner in enumerate(owners)]
     snapshot = a_snapshot(row, nodes=nodes)
     kinds = ("Provisioner", "NodePool", "EC2NodeClass")
-    keep(row.pk, [{"kind": kind, "metadata": {"name": "web"}} for kind in kinds], now=timezone.now())
+    store_objects(row.pk, [{"kind": kind, "metadata": {"name": "web"}} for kind in kinds], now=timezone.now())
     known = known_objects(row.pk, snapshot.pk)
     assert {part: known[part][0].note for part in ("provisioners", "nodepools", "ec2nodeclasses")} == {
         "provisioners": "2 nodes", "nodepools": "3 nodes", "ec2nodeclasses": "",

@@ -102,7 +102,7 @@ def _create(inventory: Inventory, successor: Successor) -> Step:
     return create_step(
         successor.target,
         successor.body,
-        title=f"Create {successor.target.said} from {source}",
+        title=f"Create {successor.target.display_name} from {source}",
         risk="medium" if is_pool else "low",
         note=pools.joined(note, keeper_note, *_warnings(successor)),
     )
@@ -119,14 +119,14 @@ def _update_steps(inventory: Inventory, successor: Successor, *, read: Tree) -> 
         pools.source_note(existing.metadata) if existing else "", _nodes(inventory, successor), *_warnings(successor)
     )
     step = apply_step(
-        target, read, body=successor.body, title=f"Apply {target.said} as {target.version}", risk="high",
+        target, read, body=successor.body, title=f"Apply {target.display_name} as {target.version}", risk="high",
         manager=by, note=note,
     )  # fmt: skip
     if not all_hold(step.postconditions, read):
         yield step
     removal_patch = fields_gone(successor)
     if removal_patch:
-        title = f"Take out of {target.said} what its new form does not have"
+        title = f"Take out of {target.display_name} what its new form does not have"
         yield patch_step(target, read, patch=removal_patch, title=title, risk="high", manager=by, note=note)
 
 

@@ -93,7 +93,7 @@ def _delete(context: PlanningContext, old_pool: OldPool, *, many: int) -> Step:
     return delete_step(
         target,
         foreground=True,
-        title=f"Delete {target.said} with {nodes.counted(many, 'node')} at once",
+        title=f"Delete {target.display_name} with {nodes.counted(many, 'node')} at once",
         risk="destructive",
         manager=reverting_tool(old_pool.metadata),
         after=Gate(gone=(target,), replaced=True, pending_above=0, seconds=GATE_SECONDS),

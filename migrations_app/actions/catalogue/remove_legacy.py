@@ -139,7 +139,7 @@ def _delete(
     read = context.objects.get(target)
     return Step(
         id="",
-        title=f"Delete {target.said}",
+        title=f"Delete {target.display_name}",
         change=deletion(msgspec.structs.replace(target, uid=uid)),
         preconditions=preconditions,
         postconditions=(Deleted(),),

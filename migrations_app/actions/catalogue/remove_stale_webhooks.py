@@ -76,7 +76,7 @@ def _delete(configuration: WebhookConfiguration, read: Tree, *, running: Release
     target = _target(configuration, configuration.metadata.uid or "")
     return Step(
         id="",
-        title=f"Delete {target.said}",
+        title=f"Delete {target.display_name}",
         change=deletion(target),
         preconditions=(("webhooks",),),
         postconditions=(Deleted(),),

@@ -79,7 +79,7 @@ def _rename_work(context: PlanningContext, parameters: Parameters) -> RenameWork
         read = context.objects.get(target)
         restart_effect = workloads.restart(target, read) if read is not None else None
         if read is None or restart_effect is None or restart_effect.held:
-            left.append(f"{target.said}: {restart_effect.note if restart_effect else 'is gone'}")
+            left.append(f"{target.display_name}: {restart_effect.note if restart_effect else 'is gone'}")
             continue
         patch = between(read, _renamed(target, read, renaming=renaming, parameters=parameters))
         if patch:
@@ -105,7 +105,7 @@ def _step(target: ObjectTarget, read: Tree, *, patch: Tree, restart: workloads.R
     metadata = workloads.metadata_of(read)
     return patch_step(
         workloads.with_uid(target, read), read, patch=patch, manager=reverting_tool(metadata),
-        title=f"Rename retired keys in the pod template of {target.said}: {restart.note}",
+        title=f"Rename retired keys in the pod template of {target.display_name}: {restart.note}",
         risk="medium" if restart.pods else "low",
         after=Gate(pending_above=0) if restart.pods else None,
         note=pools.joined(restart.note, "taken back, the same again" * bool(restart.pods), pools.source_note(metadata)),
@@ -117,7 +117,7 @@ def _pod_steps(context: PlanningContext, group: PodGroup, *, renaming: Renaming)
         read = context.objects.get(target)
         patch = between(read, read | {"metadata": renaming.metadata(read["metadata"])}) if read else {}
         if read and patch:
-            title = f"Mark {target.said} with {labels.DO_NOT_DISRUPT}: it does not restart"
+            title = f"Mark {target.display_name} with {labels.DO_NOT_DISRUPT}: it does not restart"
             yield patch_step(workloads.with_uid(target, read), read, patch=patch, title=title)
 
 

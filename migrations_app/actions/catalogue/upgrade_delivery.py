@@ -18,7 +18,7 @@ from migrations_app.actions.targets.deliveries import (
     the_delivery,
     upgrade_patch,
 )
-from migrations_app.actions.targets.delivery_settled import is_delivered, settled_gate, undo_gate
+from migrations_app.actions.targets.delivery_sync import is_delivered, settled_gate, undo_gate
 from migrations_app.actions.targets.helm_releases import rollback_problem
 from migrations_app.actions.undo import without_uid
 from migrations_app.inventory.facts.controller import CHART
@@ -62,7 +62,7 @@ def reads(inventory: Inventory, parameters: Parameters) -> Iterator[ObjectTarget
         and is_delivered(inventory, delivery, release=target_release)
     ):
         # Checked before permissions are: if a person did the upgrade meanwhile, no permission is needed.
-        raise Unavailable(f"{delivery.said} is at {target_release} already", code="nothing_to_do")
+        raise Unavailable(f"{delivery.display_name} is at {target_release} already", code="nothing_to_do")
     yield without_uid(delivery_target(delivery.delivery))
 
 
@@ -75,12 +75,14 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
         raise Unavailable("what a delivery brings is only known from the cluster itself", code="delivery_only_live")
     refuse_written(delivery, read)
     if read.get("operation") is not None:
-        raise Unavailable(f"{delivery.said} is being synced: wait until that has ended", code="busy")
+        raise Unavailable(f"{delivery.display_name} is being synced: wait until that has ended", code="busy")
     to = _target_release(context, parameters)
     patch = upgrade_patch(read, place_of(delivery), version=as_tag(to), edits=context.edits)
     if patch == {"spec": {}}:
-        raise Unavailable(f"{delivery.said} is at {to} already", code="nothing_to_do")
-    title = f"Upgrade {delivery.chart} in {delivery.said} from {delivery.version or 'no version'} to {as_tag(to)}"
+        raise Unavailable(f"{delivery.display_name} is at {to} already", code="nothing_to_do")
+    title = (
+        f"Upgrade {delivery.chart} in {delivery.display_name} from {delivery.version or 'no version'} to {as_tag(to)}"
+    )
     step = patch_step(
         target, read, patch=patch, title=title, risk="high", after=settled_gate(context.inventory, delivery, to=to)
     )

@@ -60,20 +60,22 @@ def the_delivery(inventory: Inventory, chart: str) -> ChartDelivery:
         words = f"no HelmRelease of Flux and no Application of Argo CD delivers the chart {chart} to this cluster"
         raise Unavailable(words, code="no_delivery")
     if len(deliveries) > 1:
-        names = ", ".join(sorted(delivery.said for delivery in deliveries))
+        names = ", ".join(sorted(delivery.display_name for delivery in deliveries))
         raise Unavailable(f"{len(deliveries)} objects deliver the chart {chart}: {names}", code="two_deliveries")
     (delivery,) = deliveries
     if delivery.elsewhere:
-        _refuse_kept(delivery.said, delivery.elsewhere)
+        _refuse_kept(delivery.display_name, delivery.elsewhere)
     if delivery.delivery.kind == HELM_RELEASE and not syncs_by_itself(delivery.delivery):
-        raise Unavailable(f"{delivery.said} is suspended and would bring nothing: resume it first", code="suspended")
+        raise Unavailable(
+            f"{delivery.display_name} is suspended and would bring nothing: resume it first", code="suspended"
+        )
     return delivery
 
 
 def place_of(delivery: ChartDelivery) -> ChartPlace:
     """The place in the object that names the version. Raises Unavailable if another object names it."""
     if delivery.place is None:
-        _refuse_kept(delivery.said, delivery.elsewhere)
+        _refuse_kept(delivery.display_name, delivery.elsewhere)
     return delivery.place
 
 
@@ -89,7 +91,7 @@ def refuse_written(delivery: ChartDelivery, read: Tree) -> None:
         name = str(entry.get("manager") or "").lower()
         tool = name.startswith(WRITERS) and not name.startswith(PEOPLE)
         if tool and _owns(entry.get("fieldsV1"), ("spec", *place.at, place.version)):
-            _refuse_kept(delivery.said, f"what the field manager {entry.get('manager')} applies")
+            _refuse_kept(delivery.display_name, f"what the field manager {entry.get('manager')} applies")
 
 
 def _owns(fields: Any, path: tuple[str, ...]) -> bool:  # noqa: ANN401 - plain JSON

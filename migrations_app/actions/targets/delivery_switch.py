@@ -19,7 +19,7 @@ from migrations_app.inventory.facts.delivery_sources import (
     APPLICATION,
     PAUSED,
     delivers_to_this_cluster,
-    said_of,
+    display_name_of,
     writer_of,
 )
 from migrations_app.inventory.inventory import Inventory
@@ -39,7 +39,7 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
     Raises InvalidInput for a name that no delivery has.
     """
     by_name = {
-        said_of(delivery): delivery
+        display_name_of(delivery): delivery
         for delivery in inventory.deliveries.items
         if delivery.kind in ROWS and delivers_to_this_cluster(delivery)
     }
@@ -60,9 +60,10 @@ def switch_of(target: ObjectTarget) -> Field:
 def pause_step(delivery: GitOpsDelivery, read: Tree) -> Step:
     """A step that pauses the delivery and keeps its setting; its undo restores the setting."""
     target = _checked(delivery)
+    patch = pausing(target, value_at(read, switch_of(target)))
     step = patch_step(
-        target, read, patch=pausing(target, value_at(read, switch_of(target))), title=f"Pause {said_of(delivery)}",
-        risk="medium", note=reverted_by(delivery), manager=_switched_on_again(delivery, read),
+        target, read, patch=patch, title=f"Pause {display_name_of(delivery)}", risk="medium",
+        note=reverted_by(delivery), manager=_switched_on_again(delivery, read),
     )  # fmt: skip
     return _with_whole_switch(step, target, read=read)
 
@@ -73,7 +74,7 @@ def resume_step(delivery: GitOpsDelivery, read: Tree) -> Step:
     before = before_pause(target, read)
     off, on = pausing(target, before), resuming(target, before)
     step = patch_step(
-        target, read, patch=on, title=f"Resume {said_of(delivery)}", risk="medium",
+        target, read, patch=on, title=f"Resume {display_name_of(delivery)}", risk="medium",
         note="It applies its source at once: what the source says otherwise is taken back by it.",
     )  # fmt: skip
     # The undo pauses the delivery, also where the plan is made before the pause.
@@ -116,7 +117,9 @@ def before_pause(target: ObjectTarget, read: Tree) -> Any:  # noqa: ANN401 - pla
         setting = ""
     good = isinstance(setting, dict) if target.kind == APPLICATION else setting in (None, False)
     if not good:
-        words = f"{target.said}: the annotation {PAUSED} does not say how it was; resume it by hand and take it off"
+        words = (
+            f"{target.display_name}: the annotation {PAUSED} does not say how it was; resume it by hand and take it off"
+        )
         raise Unavailable(words, code="changed")
     return setting
 
@@ -143,7 +146,9 @@ def _checked(delivery: GitOpsDelivery) -> ObjectTarget:
 
 def refuse_owned(deliveries: Iterable[GitOpsDelivery]) -> None:
     """Raises Unavailable for Applications of an ApplicationSet, which writes the policy again at once."""
-    owned = [said_of(delivery) for delivery in deliveries if delivery.metadata.owner("ApplicationSet") is not None]
+    owned = [
+        display_name_of(delivery) for delivery in deliveries if delivery.metadata.owner("ApplicationSet") is not None
+    ]
     if owned:
         words = f"an ApplicationSet writes {', '.join(owned)}, and would undo the pause: pause it there"
         raise Unavailable(words, code="kept")

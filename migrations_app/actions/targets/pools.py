@@ -343,4 +343,6 @@ def _refuse_losses(losses: list[ConversionFinding]) -> None:
 def _refuse_placeholders(new_objects: list[Successor]) -> None:
     for successor in new_objects:
         if any(True for _ in placeholder_paths(successor.body)):
-            raise Unavailable(f"{successor.target.said} still holds a placeholder: name the node role", code="loss")
+            raise Unavailable(
+                f"{successor.target.display_name} still holds a placeholder: name the node role", code="loss"
+            )

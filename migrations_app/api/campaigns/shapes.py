@@ -15,7 +15,7 @@ from migrations_app.campaigns.recipe import LONGEST_GATE_SOAK, PERSON_GATES, Gat
 from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
 from migrations_app.campaigns.sums import CampaignForecast
 from migrations_app.journeys.compose import SOAK_SECONDS
-from migrations_app.journeys.destroyed import FORECAST
+from migrations_app.journeys.deletions import FORECAST
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.queries.campaigns.campaigns import CAMPAIGN_GROUPS, CAMPAIGN_ORDERS
 from migrations_app.queries.campaigns.values import CampaignApprovalRow, CampaignBoard, CampaignRow, MemberRow, WaveRow

@@ -39,7 +39,7 @@ from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.campaigns.campaigns import campaign_board, campaign_page, campaign_row, member_page
 from migrations_app.tasks import enqueue_campaign, enqueue_campaign_previews
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
+from migrations_app.use_cases.campaigns import approvals, lifecycle, member_decisions
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
 
 
@@ -209,7 +209,7 @@ class CampaignOpenWaveView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Agrees that the next wave begins; refused to tokens with `person_needed`."""
         body = body_params(request, WaveOpenSerializer)
-        change = partial(settling.open_wave, wave=body["wave"] - 1, note=body["note"])
+        change = partial(member_decisions.open_wave, wave=body["wave"] - 1, note=body["note"])
         return _apply_change(request, id, change=change)
 
 
@@ -223,7 +223,7 @@ class CampaignLeaveOutView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Takes a cluster out that waits or stopped, with a reason."""
         body = body_params(request, MemberOutSerializer)
-        change = partial(settling.leave_out, member=body["member"], reason=body["reason"])
+        change = partial(member_decisions.exclude_member, member=body["member"], reason=body["reason"])
         return _apply_change(request, id, change=change)
 
 
@@ -237,7 +237,7 @@ class CampaignTryAgainView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """A stopped cluster whose journey ended waits for its turn again."""
         body = body_params(request, MemberNameSerializer)
-        return _apply_change(request, id, change=partial(settling.try_again, member=body["member"]))
+        return _apply_change(request, id, change=partial(member_decisions.requeue_member, member=body["member"]))
 
 
 def _apply_change(request: Request, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 from migrations_app.errors import InvalidInput
-from migrations_app.readiness.planned import planned_minor
+from migrations_app.readiness.kubernetes_plan import planned_minor
 
 
 class StrictJsonParser(BaseParser):

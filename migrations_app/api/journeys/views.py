@@ -43,7 +43,7 @@ from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.journeys import approvals, lifecycle, steps
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.journeys.holds import change_hold
-from migrations_app.use_cases.journeys.taking_back import take_back
+from migrations_app.use_cases.journeys.step_rollback import begin_rollback
 
 
 def _acting(name: str, body: Any) -> dict[str, Operation]:  # noqa: ANN401 - a serializer class
@@ -274,7 +274,7 @@ class JourneyTakeBackView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Undoes the steps down to that one, the last one first; each rollback is planned and approved by itself."""
         body = body_params(request, StepSkipSerializer)
-        return _apply_change(request, id, change=partial(take_back, step=body["step"], reason=body["reason"]))
+        return _apply_change(request, id, change=partial(begin_rollback, step=body["step"], reason=body["reason"]))
 
 
 def _apply_change(request: Request, journey_id: uuid.UUID, *, change: Callable[..., Any]) -> Response:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import urllib3
 
-from migrations_app.clients.agents.allowed import AllowedCalls
 from migrations_app.clients.agents.api_target import ApiTarget
+from migrations_app.clients.agents.call_rules import AllowedCalls
 from migrations_app.clients.agents.protocol import MOST_PIECE, PASSED_ON, AgentCall, AgentPiece
 from migrations_app.clients.kubernetes import errors
 from migrations_app.clients.kubernetes.api import Verb, api_request

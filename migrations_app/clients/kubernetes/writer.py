@@ -69,7 +69,7 @@ class LiveWriter:
             raise
         document = _tree(bytes(body))
         if document is None:
-            raise InvalidResponse(f"{target.said} is not what an API server answers")
+            raise InvalidResponse(f"{target.display_name} is not what an API server answers")
         return document
 
     def pages(self, resource: Resource) -> Iterator[ListPage]:
@@ -132,7 +132,7 @@ def as_dry_run(method: str, body: dict[str, Any], *, query: list[tuple[str, str]
 def _refuse_deletion(target: ObjectTarget) -> None:
     """Raises InvalidInput unless the deletion names one object that is not a namespace (K13, T18)."""
     if target.plural in UNTOUCHABLE or not target.name:
-        raise InvalidInput(f"{target.said} is never deleted", code="bad_name", where="target")
+        raise InvalidInput(f"{target.display_name} is never deleted", code="bad_name", where="target")
 
 
 def write_result(response: WriteResponse) -> WriteResult:

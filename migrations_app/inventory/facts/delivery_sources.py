@@ -91,11 +91,11 @@ class ChartDelivery:
         return str(below(self.delivery.spec or {}, (*self.place.at, self.place.version)) or "")
 
     @property
-    def said(self) -> str:
-        return said_of(self.delivery)
+    def display_name(self) -> str:
+        return display_name_of(self.delivery)
 
 
-def said_of(delivery: GitOpsDelivery) -> str:
+def display_name_of(delivery: GitOpsDelivery) -> str:
     """The display name, such as `HelmRelease flux-system/karpenter`."""
     return f"{delivery.kind} {delivery.namespace}/{delivery.name}"
 
@@ -217,7 +217,7 @@ class GitSource(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
 
     @property
-    def said(self) -> str:
+    def display_name(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"
 
 

@@ -13,7 +13,7 @@ from migrations_app.karpenter.coverage.changes_v1 import V1_CHANGES
 from migrations_app.karpenter.coverage.entry import EXTENTS, Coverage, Extent
 from migrations_app.karpenter.coverage.pains_platform import PLATFORM_PAINS
 from migrations_app.karpenter.coverage.pains_work import WORK_PAINS
-from migrations_app.karpenter.coverage.proven import PROVEN
+from migrations_app.karpenter.coverage.proofs import PROVEN
 from migrations_app.karpenter.versions import minor_order
 
 CHANGES: tuple[Coverage, ...] = (*ALPHA_CHANGES, *TO_BETA_CHANGES, *BETA_CHANGES, *TO_V1_CHANGES, *V1_CHANGES)

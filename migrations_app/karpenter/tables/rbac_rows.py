@@ -184,7 +184,7 @@ SURPLUS: tuple[RightRow, ...] = (
 """Rights that may be removed after the release in the row; keeping them does no harm by itself."""
 
 
-def needed(running: Release, *, webhooks: bool) -> tuple[RbacRight, ...]:
+def rights_needed(running: Release, *, webhooks: bool) -> tuple[RbacRight, ...]:
     """What a controller of that release needs, in row order."""
     return tuple(
         right

@@ -19,7 +19,7 @@ from migrations_app.queries.fleet.scan_interval import interval_of, with_interva
 from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible, visible_clusters
-from migrations_app.readiness.planned import with_planned
+from migrations_app.readiness.kubernetes_plan import with_planned
 from migrations_app.readiness.report import OwnedNode, Report
 from migrations_app.readiness.waivers import apply, from_stored
 

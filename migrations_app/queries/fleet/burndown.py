@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
-from migrations_app.queries.fleet.counted import counting_clusters
+from migrations_app.queries.fleet.counted_clusters import counting_clusters
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import with_labels
 from migrations_app.queries.visibility import visible, visible_clusters

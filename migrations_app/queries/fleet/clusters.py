@@ -27,7 +27,7 @@ from migrations_app.inventory.facts.node_claims import moment
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.scan import Scan
 from migrations_app.queries import pagination
-from migrations_app.queries.fleet.counted import ENVIRONMENT, counting_clusters
+from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT, counting_clusters
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals

@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 
 from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel
 from migrations_app.queries.fleet.clusters import FleetAsk, matching_clusters
-from migrations_app.queries.fleet.counted import ENVIRONMENT as SAMPLES
+from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT as SAMPLES
 from migrations_app.queries.fleet.groups import MOST, groups_in_sight
 from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MOST_CHOICES, USUAL, label_expression
 

@@ -10,7 +10,7 @@ from django.db.models import Count
 
 from migrations_app.models.monitoring import Tally
 from migrations_app.models.rollout import Rollout
-from migrations_app.queries.fleet.counted import counting_clusters
+from migrations_app.queries.fleet.counted_clusters import counting_clusters
 from migrations_app.queries.fleet.waivers import waiver_states
 from migrations_app.queries.visibility import visible_clusters
 

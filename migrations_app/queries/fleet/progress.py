@@ -53,7 +53,7 @@ class BurndownTold(Burndown):
     falls: tuple[FallenDay, ...]
 
 
-def told_of(burndown: Burndown) -> BurndownTold:
+def with_progress(burndown: Burndown) -> BurndownTold:
     """The burndown with its progress and the reasons for lower progress."""
     days = points_by_day(burndown)
     falls = (

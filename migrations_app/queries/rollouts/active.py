@@ -16,7 +16,7 @@ from migrations_app.actions.states import GATE, SKIP
 from migrations_app.journeys.states import HOLDING
 from migrations_app.models.journey import Journey, JourneyApproval
 from migrations_app.models.rollout import Approval, Rollout
-from migrations_app.queries.fleet.counted import counting_clusters
+from migrations_app.queries.fleet.counted_clusters import counting_clusters
 from migrations_app.queries.visibility import visible
 
 IN_PROGRESS = ("running", "paused", "needs_attention", "rolling_back")

@@ -14,7 +14,7 @@ from migrations_app.actions.states import GATE, SKIP
 from migrations_app.errors import NotFound
 from migrations_app.models.rollout import Attempt, NodeSkip, Rollout
 from migrations_app.queries.rollouts.active import position
-from migrations_app.queries.rollouts.policies import needed
+from migrations_app.queries.rollouts.policies import approvals_needed
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible
@@ -142,7 +142,7 @@ def rollout_detail(rollout_id: uuid.UUID) -> RolloutDetail:
             )
             for approval in row.approvals.all()
         ),
-        needed=needed(row),
+        needed=approvals_needed(row),
         picture=_picture(row.picture),
         before=_picture(row.baseline.get("picture") if row.baseline else None),
         exports=tuple(

@@ -143,7 +143,7 @@ def approvals_required(policy: Policy, risk: Risk) -> int:
     return max(number, NEVER_ALONE.get(risk, 0))
 
 
-def needed(row: Rollout) -> int:
+def approvals_needed(row: Rollout) -> int:
     """How many approvals the rollout's risk needs now, by the strictest policy of the cluster's registrations."""
     risk = risk_of(row.risk)
     return max(approvals_required(policy_of(registration), risk) for registration in registrations_of(row.cluster_id))

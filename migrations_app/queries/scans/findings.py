@@ -13,7 +13,7 @@ from msgspec import Meta
 from migrations_app.checks.base import WEIGHTS
 from migrations_app.checks.registry import all_checks
 from migrations_app.models.scan import FindingRow
-from migrations_app.queries.fleet.counted import counting_clusters
+from migrations_app.queries.fleet.counted_clusters import counting_clusters
 from migrations_app.queries.fleet.waivers import covered, held_everywhere
 from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
 from migrations_app.queries.pagination import Page

@@ -16,7 +16,7 @@ from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.plan.chart_values import ChartHop
 from migrations_app.readiness.plan.runbook import Runbook
-from migrations_app.readiness.published import INTERNAL, PLAN, TYPED_PLAN, published
+from migrations_app.readiness.published_fields import INTERNAL, PLAN, TYPED_PLAN, published
 from migrations_app.readiness.report import Carrier, GivenChart, LegacyObject, Report
 
 _LONE = re.compile("[\ud800-\udfff]")

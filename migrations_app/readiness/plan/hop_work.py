@@ -14,9 +14,9 @@ from migrations_app.inventory.parts import AHEAD, Seen, UnparsableObject, Unseen
 from migrations_app.karpenter.upgrade_path import PathHop
 from migrations_app.readiness.plan.effects.effect import effect_of_all
 from migrations_app.readiness.plan.effects.landing import after_upgrade
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_parts
 from migrations_app.readiness.plan.effects.succession import with_successors
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 from migrations_app.readiness.plan.work_order import (
     DRIFT_HOLD_CHECKS,
     HopPart,

@@ -49,7 +49,7 @@ class ValuePlace(NamedTuple):
 class ValueSource(NamedTuple):
     """One source. `place` is None if no file that was read holds it, for the reason in `why`."""
 
-    said: str
+    display_name: str
     place: ValuePlace | None = None
     why: str = ""
 
@@ -150,7 +150,7 @@ def _places_to_remove(value: HelmValue, source_trees: SourceTrees, *, edit: Helm
     """Returns every source that sets the value. Raises InvalidInput if one cannot be read."""
     for source, tree in source_trees:
         if tree is None:
-            raise refused(f"{value.key} has to go, and {source.said} may give it: {source.why}", edit)
+            raise refused(f"{value.key} has to go, and {source.display_name} may give it: {source.why}", edit)
     return [
         value_source.place
         for value_source, tree in source_trees
@@ -175,13 +175,15 @@ def _tree(source: ValueSource, readings: Readings, *, edit: HelmChange) -> Mappi
         return None
     documents = readings.get(source.place.path)
     if documents is None:
-        raise refused(f"{source.said} is {source.place.path}, which cannot be read as YAML or is not there", edit)
+        raise refused(
+            f"{source.display_name} is {source.place.path}, which cannot be read as YAML or is not there", edit
+        )
     if not documents:
         return {}
     values = documents[source.place.number]
     values = _parsed(below(values, source.place.at)) if source.place.at else values
     if (len(documents) > 1 and not source.place.at) or not isinstance(values, dict):
-        raise refused(f"{source.said} in {source.place.path} is no map", edit)
+        raise refused(f"{source.display_name} in {source.place.path} is no map", edit)
     return values
 
 

@@ -18,7 +18,7 @@ from migrations_app.simulator.cluster_state import ClusterState, PoolKey
 from migrations_app.simulator.generations import KarpenterObject, is_ready, timestamp
 from migrations_app.simulator.karpenter.launch import pool_spec
 from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
-from migrations_app.simulator.karpenter.underused import UnderusedNodes
+from migrations_app.simulator.karpenter.underused_nodes import UnderusedNodes
 from migrations_app.simulator.placement.places import NodeState, PodState
 
 PROVISIONER_STATIC = ("annotations", "kubeletConfiguration", "labels", "providerRef", "startupTaints", "taints")

@@ -103,7 +103,7 @@ class NodeLauncher:
 
     def _join(self, state: ClusterState, claim: KarpenterObject, *, offering: Offering, name: str) -> None:
         del self.coming[claim.uid]
-        doc, node = joined(self._api, claim, offering=offering, name=name)
+        doc, node = launched_node(self._api, claim, offering=offering, name=name)
         state.put_claim(KarpenterObject(claim.of, doc | {"kind": claim.of.claim}))
         state.put_node(node)
 
@@ -128,7 +128,7 @@ def launched(
     if not hashed:
         body["metadata"]["annotations"] = {}
     claim = KarpenterObject(pool.of, _stored(api.create(pool.of.claims_path, body)) | {"kind": pool.of.claim})
-    return list(joined(api, claim, offering=offering, name=name, sized=False))
+    return list(launched_node(api, claim, offering=offering, name=name, sized=False))
 
 
 def claim_body(pool: KarpenterObject, offering: Offering, *, name: str) -> Document:
@@ -145,7 +145,7 @@ def claim_body(pool: KarpenterObject, offering: Offering, *, name: str) -> Docum
     return {"apiVersion": of.api_version, "kind": of.claim, "metadata": metadata, "spec": _spec(pool)}
 
 
-def joined(
+def launched_node(
     api: SimulatorApi, claim: KarpenterObject, *, offering: Offering, name: str, sized: bool = True
 ) -> tuple[Document, Document]:
     """Returns the claim with its status, and its Ready node; `sized`: both report capacity and allocatable."""

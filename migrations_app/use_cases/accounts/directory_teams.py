@@ -18,7 +18,7 @@ MOST_IN_TEAM = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TeamAsTold:
+class DirectoryTeam:
     """The attributes of a team from a directory; None leaves an attribute unchanged. `members` replaces all members."""
 
     name: str | None = None
@@ -28,7 +28,7 @@ class TeamAsTold:
     remove: frozenset[int] = frozenset()
 
 
-def add_directory_team(team: TeamAsTold) -> int:
+def add_directory_team(team: DirectoryTeam) -> int:
     """Creates a team with its members and returns its id. Raises InvalidInput, and Conflict `name_taken`."""
     name = _name(team.name or "")
     with transaction.atomic():
@@ -40,7 +40,7 @@ def add_directory_team(team: TeamAsTold) -> int:
     return row.pk
 
 
-def change_directory_team(team_id: int, team: TeamAsTold) -> None:
+def change_directory_team(team_id: int, team: DirectoryTeam) -> None:
     """Changes the given attributes of a team, all of them or none.
 
     Raises NotFound, InvalidInput for an unknown member, and Conflict `name_taken`, `last_admin`.
@@ -55,13 +55,13 @@ def remove_directory_team(team_id: int) -> None:
         management.drop_team(_locked_team(team_id).name, person=None)
 
 
-def told_teams(names: Collection[str]) -> frozenset[str]:
+def directory_teams(names: Collection[str]) -> frozenset[str]:
     """Those of the teams whose members a directory decides."""
     teams = ProvisionedTeam.objects.filter(team__name__in=names)
     return frozenset(teams.values_list("team__name", flat=True))
 
 
-def _apply_to(row: Group, team: TeamAsTold) -> None:
+def _apply_to(row: Group, team: DirectoryTeam) -> None:
     known, is_new = ProvisionedTeam.objects.select_for_update().get_or_create(team=row)
     if is_new:
         # From now on sign-ins at the identity provider neither add nor remove members.

@@ -18,8 +18,8 @@ from django.db import IntegrityError, transaction
 from migrations_app.clients.identity_provider import OidcClient, Provider, discover, keys_of, tokens_for
 from migrations_app.errors import PermissionDenied, ReadError
 from migrations_app.models.account import Identity
-from migrations_app.use_cases.accounts.directory_people import RESERVED, adopted_by, is_told_name
-from migrations_app.use_cases.accounts.directory_teams import told_teams
+from migrations_app.use_cases.accounts.directory_people import RESERVED, adopted_by, is_directory_name
+from migrations_app.use_cases.accounts.directory_teams import directory_teams
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.runtime.connections import network_policy
 
@@ -156,7 +156,7 @@ def _create_account(name: str, *, issuer: str, subject: str) -> User:
     if waiting := adopted_by(name):
         return _link_account(waiting, issuer=issuer, subject=subject)
     # Also a name of an account in the directory: a person whose account was closed could otherwise get a new one.
-    if is_told_name(name) or User.objects.filter(username__iexact=name).exists():
+    if is_directory_name(name) or User.objects.filter(username__iexact=name).exists():
         raise _refused("an account of that name exists already and is not of this provider")
     try:
         with transaction.atomic():
@@ -187,7 +187,7 @@ def _synchronize_teams(user: User, teams: frozenset[str]) -> None:
     Teams of a directory (SCIM) are left alone: the directory knows who left, the token only who was a member.
     """
     current = frozenset(user.groups.values_list("name", flat=True))
-    directory = told_teams(current | teams)
+    directory = directory_teams(current | teams)
     current, teams = current - directory, teams - directory
     if current == teams:
         return

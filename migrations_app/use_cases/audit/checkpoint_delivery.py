@@ -26,13 +26,13 @@ longer.
 """
 
 
-def keep_up() -> int:
+def sign_and_deliver() -> int:
     """Signs a checkpoint if one is due and delivers to all sinks. Returns how many checkpoints were delivered."""
-    sign_news()
+    sign_if_due()
     return sum(deliver(target) for target in settings.ENV.audit_sinks.targets)
 
 
-def sign_news() -> bool:
+def sign_if_due() -> bool:
     """Signs a checkpoint if there are new events and the newest checkpoint is a minute old. Returns whether it did."""
     last = Checkpoint.objects.order_by("-seq").first()
     if head_seq() <= (last.seq if last else 0):

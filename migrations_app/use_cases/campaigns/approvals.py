@@ -21,7 +21,7 @@ from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns.claims import claim
 from migrations_app.use_cases.campaigns.member_journeys import hold_journeys
 from migrations_app.use_cases.campaigns.transitions import CampaignEvent, LoadedCampaign, load_campaign, store_campaign
-from migrations_app.use_cases.journeys.carried import withdraw_journey_approvals
+from migrations_app.use_cases.journeys.approval_copies import withdraw_journey_approvals
 from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
 
 
@@ -100,7 +100,7 @@ def _accepted_checks(loaded: LoadedCampaign, yes: ApprovalRequest) -> list[str]:
     return list(check_ids)
 
 
-def take_back(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor) -> Campaign:
+def withdraw_approval(campaign_id: uuid.UUID, person: Person, *, reason: str, by: Actor) -> Campaign:
     """Withdraws a person's own approval of the campaign and of its journeys that have not ended.
 
     A running campaign pauses before anything else begins; one that waits for its start waits for an approval again.

@@ -19,7 +19,7 @@ def claim(loaded: LoadedCampaign) -> None:
     Raises Conflict `campaign_holds` if another campaign has one of them, by any registration. The message names those
     of the clusters that the caller may see, and counts the others (T11).
     """
-    members = [member for member in loaded.joined if member.state != "out"]
+    members = [member for member in loaded.participants if member.state != "out"]
     uids = dict(Cluster.objects.filter(pk__in=loaded.clusters).values_list("pk", "kube_system_uid"))
     twins = Cluster.objects.filter(kube_system_uid__in=[uid for uid in uids.values() if uid])
     claimed = CampaignMember.objects.filter(claims=True, cluster_id__in={*uids, *twins.values_list("pk", flat=True)})

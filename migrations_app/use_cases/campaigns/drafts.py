@@ -14,7 +14,7 @@ from migrations_app.campaigns.recipe import Selection
 from migrations_app.errors import InvalidInput
 from migrations_app.models.campaign import Campaign, CampaignMember
 from migrations_app.models.cluster import Cluster, ClusterLabel
-from migrations_app.queries.fleet.counted import ENVIRONMENT, counting_clusters
+from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT, counting_clusters
 from migrations_app.queries.visibility import permissions_of, visible
 from migrations_app.use_cases.accounts.rights import over_every, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record

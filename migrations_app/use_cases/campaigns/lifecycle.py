@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Person, may_start, may_stop
-from migrations_app.campaigns.shown import PREVIEWER
+from migrations_app.campaigns.campaign_preview import PREVIEWER
 from migrations_app.campaigns.states import UNSTARTED
 from migrations_app.errors import Conflict
 from migrations_app.models.campaign import Campaign, CampaignMember

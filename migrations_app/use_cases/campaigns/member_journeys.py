@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from migrations_app.access import Method, Person
+from migrations_app.campaigns.campaign_preview import destroyed_by
 from migrations_app.campaigns.preview import differs
-from migrations_app.campaigns.shown import destroyed_by
 from migrations_app.campaigns.states import AT_WORK
 from migrations_app.errors import Conflict
 from migrations_app.journeys.beforehand import SettledBefore, WeighedChecks
@@ -26,12 +26,12 @@ from migrations_app.models.rollout import Rollout
 from migrations_app.queries.campaigns.agreement import campaign_approvals_valid
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.audit.log import WORKER, Actor
-from migrations_app.use_cases.campaigns.transitions import LoadedCampaign, shown_of
+from migrations_app.use_cases.campaigns.transitions import LoadedCampaign, preview_of
 from migrations_app.use_cases.journeys import approvals, lifecycle
-from migrations_app.use_cases.journeys.carried import copy_approvals_to_journey
+from migrations_app.use_cases.journeys.advance_decisions import cover_with_campaign
+from migrations_app.use_cases.journeys.approval_copies import copy_approvals_to_journey
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.journeys.lifecycle import ROLLOUT_HOLDS
-from migrations_app.use_cases.journeys.settled import cover_with_campaign
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
 
 CLUSTER = "{cluster}"
@@ -79,7 +79,7 @@ def _decisions_for(loaded: LoadedCampaign, member: CampaignMember) -> SettledBef
     """The decisions that the approval of the campaign contains for this cluster: confirmed checks, and the plans that
     may be made without a preview.
     """
-    recipe, row, preview = loaded.recipe, loaded.row, shown_of(member)
+    recipe, row, preview = loaded.recipe, loaded.row, preview_of(member)
     actions = {hop.lands: tuple(step.action for step in hop.steps if step.action) for hop in preview.hops}
     objects = destroyed_by(preview)
     return SettledBefore(
@@ -105,7 +105,7 @@ def _decisions_for(loaded: LoadedCampaign, member: CampaignMember) -> SettledBef
 
 def differences_of(loaded: LoadedCampaign, member: CampaignMember, *, journey: Journey) -> tuple[str, ...]:
     """Codes of the reasons why the campaign's approval does not cover the previewed journey; empty if it does."""
-    preview = shown_of(member)
+    preview = preview_of(member)
     plan = msgspec.json.decode(bytes(journey.plan), type=JourneyPlan)
     nodes = max((node.count for outline in plan.shown.values() for node in outline.nodes), default=0)
     codes = list(differs(preview, lands=journey.lands, steps=plan.steps, nodes=nodes))

@@ -20,8 +20,8 @@ from migrations_app.use_cases.campaigns.member_journeys import PASSES
 from migrations_app.use_cases.campaigns.transitions import (
     CampaignEvent,
     LoadedCampaign,
-    hold_campaign,
     load_campaign,
+    lock_campaign,
     store_campaign,
     store_member,
 )
@@ -94,7 +94,7 @@ def _pause_campaign(loaded: LoadedCampaign, code: str, *, words: str = "", about
     """Pauses the campaign and, if its recipe says so, the journeys of the other clusters, in one transaction."""
     stops_all = loaded.recipe.stop_all
     with transaction.atomic():
-        hold_campaign(loaded)
+        lock_campaign(loaded)
         if stops_all:
             member_journeys.hold_journeys(loaded)
         halt_campaign(loaded, code, words=words, about=about.cluster_name if about else "")
@@ -111,7 +111,7 @@ def _begin(loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove
     elif row is not None and move.do in ("cover", "ask"):
         covered = move.do == "cover"
         with transaction.atomic():
-            hold_campaign(loaded)
+            lock_campaign(loaded)
             ask = member_journeys.cover_journey if covered else member_journeys.ask_journey_of
             journey = ask(loaded, member, journey=row.pk)
             waits = journey.state == "awaiting_approval"
@@ -126,7 +126,7 @@ def _begin(loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove
         _resume(loaded, member, woken=woken)
     elif row is not None:
         with transaction.atomic():
-            hold_campaign(loaded)
+            lock_campaign(loaded)
             member_journeys.start_journey_of(loaded, row)
             event = CampaignEvent(verb="campaign.member_started", by=WORKER, detail={"journey": str(row.pk)})
             store_member(loaded, member, then="running", event=event, cause_code="", cause="")
@@ -140,7 +140,7 @@ def _resume(loaded: LoadedCampaign, member: CampaignMember, *, woken: CampaignWo
     if member.cluster_id is None:
         raise Conflict("the registration of the cluster was removed", code="cluster_gone")
     with transaction.atomic():
-        hold_campaign(loaded)
+        lock_campaign(loaded)
         person = member_journeys.account(row.starter_id, member.cluster_id, token=row.started_by_token)
         if member_journeys.resume_with(member, person, by=WORKER, again=False):
             event = CampaignEvent(verb="campaign.member_resumed", by=WORKER)
@@ -160,14 +160,14 @@ def _handle_refusal(loaded: LoadedCampaign, member: CampaignMember, *, code: str
     if code in STOPS_ALL:
         _pause_campaign(again, code, words=words)
         raise Conflict(words, code=code)
-    halt_at(again, again.member(member.pk), code=code, words=words)
+    stop_at_member(again, again.member(member.pk), code=code, words=words)
     raise Conflict(words, code=code)
 
 
-def halt_at(loaded: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
+def stop_at_member(loaded: LoadedCampaign, member: CampaignMember, *, code: str, words: str) -> None:
     """Stops the cluster and pauses the campaign, in one transaction."""
     with transaction.atomic():
-        hold_campaign(loaded)
+        lock_campaign(loaded)
         if loaded.recipe.stop_all:
             member_journeys.hold_journeys(loaded)
         if member.state != "waiting":
@@ -203,7 +203,7 @@ def _store_member_move(loaded: LoadedCampaign, member: CampaignMember, *, move: 
 def _draft_hop(loaded: LoadedCampaign, member: CampaignMember) -> uuid.UUID:
     """Drafts the journey of the cluster's next hop and returns its id. Raises as `draft_of`."""
     with transaction.atomic():
-        hold_campaign(loaded)
+        lock_campaign(loaded)
         journey_id = member_journeys.draft_of(loaded, member)
         event = CampaignEvent(verb="campaign.member_begun", by=WORKER, detail={"journey": str(journey_id)})
         begun = {"journey_id": journey_id, "covered": False, "cause_code": "", "cause": ""}

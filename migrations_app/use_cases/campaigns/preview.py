@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from migrations_app.actions.changes import Risk
 from migrations_app.actions.plan import canonical
+from migrations_app.campaigns.campaign_preview import CampaignPlan, MemberPreview, Pace, destroyed_by
 from migrations_app.campaigns.preview import member_preview
 from migrations_app.campaigns.recipe import Placed, in_waves
-from migrations_app.campaigns.shown import CampaignPlan, MemberPreview, Pace, destroyed_by
 from migrations_app.campaigns.states import CLAIMING
 from migrations_app.campaigns.sums import campaign_forecast
 from migrations_app.errors import KarpdashError
@@ -34,8 +34,8 @@ from migrations_app.use_cases.campaigns.transitions import (
     CampaignEvent,
     LoadedCampaign,
     load_campaign,
+    preview_of,
     recipe_of,
-    shown_of,
     store_campaign,
 )
 from migrations_app.use_cases.journeys.preview import permitted_choices
@@ -68,7 +68,7 @@ def compose_campaign(campaign_id: uuid.UUID) -> None:
     loaded = load_campaign(campaign_id)
     if loaded.row.state != "draft" or any(member.shown is None for member in loaded.members):
         return
-    previews = _without_twins(sorted((shown_of(member) for member in loaded.members), key=lambda member: member.name))
+    previews = _without_twins(sorted((preview_of(member) for member in loaded.members), key=lambda member: member.name))
     joined = [member for member in previews if not member.cause]
     recipe = loaded.recipe
     waves = in_waves([_placement(member) for member in joined], recipe)

@@ -24,13 +24,13 @@ from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.campaigns import member_journeys
 from migrations_app.use_cases.campaigns.transitions import (
     LoadedCampaign,
-    shown_of,
+    preview_of,
 )
 
 
 def campaign_seen(loaded: LoadedCampaign) -> CampaignSeen:
     """The stored state that the decision is based on."""
-    joined = loaded.joined
+    joined = loaded.participants
     clusters = _clusters([member.cluster_id for member in joined if member.cluster_id])
     waiting = [member.cluster_id for member in joined if member.cluster_id and member.state == "waiting"]
     busy_ids = set(
@@ -100,7 +100,7 @@ def hops_after(member: CampaignMember) -> int:
     another hop. If the preview does not have the journey's target version, the stored count is returned.
     """
     lands = member.journey.lands if member.journey is not None else ""
-    ends = [hop.lands for hop in shown_of(member).hops] if member.shown else []
+    ends = [hop.lands for hop in preview_of(member).hops] if member.shown else []
     return len(ends) - 1 - ends.index(lands) if lands in ends else member.hops_left
 
 

@@ -8,7 +8,7 @@ from migrations_app.actions import registry
 from migrations_app.campaigns.recipe import LONGEST_GATE_SOAK, PERSON_GATES, Gates, Limits, Recipe, Selection
 from migrations_app.errors import InvalidInput
 from migrations_app.journeys.compose import SOAK_SECONDS
-from migrations_app.journeys.destroyed import FORECAST
+from migrations_app.journeys.deletions import FORECAST
 from migrations_app.journeys.plan import COVERABLE
 from migrations_app.karpenter.hops import HOPS
 from migrations_app.karpenter.versions import parse, parse_minor

@@ -12,8 +12,8 @@ import msgspec
 from django.db import transaction
 from django.utils import timezone
 
+from migrations_app.campaigns.campaign_preview import CampaignPlan, MemberPreview
 from migrations_app.campaigns.recipe import Recipe
-from migrations_app.campaigns.shown import CampaignPlan, MemberPreview
 from migrations_app.campaigns.states import MAY_FOLLOW, MEMBER_MAY_FOLLOW, CampaignState, MemberState
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.models.campaign import Campaign, CampaignMember, CampaignWave
@@ -76,7 +76,7 @@ class LoadedCampaign:
         return msgspec.json.decode(bytes(self.row.plan), type=CampaignPlan)
 
     @property
-    def joined(self) -> list[CampaignMember]:
+    def participants(self) -> list[CampaignMember]:
         """The members that passed the preview, including those left out later."""
         return [campaign_member for campaign_member in self.members if campaign_member.lands]
 
@@ -85,7 +85,7 @@ class LoadedCampaign:
         """The ids of the clusters that are part of the campaign and still registered."""
         return [
             campaign_member.cluster_id
-            for campaign_member in self.joined
+            for campaign_member in self.participants
             if campaign_member.cluster_id and campaign_member.state != "out"
         ]
 
@@ -104,7 +104,7 @@ def recipe_of(row: Campaign) -> Recipe:
     return msgspec.convert(row.recipe, type=Recipe)
 
 
-def shown_of(member: CampaignMember) -> MemberPreview:
+def preview_of(member: CampaignMember) -> MemberPreview:
     """The preview of the cluster."""
     return msgspec.convert(member.shown, type=MemberPreview)
 
@@ -156,7 +156,7 @@ def store_member(
     now = timezone.now()
     changed = {"state": then, "version": member.version + 1, "changed_at": now, **columns}
     with transaction.atomic():
-        hold_campaign(loaded)
+        lock_campaign(loaded)
         rows = CampaignMember.objects.filter(pk=member.pk, state=before, version=member.version)
         if not rows.update(**changed):
             raise Conflict("the campaign was changed meanwhile", code="moved")
@@ -173,7 +173,7 @@ def note_campaign(loaded: LoadedCampaign, event: CampaignEvent) -> None:
         _record(loaded.row, event, detail={"state": loaded.row.state})
 
 
-def hold_campaign(loaded: LoadedCampaign) -> None:
+def lock_campaign(loaded: LoadedCampaign) -> None:
     """Locks the row of the campaign until the transaction ends, so that no pause happens at the same time.
 
     Lock order, as everywhere: the campaign, then its journeys, their rollouts, and the head of the audit log. Raises

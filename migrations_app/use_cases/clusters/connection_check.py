@@ -31,17 +31,17 @@ class ConnectionTest:
     detail: str = ""
 
 
-def try_server(connection: Connection, *, token: TokenSource | None = None) -> ConnectionTest:
+def check_server(connection: Connection, *, token: TokenSource | None = None) -> ConnectionTest:
     """Opens the server and tests it. A failure is returned, not raised."""
     url = connection.server.url
     try:
         with closing(open_live(connection, reach=network_policy(), limits=limits(), token=token)) as api:
-            return look(api, url)
+            return check_client(api, url)
     except ReadError as reason:
         return failed(reason, server=url)
 
 
-def look(api: LiveApi, url: str) -> ConnectionTest:
+def check_client(api: LiveApi, url: str) -> ConnectionTest:
     """Tests an open client: the version, and the missing rights to read the cluster and its identity.
 
     Raises ReadError.

@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict, InvalidInput, InvalidSetting, ReadEr
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.connection_check import ConnectionTest, try_server
+from migrations_app.use_cases.clusters.connection_check import ConnectionTest, check_server
 from migrations_app.use_cases.clusters.registration import found_cluster
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
@@ -46,7 +46,7 @@ def try_kubeconfig_for(cluster_id: uuid.UUID, text: bytes, *, context: str = "")
     """
     cluster = _with_kubeconfig(cluster_id)
     connection = read_kubeconfig(text, context=context)
-    result = try_server(connection)
+    result = check_server(connection)
     return CredentialReplacement(result, _compared(cluster, connection) if result.reachable else "unknown")
 
 
@@ -63,7 +63,7 @@ def replace_kubeconfig(
     if version is not None and version != cluster.version:
         raise _stale()
     connection = read_kubeconfig(text, context=context)
-    result = try_server(connection)
+    result = check_server(connection)
     if not result.reachable:
         raise InvalidInput(f"it does not reach the cluster: {result.detail}", where="kubeconfig", code=result.error)
     same = _compared(cluster, connection)

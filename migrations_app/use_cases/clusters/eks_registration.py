@@ -26,7 +26,7 @@ from migrations_app.errors import Conflict, Forbidden, InvalidInput, KarpdashErr
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, read_place, read_role_arn
 from migrations_app.models.cluster import Cluster
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.connection_check import ConnectionTest, failed, try_server
+from migrations_app.use_cases.clusters.connection_check import ConnectionTest, check_server, failed
 from migrations_app.use_cases.clusters.registration import Details, draft_used, found_cluster, new_row, stored
 from migrations_app.use_cases.journeys.lifecycle import void_journeys
 from migrations_app.use_cases.rollouts.lifecycle import void_plans
@@ -208,7 +208,7 @@ def _test_access(entry: ClusterAccountAccess, place: AwsPlace, *, with_server: b
     try:
         with eks_way(entry, _complete(place, entry)) as (connection, token):
             test = (
-                try_server(connection, token=token)
+                check_server(connection, token=token)
                 if with_server
                 else ConnectionTest(reachable=True, server=connection.server.url)
             )

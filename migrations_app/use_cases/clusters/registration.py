@@ -18,7 +18,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.scan_interval import interval_of, next_slot
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.campaigns.claims import refuse_claimed
-from migrations_app.use_cases.clusters.connection_check import ConnectionTest, failed, look, try_server
+from migrations_app.use_cases.clusters.connection_check import ConnectionTest, check_client, check_server, failed
 from migrations_app.use_cases.journeys.lifecycle import refuse_journey
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held
 from migrations_app.use_cases.runtime.connections import FIELD, connect, keys
@@ -44,7 +44,7 @@ class Details:
 
 def try_kubeconfig(text: bytes, *, context: str = "") -> ConnectionTest:
     """Tests the kubeconfig and stores nothing. Raises InvalidKubeconfig."""
-    return try_server(read_kubeconfig(text, context=context))
+    return check_server(read_kubeconfig(text, context=context))
 
 
 def register_kubeconfig(text: bytes, details: Details, *, context: str = "") -> uuid.UUID:
@@ -76,7 +76,7 @@ def try_cluster(cluster_id: uuid.UUID) -> ConnectionTest:
         return ConnectionTest(reachable=True, server=cluster.source)
     try:
         with connect(cluster) as api:
-            return look(api, cluster.server) if isinstance(api, LiveApi) else ConnectionTest(reachable=True)
+            return check_client(api, cluster.server) if isinstance(api, LiveApi) else ConnectionTest(reachable=True)
     except (ReadError, InvalidInput) as reason:
         return failed(reason, server=cluster.server)
 

@@ -148,7 +148,7 @@ def refuse_aws(collected: Collected, reason: Unseen) -> Collected:
     return _with(collected, replace(NO_AWS, **parts), seconds=0.0)
 
 
-def hand_in(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
+def with_policies(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
     """The collection with these policies (by name) as the controller's; unchanged without policies.
 
     They replace those read from AWS. If one cannot be parsed, the part is unseen with the reason.

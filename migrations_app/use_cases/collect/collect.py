@@ -16,10 +16,10 @@ from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import NOT_CONVERTED, Behind, Part, Seen, Unseen
 from migrations_app.inventory.struct_types import build_structs
 from migrations_app.readiness.report import Collected, PartLine
+from migrations_app.use_cases.collect import missing_conversion
 from migrations_app.use_cases.collect import parts as readers
-from migrations_app.use_cases.collect import unconverted
+from migrations_app.use_cases.collect.list_cache import PartMemory
 from migrations_app.use_cases.collect.reading import Parts, Reading
-from migrations_app.use_cases.collect.unchanged import PartMemory
 
 PARALLEL = 4
 """Concurrent list requests: enough to hide latency, few enough for an API server under load."""
@@ -102,17 +102,17 @@ def collect(
     run.read(readers.DISCOVERY)
     run.reading.learn(run.parts)
     for stage in (readers.FIRST, readers.SECOND):
-        with side_by_side() as pool:
+        with thread_pool() as pool:
             list(pool.map(run.read, stage))
         run.reading.learn(run.parts)
-    run.parts |= unconverted.read_by_content(run.reading)
+    run.parts |= missing_conversion.read_by_content(run.reading)
     parts: dict[str, Any] = {**run.parts}
     inventory = Inventory(cluster=cluster, taken_at=taken_at(api, now), **parts)
     return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_skipped_documents(api)))
 
 
 @contextmanager
-def side_by_side() -> Iterator[ThreadPoolExecutor]:
+def thread_pool() -> Iterator[ThreadPoolExecutor]:
     """A small thread pool. On exit, running reads are not waited for."""
     build_structs()
     pool = ThreadPoolExecutor(PARALLEL, thread_name_prefix="part")

@@ -35,7 +35,7 @@ def helm_releases(reading: Reading) -> Parts:
     """
     searches: list[_ReleaseSearch] = []
     refused: list[tuple[str, ReadError]] = []
-    for home in reading.homes:
+    for home in reading.karpenter_namespaces:
         try:
             searches.append(_in(reading, home))
         except Forbidden as reason:

@@ -132,7 +132,7 @@ def _aws_auth(reading: Reading) -> Parts:
 
 
 def _settings(reading: Reading) -> Parts:
-    return {"settings": _config_maps(reading, reading.homes, name="karpenter-global-settings")}
+    return {"settings": _config_maps(reading, reading.karpenter_namespaces, name="karpenter-global-settings")}
 
 
 def _config_maps(reading: Reading, namespaces: Iterable[str], *, name: str) -> Seen[o.ConfigMap]:

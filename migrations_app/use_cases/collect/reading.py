@@ -183,7 +183,7 @@ class Reading:
         return workloads
 
     @property
-    def homes(self) -> tuple[str, ...]:
+    def karpenter_namespaces(self) -> tuple[str, ...]:
         """Namespaces of the controllers and of the Helm releases that own the CRDs; without any, the defaults.
 
         If a controller has no namespace, the list of all namespaces as "", because its objects may be in any.

@@ -7,9 +7,9 @@ from typing import Any
 from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen
+from migrations_app.use_cases.collect import missing_conversion
 from migrations_app.use_cases.collect import parts as readers
-from migrations_app.use_cases.collect import unconverted
-from migrations_app.use_cases.collect.collect import PartsRun, Progress, side_by_side, taken_at
+from migrations_app.use_cases.collect.collect import PartsRun, Progress, taken_at, thread_pool
 from migrations_app.use_cases.collect.reading import Reading
 
 ALWAYS = ("version", "discovery", "crds", "controller")
@@ -36,10 +36,10 @@ class PartsOnDemand:
         run, jobs = self._run, _jobs_for(names)
         for stage in _STAGES:
             new = [job for job in stage if job in jobs and job.gives[0] not in run.parts]
-            with side_by_side() as pool:
+            with thread_pool() as pool:
                 list(pool.map(run.read, new))
             run.reading.learn(_every(run.parts))
-        run.parts |= unconverted.read_by_content(run.reading)
+        run.parts |= missing_conversion.read_by_content(run.reading)
         parts: dict[str, Any] = _every(run.parts)
         return Inventory(cluster=self._cluster, taken_at=taken_at(run.reading.api, ""), **parts)
 

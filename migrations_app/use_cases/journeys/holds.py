@@ -223,7 +223,7 @@ def _advance_rollout(hold: JourneyHold, *, rollout: Rollout, move: HoldMove) -> 
         return WorkToEnqueue()
     try:
         if move.do == "ask":
-            approvals.ask(rollout.pk, person, by=WORKER, version=rollout.version)
+            approvals.request_approval(rollout.pk, person, by=WORKER, version=rollout.version)
             return WorkToEnqueue(again=True)
         if move.do == "abort":
             rollouts.abort(rollout.pk, person, by=WORKER, version=rollout.version)

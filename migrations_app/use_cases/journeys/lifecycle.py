@@ -19,7 +19,7 @@ from migrations_app.journeys.states import HOLDING, PLANNED, after
 from migrations_app.models.journey import Journey, JourneyHold, JourneyRollout
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.cluster.identity import registrations_of
-from migrations_app.queries.journeys.holding import holding_journey
+from migrations_app.queries.journeys.cluster_holder import holding_journey
 from migrations_app.queries.journeys.journeys import approvals_needed
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.accounts.rights import over, refuse_person
@@ -246,13 +246,13 @@ def void_journeys(cluster_id: uuid.UUID) -> None:
     for pk in Journey.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)).values_list("pk", flat=True):
         _expire(pk, code="cluster_changed")
     for pk in Journey.objects.filter(cluster_id=cluster_id, state="running").values_list("pk", flat=True):
-        halt(load(pk), "cluster_changed")
+        pause_for_person(load(pk), "cluster_changed")
     for pk in Journey.objects.filter(cluster_id=cluster_id, hold__resumes=True).values_list("pk", flat=True):
         with transaction.atomic():
             stop_resuming(load(pk, lock=True), by=WORKER, code="cluster_changed")
 
 
-def halt(loaded: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
+def pause_for_person(loaded: LoadedJourney, code: str, *, words: str = "", fence: LeaseToken | None = None) -> None:
     """Pauses a running journey because a person has to decide, and notifies people."""
     event = JourneyEvent(
         verb="journey.paused", by=WORKER, code=code, words=words, tells="journey.paused", fence=fence

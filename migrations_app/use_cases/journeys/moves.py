@@ -14,7 +14,7 @@ from migrations_app.models.journey import JourneyRollout, JourneyStepRow
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.journeys import step_rollouts, transitions
-from migrations_app.use_cases.journeys.lifecycle import halt
+from migrations_app.use_cases.journeys.lifecycle import pause_for_person
 from migrations_app.use_cases.journeys.preview import WorkToEnqueue
 from migrations_app.use_cases.journeys.scans import ask_for_scan
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
@@ -168,7 +168,7 @@ def _make_rollout_move(
         else:
             event = _event("journey.step_asked", current, fence=fence, code=move.code, detail=detail)
             store(loaded, loaded.progress, event=event, columns=QUIET)
-            step_rollouts.ask(loaded.row, row)
+            step_rollouts.request_rollout_approval(loaded.row, row)
     transitions.reached(f"after_{move.do}")
     return WorkToEnqueue(rollouts=[row.pk]) if move.do == "start" else WorkToEnqueue(again=True)
 
@@ -193,7 +193,7 @@ def _handle_refusal(
         step_rollouts.withdraw(row, code)
         return WorkToEnqueue(again=True)
     if code in STOPS:
-        halt(loaded, code, words=words, fence=fence)
+        pause_for_person(loaded, code, words=words, fence=fence)
     elif code == "rehearsal_missing":
         _wait(loaded, current, move=Move("tell", code), fence=fence, proof={})
     elif code in PASSING:

@@ -21,10 +21,10 @@ from migrations_app.models.campaign import CampaignApproval
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyRollout, JourneyStepRow, JourneyWayBack
 from migrations_app.models.rollout import Rollout
 from migrations_app.queries.rollouts.detail import doubts_of
-from migrations_app.queries.rollouts.policies import needed, risk_of
+from migrations_app.queries.rollouts.policies import approvals_needed, risk_of
 from migrations_app.queries.visibility import rights_over
 from migrations_app.use_cases.audit.log import WORKER, Actor
-from migrations_app.use_cases.journeys.settled import destroying_covered, unseen_covered
+from migrations_app.use_cases.journeys.advance_decisions import destroying_covered, unseen_covered
 from migrations_app.use_cases.journeys.transitions import definition
 from migrations_app.use_cases.rollouts import approvals, lifecycle
 from migrations_app.use_cases.rollouts.approvals import CarriedApproval
@@ -142,7 +142,7 @@ def cover(row: Journey, rollout: Rollout, *, step: JourneyStepRow) -> None:
     (A40).
     """
     with transaction.atomic():
-        asked_rollout = approvals.ask(rollout.pk, starter_of(row), by=WORKER)
+        asked_rollout = approvals.request_approval(rollout.pk, starter_of(row), by=WORKER)
         if asked_rollout.state == "awaiting_approval":
             deletes = destroys(row, step, rollout=rollout)
             saw = _saw_deletions(row)
@@ -155,7 +155,7 @@ def cover(row: Journey, rollout: Rollout, *, step: JourneyStepRow) -> None:
                 for valid_approval in valid_approvals(row)
                 if not deletes or valid_approval.approver_id in saw
             ]
-            approvals.carry(asked_rollout, carried, source=f"journey {row.pk}", by=WORKER, deletes=deletes)
+            approvals.copy_approvals(asked_rollout, carried, source=f"journey {row.pk}", by=WORKER, deletes=deletes)
 
 
 def _saw_deletions(row: Journey) -> set[int | None]:
@@ -171,12 +171,12 @@ def _saw_deletions(row: Journey) -> set[int | None]:
 
 def needs_no_approver(rollout: Rollout) -> bool:
     """Whether the policy needs no approver for that plan: then the operator has to accept it."""
-    return not needed(rollout) and not approvals.acknowledgements_needed(rollout)
+    return not approvals_needed(rollout) and not approvals.acknowledgements_needed(rollout)
 
 
-def ask(row: Journey, rollout: Rollout) -> None:
+def request_rollout_approval(row: Journey, rollout: Rollout) -> None:
     """Requests people's approval of the rollout itself."""
-    approvals.ask(rollout.pk, starter_of(row), by=WORKER)
+    approvals.request_approval(rollout.pk, starter_of(row), by=WORKER)
 
 
 def start(row: Journey, rollout: Rollout) -> None:

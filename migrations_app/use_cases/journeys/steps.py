@@ -19,7 +19,7 @@ from migrations_app.use_cases.journeys.lifecycle import (
     starter_columns,
     withdraw_planned,
 )
-from migrations_app.use_cases.journeys.taking_back import confirm_undone
+from migrations_app.use_cases.journeys.step_rollback import confirm_undone
 from migrations_app.use_cases.journeys.transitions import JourneyEvent, LoadedJourney, load, store
 
 CONFIRMABLE = ("tick_needed", "confirmation_needed")

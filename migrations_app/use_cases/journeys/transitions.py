@@ -178,7 +178,7 @@ def _audit_event(row: Journey, event: JourneyEvent, *, now: JourneyState, before
     return Event(
         verb=event.verb,
         actor=event.by,
-        object=said(row),
+        object=title_of(row),
         outcome=event.code or now,
         cluster_id=str(row.cluster_id),
         plan_digest=row.digest,
@@ -188,12 +188,12 @@ def _audit_event(row: Journey, event: JourneyEvent, *, now: JourneyState, before
     )
 
 
-def said(row: Journey) -> str:
+def title_of(row: Journey) -> str:
     """The title of the journey in the audit log and notifications."""
     way = f"Upgrade {row.starts} to {row.lands}" if row.lands else "Upgrade"
     return f"{way} of {row.cluster_name}"
 
 
 def _notify(row: Journey, event: JourneyEvent) -> None:
-    body = {"journey": str(row.pk), "cluster": str(row.cluster_id), "subject": row.cluster_name, "title": said(row)}
+    body = {"journey": str(row.pk), "cluster": str(row.cluster_id), "subject": row.cluster_name, "title": title_of(row)}
     Outbox.objects.create(topic=event.tells, body=body | {"code": event.code, "why": event.words[:300]})

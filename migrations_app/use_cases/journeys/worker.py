@@ -26,9 +26,9 @@ from migrations_app.models.rollout import Lease
 from migrations_app.queries.rollouts.policies import everything_stopped
 from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import WORKER
-from migrations_app.use_cases.journeys import settled, step_rollouts, taking_back
+from migrations_app.use_cases.journeys import advance_decisions, step_rollback, step_rollouts
 from migrations_app.use_cases.journeys.holds import advance_hold
-from migrations_app.use_cases.journeys.lifecycle import halt, resume_now
+from migrations_app.use_cases.journeys.lifecycle import pause_for_person, resume_now
 from migrations_app.use_cases.journeys.moves import make_move
 from migrations_app.use_cases.journeys.preview import WorkToEnqueue, prepare_journey
 from migrations_app.use_cases.journeys.scans import report_since
@@ -85,7 +85,7 @@ def _advance_under_lease(journey_id: uuid.UUID, fence: LeaseToken) -> WorkToEnqu
             return WorkToEnqueue()
         _count_attempt(loaded.row, fence)
         if loaded.row.worker_attempts > MOST_WORKERS_LOST:
-            halt(loaded, "worker_lost", fence=fence)
+            pause_for_person(loaded, "worker_lost", fence=fence)
             _reset_attempts(loaded.row)
             return WorkToEnqueue()
         try:
@@ -119,10 +119,10 @@ def _reset_attempts(row: Journey) -> None:
 def _advance_step(loaded: LoadedJourney, fence: LeaseToken) -> WorkToEnqueue:
     """Makes one move of the current step."""
     if everything_stopped():
-        halt(loaded, "kill_switch", fence=fence)
+        pause_for_person(loaded, "kill_switch", fence=fence)
         return WorkToEnqueue()
     if delivery_lag.why_blocked():
-        halt(loaded, "audit", fence=fence)
+        pause_for_person(loaded, "audit", fence=fence)
         return WorkToEnqueue()
     current = loaded.current
     if current is None:
@@ -131,12 +131,12 @@ def _advance_step(loaded: LoadedJourney, fence: LeaseToken) -> WorkToEnqueue:
         store(loaded, after(loaded.progress, "complete"), event=event, columns=ended)
         return WorkToEnqueue()
     if current.state == "undoing":
-        return taking_back.advance_back(loaded, current, fence=fence)
+        return step_rollback.advance_back(loaded, current, fence=fence)
     view = _step_state(loaded, current)
     move = next_move(definition(current), view, now=timezone.now())
     proof: dict[str, Any] = {"evidence": msgspec.to_builtins(view.evidence)} if view.evidence else {}
     if move.code == WEIGHED_BEFORE:
-        proof |= settled.words_of(loaded.row)
+        proof |= advance_decisions.words_of(loaded.row)
     return make_move(loaded, current, move=move, proof=proof, fence=fence)
 
 
@@ -148,7 +148,7 @@ def _step_state(loaded: LoadedJourney, current: JourneyStepRow) -> StepSeen:
     since: datetime = current.since or loaded.row.changed_at
     view = StepSeen(state=current.state, since=since, rollout=rollout, asked_at=loaded.row.asked_at)  # type: ignore[arg-type]  # the column's choices are the states
     if current.kind in ("person", "outside"):
-        view = msgspec.structs.replace(view, weighed=settled.confirmed_in_advance(loaded, current))
+        view = msgspec.structs.replace(view, weighed=advance_decisions.confirmed_in_advance(loaded, current))
     if current.state != "running" or not _needs_proof(current, rollout):
         return view
     return msgspec.structs.replace(view, evidence=_evidence(loaded, current, since=view.proof_since))

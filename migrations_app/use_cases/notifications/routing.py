@@ -10,7 +10,7 @@ from django.db import transaction
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.rollout import Outbox
-from migrations_app.queries.fleet.counted import SAMPLES
+from migrations_app.queries.fleet.counted_clusters import SAMPLES
 from migrations_app.queries.notifications.events import events_of
 from migrations_app.readiness.notification_events import TO_PEOPLE, URGENT, Event, merge_key, merged
 from migrations_app.use_cases.notifications.channels import PEOPLE_NAME

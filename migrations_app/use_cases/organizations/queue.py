@@ -28,12 +28,12 @@ ABANDONED = Q(state=RUNNING, lease_until__lt=Now())
 
 
 @dataclass(frozen=True, slots=True)
-class LookClaim:
+class ListingClaim:
     organization_id: uuid.UUID
     fence: int
 
 
-def request_look(organization_id: uuid.UUID, *, by: str) -> bool:
+def request_listing(organization_id: uuid.UUID, *, by: str) -> bool:
     """Enqueues a listing; False if one is queued or running. Raises NotFound."""
     row = found_organization(organization_id)
     with transaction.atomic():
@@ -43,7 +43,7 @@ def request_look(organization_id: uuid.UUID, *, by: str) -> bool:
     return is_new
 
 
-def claim(organization_id: uuid.UUID) -> LookClaim | None:
+def claim(organization_id: uuid.UUID) -> ListingClaim | None:
     """Claims a queued listing, or one whose worker was lost; None if it is claimed or there is none."""
     free = Q(state=QUEUED) | ABANDONED
     # The attempt is counted before the work, so that work that crashes its worker each time ends (R36).
@@ -52,29 +52,31 @@ def claim(organization_id: uuid.UUID) -> LookClaim | None:
     )
     if not changed:
         return None
-    return LookClaim(organization_id, AwsOrganization.objects.values_list("fence", flat=True).get(pk=organization_id))
+    return ListingClaim(
+        organization_id, AwsOrganization.objects.values_list("fence", flat=True).get(pk=organization_id)
+    )
 
 
-def store(look_claim: LookClaim, listing: OrganizationListing) -> None:
+def store(look_claim: ListingClaim, listing: OrganizationListing) -> None:
     """Ends the claim with this listing. Raises Conflict if another worker took it over."""
     now = timezone.now()
     columns = {"listing": msgspec.to_builtins(listing), "listed_at": now, "error_code": "", "error": ""}
     _end(look_claim, outcome="listed", columns=columns)
 
 
-def fail(look_claim: LookClaim, code: str, *, words: str) -> None:
+def fail(look_claim: ListingClaim, code: str, *, words: str) -> None:
     """Ends the claim without a result; the earlier listing stays, with its time. Raises Conflict if it was
     taken over.
     """
     _end(look_claim, outcome=code, columns={"error_code": code[:60], "error": words[:2000]})
 
 
-def requeue(look_claim: LookClaim) -> bool:
+def requeue(look_claim: ListingClaim) -> bool:
     """Returns the listing to the queue without counting the attempt (R28). False if it was taken over or has ended."""
     return bool(_row_of(look_claim).update(state=QUEUED, lease_until=None, attempts=F("attempts") - 1))
 
 
-def crashed(look_claim: LookClaim, kind: str) -> None:
+def crashed(look_claim: ListingClaim, kind: str) -> None:
     """Fails a listing whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
     fail(look_claim, "look_crashed", words=f"{kind} in the look; see the worker's log")
 
@@ -84,7 +86,9 @@ def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
     those without attempts left.
     """
     for row in AwsOrganization.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("listing"):
-        fail(LookClaim(row.pk, row.fence), "worker_lost", words=f"the worker ended during the look, {ATTEMPTS} times")
+        fail(
+            ListingClaim(row.pk, row.fence), "worker_lost", words=f"the worker ended during the look, {ATTEMPTS} times"
+        )
     now = timezone.now()
     _enqueue(AwsOrganization.objects.filter(state=IDLE, listed_at__isnull=False, tried_at__lt=now - EVERY), by=SCHEDULE)
     earlier = now - timedelta(seconds=settings.ENV.sweep_interval)
@@ -97,11 +101,11 @@ def _enqueue(rows: QuerySet[AwsOrganization], *, by: str) -> bool:
     return bool(rows.update(state=QUEUED, requested_at=timezone.now(), requested_by=by, attempts=0))
 
 
-def _row_of(look_claim: LookClaim) -> QuerySet[AwsOrganization]:
+def _row_of(look_claim: ListingClaim) -> QuerySet[AwsOrganization]:
     return AwsOrganization.objects.filter(pk=look_claim.organization_id, state=RUNNING, fence=look_claim.fence)
 
 
-def _end(look_claim: LookClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
+def _end(look_claim: ListingClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
     with transaction.atomic():
         if not _row_of(look_claim).update(state=IDLE, lease_until=None, tried_at=timezone.now(), **columns):
             raise Conflict("the look was taken over", code="lease_lost")

@@ -120,7 +120,7 @@ def _webhook_services(reading: ClusterReading) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayOutcome:
     """How a play ended. `stopped` is None if the plan ran to its end."""
 
     stopped: RehearsalStop | None
@@ -132,7 +132,7 @@ def no_check() -> None:
     """The default check, which never ends the play."""
 
 
-def play(plan: Plan, stage: RehearsalStage, *, check: Callable[[], None] = no_check) -> Played:
+def play(plan: Plan, stage: RehearsalStage, *, check: Callable[[], None] = no_check) -> PlayOutcome:
     """Carries out the plan on the twin with the code of real rollouts. `check` is called repeatedly and may end the
     play by raising.
     """
@@ -140,7 +140,9 @@ def play(plan: Plan, stage: RehearsalStage, *, check: Callable[[], None] = no_ch
     return play_with(writer, plan, stage=stage, check=check)
 
 
-def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster, check: Callable[[], None] = no_check) -> Played:
+def play_with(
+    writer: Writer, plan: Plan, *, stage: SimulatedCluster, check: Callable[[], None] = no_check
+) -> PlayOutcome:
     """Plays as `play` does, on the cluster that the writer changes and the simulator of `stage` controls."""
     work = RehearsalExecution(plan, stage.clock, wait=lambda seconds: _advance(stage, seconds))
     stopped = None
@@ -163,7 +165,7 @@ def play_with(writer: Writer, plan: Plan, *, stage: SimulatedCluster, check: Cal
             stopped = _stop(position, halt.code, words=halt.message)
             break
     stage.simulator.measurements.finish()
-    return Played(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
+    return PlayOutcome(stopped, work.done, (stage.clock.now() - stage.began).total_seconds())
 
 
 def _begins_to_wait(work: RehearsalExecution, stage: SimulatedCluster, *, position: Position) -> bool:

@@ -100,7 +100,7 @@ class RehearsalExecution:
         return ""
 
     def left_out(self) -> frozenset[str]:
-        return states.left_out(line for lines in self._lines.values() for line in lines)
+        return states.skipped_step_ids(line for lines in self._lines.values() for line in lines)
 
     def refuse_batch(self) -> None:
         """Does nothing: rights, freezes and change windows only apply to a real run."""

@@ -15,7 +15,7 @@ from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amoun
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
-from migrations_app.use_cases.rehearsals.play import Failure, Played, RehearsalStage, no_check, play, set_up
+from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
@@ -207,7 +207,7 @@ def _no_place(stage: RehearsalStage) -> Iterator[PodWithoutPlace]:
         yield PodWithoutPlace(pod=min(names), count=len(names), why=why)
 
 
-def _moments(timeline: list[TimelinePoint], played: Played, *, began: float) -> Iterator[RehearsalMoment]:
+def _moments(timeline: list[TimelinePoint], played: PlayOutcome, *, began: float) -> Iterator[RehearsalMoment]:
     """At most MOST_MOMENTS of the timeline at even distances, with the first and the last."""
     step = max(1, -(-len(timeline) // MOST_MOMENTS))
     chosen = timeline[::step]

@@ -15,7 +15,7 @@ from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSize, known_sizes, measured_size
 from migrations_app.simulator.karpenter.conversion import CONVERTED
 from migrations_app.simulator.karpenter.disruption import UNDERUTILIZED, share_of
-from migrations_app.simulator.karpenter.underused import UNDERUTILIZED_POLICIES
+from migrations_app.simulator.karpenter.underused_nodes import UNDERUTILIZED_POLICIES
 from migrations_app.simulator.pod_shapes import PodShapes
 from migrations_app.simulator.resources import ResourceAmounts, amounts
 from migrations_app.use_cases.rehearsals.reading import ClusterReading

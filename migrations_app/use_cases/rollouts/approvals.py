@@ -17,7 +17,7 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.rollout import Approval, Outbox, Rollout
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.rollouts.detail import doubts_of
-from migrations_app.queries.rollouts.policies import needed, risk_of
+from migrations_app.queries.rollouts.policies import approvals_needed, risk_of
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts.lifecycle import abort, pause, resolve_by_person, resume, start
@@ -30,13 +30,13 @@ __all__ = [
     "PermissionDenied",
     "abort",
     "acknowledgements_needed",
+    "approvals_needed",
     "approve",
-    "ask",
     "break_glass",
-    "carry",
-    "needed",
+    "copy_approvals",
     "pause",
     "reject",
+    "request_approval",
     "resolve_by_person",
     "resume",
     "risk_of",
@@ -68,7 +68,7 @@ class ApprovalRequest:
     """The cluster's name as typed, for plans with high or destructive risk."""
 
 
-def ask(
+def request_approval(
     rollout_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None, typed: str | None = None
 ) -> Rollout:
     """Requests approval of the preview; the plan cannot change from then on.
@@ -85,7 +85,7 @@ def ask(
         if typed is not None and action is not None and action.typed:
             _refuse_untyped(row, typed)
         transition(row, "awaiting_approval", by=by, nonce=secrets.token_hex(16))
-        if not needed(row) and not acknowledgements_needed(row):
+        if not approvals_needed(row) and not acknowledgements_needed(row):
             refuse_unrehearsed(row)
             transition(row, "approved", by=by, cause=TransitionCause(code="no_approval_asked"))
     return row
@@ -109,12 +109,14 @@ def approve(rollout_id: uuid.UUID, person: Person, *, yes: ApprovalRequest, by: 
         _refuse_other_plan(row, yes, typed=risk in TYPED)
         _store(row, person, yes=yes, now=now)
         record(_event(row, by, verb="rollout.yes", outcome="yes", why=yes.reason))
-        if row.approvals.count() >= needed(row):
+        if row.approvals.count() >= approvals_needed(row):
             transition(row, "approved", by=by)
     return row
 
 
-def carry(row: Rollout, approvals: Iterable[CarriedApproval], *, source: str, by: Actor, deletes: bool = False) -> None:
+def copy_approvals(
+    row: Rollout, approvals: Iterable[CarriedApproval], *, source: str, by: Actor, deletes: bool = False
+) -> None:
     """Copies approvals to a plan that waits for approval, in the caller's transaction.
 
     The caller has compared the plan with what was approved; `source` names that. An approval of the plan's own author
@@ -143,7 +145,7 @@ def carry(row: Rollout, approvals: Iterable[CarriedApproval], *, source: str, by
                 row, by, verb="rollout.yes", outcome="carried", why=f"{source}, approved by {approval.approver_name}"
             )
         )
-    if row.approvals.count() >= needed(row):
+    if row.approvals.count() >= approvals_needed(row):
         transition(row, "approved", by=by)
 
 

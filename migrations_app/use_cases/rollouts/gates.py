@@ -167,7 +167,7 @@ def cluster_counters(writer: Writer, *, gate: Gate | None, now: datetime) -> Clu
         pending=tuple(f"{pod.namespace}/{pod.name}" for pod in (pending or [])[:MOST_NAMED]),
         blocked=tuple(islice(_blocked(writer, on_nodes), MOST_BLOCKED)),
         leaving=tuple(LeavingPods(node=name, pods=len(pods)) for name, pods in on_nodes.items()),
-        standing=tuple(target.said for target in (gate.gone if gate else ()) if _exists(writer, target)),
+        standing=tuple(target.display_name for target in (gate.gone if gate else ()) if _exists(writer, target)),
         controller=controller_seen(writer, gate.controller) if gate and gate.controller else None,
         delivery=_delivery(writer, gate.delivery.target) if gate and gate.delivery else None,
         nodes=marks[:MOST_MARKED],

@@ -21,7 +21,7 @@ from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.observation import RunObservation, observed
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
-from migrations_app.actions.states import Position, left_out
+from migrations_app.actions.states import Position, skipped_step_ids
 from migrations_app.errors import Conflict
 from migrations_app.models.rehearsal import RunRecord
 from migrations_app.models.rollout import Attempt, NodeSkip, Rollout, RolloutSample
@@ -97,7 +97,7 @@ class ExecutionContext:
         return skip_asked(self, step)
 
     def left_out(self) -> frozenset[str]:
-        return left_out(lines(self.row.pk))
+        return skipped_step_ids(lines(self.row.pk))
 
     def refuse_batch(self) -> None:
         limits.refuse_batch(self.row)
@@ -175,7 +175,7 @@ def record_intent(
             # The database's clock: another worker, with another clock, may settle the request later (R18).
             intent_at=Now(),
         )
-        _record(_event(work, attempt, verb="step.intent", subject=change.target.said))
+        _record(_event(work, attempt, verb="step.intent", subject=change.target.display_name))
     return Intent(attempt.pk, number)
 
 

@@ -41,7 +41,7 @@ def ask_to_lift(person: Person, *, by: Actor) -> None:
         _store(row, by, verb="kill_switch.lift_asked")
 
 
-def lift(person: Person, *, by: Actor) -> None:
+def turn_off(person: Person, *, by: Actor) -> None:
     """Turns the switch off, as the second person.
 
     Raises PermissionDenied `second_person` for the person who requested it, Conflict without a request.

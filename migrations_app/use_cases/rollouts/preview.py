@@ -45,15 +45,15 @@ from migrations_app.use_cases.rollouts.helm.planning import HelmPreview, propose
 from migrations_app.use_cases.rollouts.helm.values import delivery_edits
 from migrations_app.use_cases.rollouts.proof import (
     ProofResult,
+    permissions_to_execute,
+    permissions_to_read,
     prove_steps,
     refuse_missing_rights,
-    to_carry_out,
-    to_read,
 )
 from migrations_app.use_cases.rollouts.start_checks import policy_of
 from migrations_app.use_cases.rollouts.transitions import TransitionCause, rollout_for_update, transition
 from migrations_app.use_cases.runtime.connections import connect, connect_aws, connect_writer, limits, network_policy
-from migrations_app.use_cases.scans.identity import AnsweringCluster, keep, refuse_other
+from migrations_app.use_cases.scans.identity import AnsweringCluster, refuse_other, store_identity
 
 OCI = "oci"
 FOLDER = "charts"
@@ -142,7 +142,7 @@ def _plan_and_prove(row: Rollout) -> tuple[Plan, ProofResult]:
         steps = numbered(action.steps(context, row.parameters))
         draft = _plan(row, writer, context=context, action=action, policy=policy.version)
         planned = msgspec.structs.replace(draft, steps=steps)
-        refuse_missing_rights(writer, to_carry_out(planned))
+        refuse_missing_rights(writer, permissions_to_execute(planned))
         proven = prove_steps(writer, steps)
     if helm is not None:
         export_release(row, helm)
@@ -197,7 +197,7 @@ def _keep_identity(row: Rollout, writer: Writer) -> None:
     cluster = AnsweringCluster(identity.kube_system_uid, identity.ca)
     refuse_other(row.cluster, cluster)
     with transaction.atomic():
-        keep(row.cluster_id, cluster)
+        store_identity(row.cluster_id, cluster)
 
 
 def _read_inventory(row: Rollout) -> Inventory:
@@ -212,7 +212,7 @@ def _planning_context(
     back = _rolled_back_steps(row)
     touched = (without_uid(step.change.target) for step in back.get("applied", ()) if step.change)
     targets = dict.fromkeys((*action.objects_to_read(inventory, row.parameters), *touched))
-    refuse_missing_rights(writer, to_read(targets))
+    refuse_missing_rights(writer, permissions_to_read(targets))
     objects = {target: read for target in targets if (read := writer.read(target)) is not None}
     return PlanningContext(
         inventory=inventory,

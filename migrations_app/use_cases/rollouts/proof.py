@@ -57,20 +57,20 @@ def _allowed(writer: Writer, need: RbacNeed, *, objects: list[ObjectTarget]) -> 
     )
 
 
-def to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
+def permissions_to_read(targets: Iterable[ObjectTarget]) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
     """The permissions to read those objects."""
     return ((RbacNeed(verb="get", group=target.group, plural=target.plural), target) for target in targets)
 
 
-def to_carry_out(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
+def permissions_to_execute(plan: Plan) -> Iterator[tuple[RbacNeed, ObjectTarget]]:
     """The permissions for the plan's requests and undo requests, and for the reads before them.
 
     Those of helm are proven by the dry run of helm.
     """
     own = [step for step in plan.steps if step.change is None or step.change.verb != "helm"]
     changes = [change for step in own for change in (step.change, step.undo) if change]
-    yield from to_read(change.target for change in changes)
-    yield from to_read({source.target: None for step in own for source in step.computed_from})
+    yield from permissions_to_read(change.target for change in changes)
+    yield from permissions_to_read({source.target: None for step in own for source in step.computed_from})
     yield from ((change.need, change.target) for change in changes)
 
 
@@ -125,12 +125,14 @@ def _tie(step: Step, document: Tree | None, *, again: bool) -> Step:
         return step
     uid = str(value_at(document, ("metadata", "uid")) or "")
     if change.target.uid and change.target.uid != uid:
-        raise InvalidInput(f"{change.target.said} was made anew meanwhile", code="changed")
+        raise InvalidInput(f"{change.target.display_name} was made anew meanwhile", code="changed")
     now = fields_digest(document, step.preconditions)
     if not step.digest:
         return msgspec.structs.replace(step, digest=now)
     if step.digest != now and not again:
-        raise InvalidInput(f"{change.target.said} was changed while the plan was made; try again", code="changed")
+        raise InvalidInput(
+            f"{change.target.display_name} was changed while the plan was made; try again", code="changed"
+        )
     return step
 
 

@@ -17,15 +17,15 @@ from migrations_app.models.policy import Policy
 from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.accounts.services import makers_of
 from migrations_app.queries.cluster.identity import registrations_of
-from migrations_app.queries.journeys.holding import holding_journey, is_part_of
+from migrations_app.queries.journeys.cluster_holder import holding_journey, is_part_of
 from migrations_app.queries.rehearsals.demand import why_unrehearsed
 from migrations_app.queries.rollouts.policies import (
     CONTROLLER_UPGRADES_OFF,
     NEVER_ALONE,
+    approvals_needed,
     approvals_required,
     everything_stopped,
     has_no_action_workers,
-    needed,
     policy_of,
 )
 from migrations_app.queries.rollouts.rollouts import holder_elsewhere
@@ -35,10 +35,10 @@ from migrations_app.use_cases.accounts.rights import over
 from migrations_app.use_cases.audit.log import assert_writable
 from migrations_app.use_cases.rollouts.transitions import rollout_for_update
 
-__all__ = ["NEVER_ALONE", "approvals_required", "closed", "policy_of"]
+__all__ = ["NEVER_ALONE", "approvals_required", "policy_of", "why_not_allowed"]
 
 
-def closed(policy: Policy, action: str, *, now: datetime) -> str:
+def why_not_allowed(policy: Policy, action: str, *, now: datetime) -> str:
     """Text of why the policy does not allow the action now; empty if it does."""
     if policy.frozen:
         return f"changes are frozen: {policy.frozen_why or 'no reason given'}"
@@ -108,7 +108,7 @@ def why_closed(row: Rollout) -> str:
     """
     now = timezone.now()
     for cluster_id in registrations_of(row.cluster_id):
-        if why := closed(policy_of(cluster_id), row.action, now=now):
+        if why := why_not_allowed(policy_of(cluster_id), row.action, now=now):
             return why if cluster_id == row.cluster_id else f"{why} (by another registration of this cluster)"
     return ""
 
@@ -170,8 +170,8 @@ def _refuse_unapproved(row: Rollout, *, starter: Person) -> None:
     ]
     if any(approval.break_glass for approval in approvals):
         return
-    if len(approvals) < needed(row):
-        raise Conflict(f"{len(approvals)} of {needed(row)} approvals hold", code="approval_missing")
+    if len(approvals) < approvals_needed(row):
+        raise Conflict(f"{len(approvals)} of {approvals_needed(row)} approvals hold", code="approval_missing")
 
 
 def _counts(row: Rollout, approval: Approval, *, starter: Person) -> bool:

@@ -27,7 +27,7 @@ from migrations_app.use_cases.rollouts.gates import note_baseline, pass_gate
 def carry_out(work: Execution, writer: Writer, *, position: Position) -> bool:
     """True if there was progress; False if the rollout has to wait. Raises RolloutHalted, LeaseLost, ReadError."""
     if position.phase == "settle":
-        return settle(work, writer, position=position)
+        return resolve_unknown_outcome(work, writer, position=position)
     if position.phase == "gate":
         return pass_gate(work, writer, position=position)
     return make_request(work, writer, position=position)
@@ -134,7 +134,7 @@ def _record_existing_result(work: Execution, *, position: Position, read: Tree |
     marked = change.verb in ("create", "helm")
     is_own = holds(Exists(marks=_own_marks(work)), read) if marked else position.in_doubt
     if change.verb == "helm" and not is_own:
-        raise RolloutHalted("changed", f"somebody else has made {change.target.said} since the preview")
+        raise RolloutHalted("changed", f"somebody else has made {change.target.display_name} since the preview")
     if is_own:
         reason, outcome = "an earlier request came through after all", "applied"
     else:
@@ -158,9 +158,11 @@ def _object_difference(step: Step, read: Tree | None) -> str:
     uid = str(value_at(read, ("metadata", "uid")) or "")
     if target.uid and uid != target.uid:
         words = "is gone" if read is None else "was made anew under its name"
-        return f"{target.said} {words} since the preview"
+        return f"{target.display_name} {words} since the preview"
     return (
-        "" if fields_digest(read, step.preconditions) == step.digest else f"{target.said} was changed since the preview"
+        ""
+        if fields_digest(read, step.preconditions) == step.digest
+        else f"{target.display_name} was changed since the preview"
     )
 
 
@@ -225,7 +227,7 @@ def _handle_refusal(work: Execution, step: Step, *, sent: WriteResult) -> None:
 BY = "read"
 
 
-def settle(work: Execution, writer: Writer, *, position: Position) -> bool:
+def resolve_unknown_outcome(work: Execution, writer: Writer, *, position: Position) -> bool:
     """Settles a request with an unknown outcome by reading its object. False while it is too early to tell.
 
     1. The object has the step's result: `applied`.

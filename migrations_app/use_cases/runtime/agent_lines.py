@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from migrations_app.clients.agents.agent_line import LOST, AgentLine
-from migrations_app.clients.agents.allowed import CARRIED
+from migrations_app.clients.agents.call_rules import CARRIED
 from migrations_app.clients.agents.mailbox import AgentMailbox
 from migrations_app.clients.kubernetes.connection import Connection, parse_server
 from migrations_app.errors import InvalidInput, Unreachable
@@ -14,7 +14,7 @@ from migrations_app.use_cases.runtime.encryption import EncryptionKeys
 
 
 @dataclass(frozen=True, slots=True)
-class AgentWay:
+class AgentRoute:
     """The server as the agent reports it, the line through the agent, and whether the agent may change the cluster."""
 
     connection: Connection
@@ -22,7 +22,7 @@ class AgentWay:
     acts: bool
 
 
-def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentWay:
+def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentRoute:
     """The connection through the agent.
 
     Raises Unreachable `agent_lost` if no agent is connected, `agent_revoked` if its token is revoked.
@@ -35,7 +35,7 @@ def agent_line(cluster: Cluster, *, keys: EncryptionKeys) -> AgentWay:
     mailbox = AgentMailbox(settings.ENV.broker_url, str(row.pk), keys, row.session)
     line = AgentLine(mailbox, session=row.session, ca_digest=row.ca_digest)
     line.require_agent()
-    return AgentWay(Connection(server=parse_server(row.server), ca_pem=""), line, row.acts)
+    return AgentRoute(Connection(server=parse_server(row.server), ca_pem=""), line, row.acts)
 
 
 def refuse_without_helm(cluster: Cluster, *, namespace: str, release: str) -> None:

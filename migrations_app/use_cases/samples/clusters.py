@@ -9,7 +9,7 @@ from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import Policy
 from migrations_app.models.sample_twin import SampleTwin
-from migrations_app.queries.fleet.counted import SAMPLES as SAMPLE_SOURCES
+from migrations_app.queries.fleet.counted_clusters import SAMPLES as SAMPLE_SOURCES
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.samples.kubernetes_objects import server_version
 from migrations_app.samples.living.clusters import SAMPLES, LivingSample

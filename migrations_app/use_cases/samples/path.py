@@ -134,7 +134,7 @@ def _open(rows: Iterable[Rollout], newest: Rollout | None) -> OpenRollout | None
     )
 
 
-def do_next(cluster_id: uuid.UUID, step_id: str, *, person: Person, by: Actor) -> uuid.UUID | None:
+def run_next_step(cluster_id: uuid.UUID, step_id: str, *, person: Person, by: Actor) -> uuid.UUID | None:
     """Does the next step for the person.
 
     Returns the id of the drafted rollout, or None after an upgrade. Raises NotFound, PermissionDenied, InvalidInput,

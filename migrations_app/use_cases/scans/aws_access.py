@@ -6,7 +6,7 @@ from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.inventory.parts import Unseen
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.report import Collected
-from migrations_app.use_cases.collect.aws import add_aws, hand_in, refuse_aws
+from migrations_app.use_cases.collect.aws import add_aws, refuse_aws, with_policies
 from migrations_app.use_cases.runtime.connections import connect_aws
 
 
@@ -15,7 +15,7 @@ def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) ->
     the scan.
     """
     if isinstance(api, Bundle):
-        collected = hand_in(collected, api.iam_documents())
+        collected = with_policies(collected, api.iam_documents())
     try:
         with connect_aws(cluster) as aws:
             return add_aws(collected, aws)

@@ -111,7 +111,7 @@ def _in_snapshot(cluster: Cluster, check: Check) -> Finding | None:
     )
 
 
-class AloneFinding(NamedTuple):
+class SingleFinding(NamedTuple):
     """A finding, and how many parts were read for it."""
 
     finding: Finding
@@ -120,7 +120,7 @@ class AloneFinding(NamedTuple):
 
 def answer_now(
     cluster: Cluster, api: ClusterApi, *, check: Check, hop: str, on_part: Progress | None
-) -> AloneFinding | None:
+) -> SingleFinding | None:
     """The current finding of the check, with all parts that it reads; None if the hop is not the next one or has no
     such check.
     """
@@ -137,7 +137,7 @@ def answer_now(
         )
         more = read_names & {*PART_NAMES, AWS} - part_names
         if not more:
-            return None if finding is None else AloneFinding(finding, parts.seen)
+            return None if finding is None else SingleFinding(finding, parts.seen)
         part_names |= more
 
 
@@ -149,7 +149,7 @@ def _claimed_row(claim: ScanClaim) -> QuerySet[Scan]:
     return Scan.objects.filter(pk=claim.scan_id, state=Scan.State.RUNNING, fence=claim.fence)
 
 
-def _store_answer(claim: ScanClaim, answer: AloneFinding, *, before: Finding, calls: Calls) -> bool:
+def _store_answer(claim: ScanClaim, answer: SingleFinding, *, before: Finding, calls: Calls) -> bool:
     """Stores the answer; returns whether it ended the scan. Stores nothing if another worker has taken the scan
     over.
     """

@@ -19,14 +19,14 @@ A_TIME = 100
 
 
 @dataclass(frozen=True, slots=True)
-class FleetAsked:
+class FleetScanRequest:
     """`created` is False if a fleet scan was open already: then `id` is the id of that one."""
 
     id: uuid.UUID
     created: bool
 
 
-def request_fleet_scan(*, by: str) -> FleetAsked:
+def request_fleet_scan(*, by: str) -> FleetScanRequest:
     """Creates a fleet scan; `begin` enqueues its scans. Raises Conflict `disk_full`."""
     disk_space.refuse_when_full()
     close_ended()
@@ -35,11 +35,11 @@ def request_fleet_scan(*, by: str) -> FleetAsked:
             with transaction.atomic():
                 row = FleetScan.objects.create(requested_by=by, total=Cluster.objects.count())
                 record_audit_event("scan.fleet_requested", by, fleet_scan=str(row.pk), clusters=row.total)
-                return FleetAsked(row.pk, created=True)
+                return FleetScanRequest(row.pk, created=True)
         except IntegrityError:
             under_way = FleetScan.objects.filter(open=True).first()
             if under_way:
-                return FleetAsked(under_way.pk, created=False)
+                return FleetScanRequest(under_way.pk, created=False)
 
 
 def begin(fleet_scan_id: uuid.UUID) -> Iterator[uuid.UUID]:
@@ -73,7 +73,7 @@ def _begin_scan(row: FleetScan, cluster: Cluster) -> Iterator[uuid.UUID]:
         yield request.scan_id
 
 
-def not_begun() -> tuple[uuid.UUID, ...]:
+def fleet_scans_to_enqueue() -> tuple[uuid.UUID, ...]:
     """Open fleet scans not yet fully enqueued, for instance because their message or worker was lost."""
     return tuple(FleetScan.objects.filter(open=True, begun_at=None).values_list("pk", flat=True))
 

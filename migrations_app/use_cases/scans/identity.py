@@ -90,7 +90,7 @@ def refuse_other(cluster: Cluster, other: AnsweringCluster | None) -> None:
         raise OtherCluster(why)
 
 
-def keep(cluster_id: uuid.UUID, other: AnsweringCluster | None) -> None:
+def store_identity(cluster_id: uuid.UUID, other: AnsweringCluster | None) -> None:
     """Stores the identity in the transaction that stores the scan's result.
 
     Raises OtherCluster as `refuse_other`. The first uid that is read becomes the registered one. A uid that could not

@@ -24,7 +24,7 @@ from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Scanned
-from migrations_app.use_cases.collect.aws import hand_in
+from migrations_app.use_cases.collect.aws import with_policies
 from migrations_app.use_cases.collect.collect import Progress, collect
 
 LARGEST_KUBECONFIG = 1024 * 1024
@@ -59,7 +59,7 @@ def scan_bundle(
     with closing(opened_bundle(path)) as api:
         collected = collect(api, cluster=bundle_name(path), deadline=SECONDS, on_part=on_part)
         documents = api.iam_documents()
-    return evaluate(hand_in(collected, policies or documents), target=target, kubernetes=kubernetes)
+    return evaluate(with_policies(collected, policies or documents), target=target, kubernetes=kubernetes)
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, bytes]:
@@ -111,7 +111,7 @@ def scan_kubeconfig(
     with closing(api):
         api.get("/version")
         collected = collect(api, cluster=name, deadline=SECONDS, on_part=on_part)
-    return evaluate(hand_in(collected, policies or {}), target=target, kubernetes=kubernetes)
+    return evaluate(with_policies(collected, policies or {}), target=target, kubernetes=kubernetes)
 
 
 def open_kubeconfig(path: Path, *, context: str, reachable: Reachable) -> tuple[str, LiveApi]:

@@ -43,7 +43,7 @@ from migrations_app.use_cases.runtime.connections import keys
 from migrations_app.use_cases.runtime.counters import add_duration, add_error, calls_by_name
 from migrations_app.use_cases.scans.feed import note_end
 from migrations_app.use_cases.scans.identity import AnsweringCluster
-from migrations_app.use_cases.scans.identity import keep as keep_identity
+from migrations_app.use_cases.scans.identity import store_identity as keep_identity
 from migrations_app.use_cases.scans.kept_lists import keep_lists
 
 KINDS: Mapping[str, str] = {
@@ -85,7 +85,7 @@ FIELD = "objects"
 LEVEL = 6
 
 
-def keep(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datetime) -> None:
+def store_objects(cluster_id: uuid.UUID, objects: Sequence[dict[str, Any]], *, now: datetime) -> None:
     """Replaces the stored objects if they changed. Without an encryption key nothing is stored."""
     if not settings.ENV.encryption_keys:
         KeptObjects.objects.filter(pk=cluster_id).delete()
@@ -174,7 +174,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, extras: ScanExt
         publish_scan_recovery(scan.cluster)
         snapshot = _snapshot(scan.cluster, packed.digest, report=judged, waivers=waivers)
         Scan.objects.filter(pk=scan_id).update(snapshot=snapshot, calls=calls_by_name(extras.calls))
-        keep(scan.cluster.pk, scanned.objects, now=now)
+        store_objects(scan.cluster.pk, scanned.objects, now=now)
         keep_lists(scan.cluster.pk, extras.lists, now=now)
         body = gauges(judged, extras.objects)
         Gauges.objects.update_or_create(pk=scan.cluster.pk, defaults={"body": body})

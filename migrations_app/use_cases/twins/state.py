@@ -70,7 +70,7 @@ class TwinState(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
 
 
-class SampleGone(ServerFailed):
+class SampleRemoved(ServerFailed):
     """The sample cluster was removed meanwhile."""
 
     code = "sample_gone"
@@ -98,7 +98,7 @@ class _Controllers(TwinControllers):
             return False
 
 
-class PlayedTwin:
+class RunningTwin:
     """A twin with its simulator, at one time of its state."""
 
     def __init__(self, state: TwinState, *, seed: str) -> None:
@@ -121,7 +121,7 @@ class PlayedTwin:
         """Lets the controllers do everything that is due now."""
         self._simulator.settle()
 
-    def steer(self, control: TwinControl) -> None:
+    def set_control(self, control: TwinControl) -> None:
         """Changes the controller's behaviour from now on."""
         self.control = control
         self._behaviour.version, self._behaviour.drifts = control.version, control.drifts
@@ -152,7 +152,7 @@ def begun(documents: Iterable[Document], control: TwinControl, *, server: Docume
     twin = Twin(lambda: now, minor=MINOR, seed=f"sample/{uuid.uuid4()}", untracked=UNTRACKED)
     twin.load(_with_room(document) for document in documents)
     empty = TwinState(twin=twin.saved(), memory=SimulatorMemory(), control=control, server=server, at=now)
-    played = PlayedTwin(empty, seed=f"sample/{uuid.uuid4()}")
+    played = RunningTwin(empty, seed=f"sample/{uuid.uuid4()}")
     played.settle()
     return played.state()
 
@@ -185,13 +185,13 @@ class StoredTwin:
         self._cluster = cluster_id
         self._revision = 0
         self._saved_at = 0
-        self._played: PlayedTwin | None = None
+        self._played: RunningTwin | None = None
 
     def sample(self) -> str:
         """The name of the sample that it was created from. Raises SampleGone."""
         name = SampleTwin.objects.filter(pk=self._cluster).values_list("sample", flat=True).first()
         if name is None:
-            raise SampleGone("the sample cluster was removed")
+            raise SampleRemoved("the sample cluster was removed")
         return name
 
     def current(self) -> Twin:
@@ -202,14 +202,14 @@ class StoredTwin:
         """The behaviour of its Karpenter in the stored state. Raises SampleGone."""
         return self._newest().control
 
-    def change(self, work: Callable[[PlayedTwin], T]) -> T:
+    def change(self, work: Callable[[RunningTwin], T]) -> T:
         """Does the work on the newest state and stores the result; if another process was faster, repeats all of it.
 
         Raises SampleGone, and ServerFailed `busy` if others write all the time.
         """
         return self._play(work)[1]
 
-    def _play(self, work: Callable[[PlayedTwin], T]) -> tuple[PlayedTwin, T]:
+    def _play(self, work: Callable[[RunningTwin], T]) -> tuple[RunningTwin, T]:
         for _ in range(RACES):
             played = self._newest()
             self._played = None  # after an error in between, the state is loaded again
@@ -221,21 +221,21 @@ class StoredTwin:
                 return played, result
         raise ServerFailed("the sample cluster is changed by others all the time", code="busy")
 
-    def _newest(self) -> PlayedTwin:
+    def _newest(self) -> RunningTwin:
         revision = SampleTwin.objects.filter(pk=self._cluster).values_list("revision", flat=True).first()
         if revision is None:
-            raise SampleGone("the sample cluster was removed")
+            raise SampleRemoved("the sample cluster was removed")
         if self._played is not None and revision == self._revision:
             return self._played
         row = SampleTwin.objects.filter(pk=self._cluster).first()
         if row is None:
-            raise SampleGone("the sample cluster was removed")
+            raise SampleRemoved("the sample cluster was removed")
         self._revision = row.revision
-        self._played = PlayedTwin(unpacked(bytes(row.body)), seed=f"{self._cluster}/{row.revision}")
+        self._played = RunningTwin(unpacked(bytes(row.body)), seed=f"{self._cluster}/{row.revision}")
         self._saved_at = self._played.twin.revision
         return self._played
 
-    def _save(self, played: PlayedTwin) -> bool:
+    def _save(self, played: RunningTwin) -> bool:
         """Stores the state. False if the row was written since it was read."""
         if played.twin.revision == self._saved_at:
             return True

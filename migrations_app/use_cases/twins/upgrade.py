@@ -9,7 +9,7 @@ from migrations_app.samples.kubernetes_objects import Doc
 from migrations_app.samples.living import clusters, objects
 from migrations_app.twin.calls import MERGE
 from migrations_app.twin.server import Twin
-from migrations_app.use_cases.twins.state import PlayedTwin, StoredTwin, TwinControl
+from migrations_app.use_cases.twins.state import RunningTwin, StoredTwin, TwinControl
 
 ONE_BY_ONE_BEFORE = "0.34"
 """From this minor on NodePools have budgets; before, nodes were replaced one by one."""
@@ -52,7 +52,7 @@ def upgrade_controller(cluster_id: uuid.UUID, version: str) -> None:
     stored.change(lambda played: _upgrade(played, clusters.cluster_of(sample), version=version))
 
 
-def _upgrade(played: PlayedTwin, cluster: objects.LivingCluster, *, version: str) -> None:
+def _upgrade(played: RunningTwin, cluster: objects.LivingCluster, *, version: str) -> None:
     before = played.control
     if before.release == version:
         raise Conflict(f"{version} runs already", code="runs_already")
@@ -70,7 +70,7 @@ def _upgrade(played: PlayedTwin, cluster: objects.LivingCluster, *, version: str
     for pod in _items(played.twin, f"/api/v1/namespaces/{objects.NAMESPACE}/pods"):
         if pod["metadata"]["labels"].items() >= pods[0]["metadata"]["labels"].items():
             _delete(played.twin, f"/api/v1/namespaces/{objects.NAMESPACE}/pods/{pod['metadata']['name']}")
-    played.steer(control_of(version, revision=revision))
+    played.set_control(control_of(version, revision=revision))
     if played.control.version == "v1":
         _add_ready_condition(played.twin)
 

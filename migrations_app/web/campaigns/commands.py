@@ -14,7 +14,7 @@ from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDe
 from migrations_app.tasks import enqueue_campaign, enqueue_campaign_previews
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
+from migrations_app.use_cases.campaigns import approvals, lifecycle, member_decisions
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import OPERATE, person_of, require_right
@@ -85,9 +85,9 @@ def approve(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @require_right(*APPROVE)
 @require_POST
 @refused_on_board
-def take_back(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+def withdraw_approval(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Withdraws the user's own approval."""
-    approvals.take_back(campaign_id, person_of(request), reason=_text(request, "reason"), by=actor())
+    approvals.withdraw_approval(campaign_id, person_of(request), reason=_text(request, "reason"), by=actor())
     return redirect("campaign", campaign_id)
 
 
@@ -144,26 +144,26 @@ def open_wave(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Records that a person lets the next wave begin."""
     wave = _number(request.POST.get("wave", "")) - 1
     return _apply_change(
-        request, campaign_id, change=partial(settling.open_wave, wave=wave, note=_text(request, "note"))
+        request, campaign_id, change=partial(member_decisions.open_wave, wave=wave, note=_text(request, "note"))
     )
 
 
 @require_right(*OPERATE)
 @require_POST
 @refused_on_board
-def leave_out(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+def exclude_member(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Leaves a cluster out of the campaign, with a reason."""
     reason = _text(request, "reason")
-    return _of_member(request, campaign_id, change=partial(settling.leave_out, reason=reason))
+    return _of_member(request, campaign_id, change=partial(member_decisions.exclude_member, reason=reason))
 
 
 @require_right(*OPERATE)
 @require_POST
 @refused_on_board
-def try_again(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+def requeue_member(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Queues a stopped cluster again, and resumes the campaign if the form says so."""
     resume = request.POST.get("resume") == "1"
-    return _of_member(request, campaign_id, change=partial(settling.try_again, resume=resume))
+    return _of_member(request, campaign_id, change=partial(member_decisions.requeue_member, resume=resume))
 
 
 def _of_member(request: HttpRequest, campaign_id: uuid.UUID, *, change: Callable[..., Any]) -> HttpResponse:

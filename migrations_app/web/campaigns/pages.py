@@ -15,9 +15,10 @@ from migrations_app.actions.registry import find
 from migrations_app.campaigns.recipe import PERSON_GATES, Recipe, Selection
 from migrations_app.campaigns.states import CAMPAIGN_STATES, MEMBER_STATES
 from migrations_app.errors import InvalidInput, KarpdashError
-from migrations_app.journeys.destroyed import FORECAST
+from migrations_app.journeys.deletions import FORECAST
 from migrations_app.journeys.plan import COVERABLE, FORM_COVERS
 from migrations_app.karpenter.hops import HOPS
+from migrations_app.queries.campaigns.approval_scope import SHOWN_IN, covered_by_approval
 from migrations_app.queries.campaigns.campaigns import (
     CAMPAIGN_GROUPS,
     campaign_board,
@@ -25,7 +26,6 @@ from migrations_app.queries.campaigns.campaigns import (
     campaign_page,
     windows_of_campaigns,
 )
-from migrations_app.queries.campaigns.covered import SHOWN_IN, covered_by_approval
 from migrations_app.queries.campaigns.values import CampaignBoard
 from migrations_app.queries.fleet.groups import group_page
 from migrations_app.use_cases.accounts.rights import over_every

@@ -24,7 +24,7 @@ from migrations_app.queries.rollouts.policies import (
 from migrations_app.queries.scans.scans import checked_again
 from migrations_app.readiness.action_offers import Offer, by_check, offers, reason_disabled
 from migrations_app.readiness.action_order import possible_now
-from migrations_app.readiness.planned import planned_minor
+from migrations_app.readiness.kubernetes_plan import planned_minor
 from migrations_app.readiness.pull_requests.object_edits import change_of, is_delivered_by_git
 from migrations_app.readiness.rbac.roles import kinds_of, scan_roles
 from migrations_app.readiness.report import FORBIDDEN, PartLine, Report

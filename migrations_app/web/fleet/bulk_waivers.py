@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.errors import Conflict, InvalidInput, NotFound, PermissionDenied
-from migrations_app.queries.fleet.failing import FailingCheck, failing_checks
+from migrations_app.queries.fleet.failing_checks import FailingCheck, failing_checks
 from migrations_app.texts import text as _
 from migrations_app.use_cases.scans.waivers import WaiverRequest, waive
 from migrations_app.web.access import person_of, require_right

@@ -24,7 +24,7 @@ from migrations_app.queries.fleet.burndown import (
 )
 from migrations_app.queries.fleet.groups import group_choices, group_of
 from migrations_app.queries.fleet.labels import label_choices
-from migrations_app.queries.fleet.progress import WAY, ends_of, told_of
+from migrations_app.queries.fleet.progress import WAY, ends_of, with_progress
 from migrations_app.readiness.progress.curve import DAYS, MEASURES, Point
 from migrations_app.readiness.progress.share import CONVERSIONS, DonePercent, ProjectedEnd
 from migrations_app.texts import text as _
@@ -107,7 +107,7 @@ def line(request: HttpRequest) -> HttpResponse:
 
     Computing it reads the days of every cluster, and the fleet page does not wait for that.
     """
-    summary = told_of(burndown(_filters_of(request), now=timezone.now()))
+    summary = with_progress(burndown(_filters_of(request), now=timezone.now()))
     context = {"told": summary, "way": summary.way.done, "end": summary.way.end, "query": request.GET.urlencode()}
     return render(request, "burndown/line.html", context)
 

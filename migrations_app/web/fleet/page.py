@@ -27,7 +27,7 @@ from migrations_app.queries.fleet.clusters import (
     FleetRow,
     fleet_page,
 )
-from migrations_app.queries.fleet.counted import ENVIRONMENT as SAMPLES
+from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT as SAMPLES
 from migrations_app.queries.fleet.facets import fleet_facets
 from migrations_app.queries.fleet.labels import ENVIRONMENT
 from migrations_app.queries.fleet.progress import done_by_cluster

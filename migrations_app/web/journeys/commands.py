@@ -14,7 +14,7 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.journeys.plan import FORM_COVERS
 from migrations_app.tasks import enqueue_journey
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.use_cases.journeys import approvals, holds, lifecycle, steps, taking_back
+from migrations_app.use_cases.journeys import approvals, holds, lifecycle, step_rollback, steps
 from migrations_app.use_cases.journeys.drafts import JourneyRequest, draft_journey
 from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 from migrations_app.web.access import OPERATE, person_of, require_right
@@ -170,7 +170,7 @@ def retry(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
 @refused_on_page
 def take_back(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Rolls the journey back to a step."""
-    return _of_step(request, journey_id, change=partial(taking_back.take_back, reason=_text(request, "reason")))
+    return _of_step(request, journey_id, change=partial(step_rollback.begin_rollback, reason=_text(request, "reason")))
 
 
 @require_right(*OPERATE)

@@ -14,7 +14,7 @@ from migrations_app.tasks import enqueue_listing, enqueue_scan
 from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters.registration import Details
 from migrations_app.use_cases.organizations.clusters import register_listed
-from migrations_app.use_cases.organizations.queue import request_look
+from migrations_app.use_cases.organizations.queue import request_listing
 from migrations_app.use_cases.organizations.registration import (
     NewOrganization,
     register_organization,
@@ -53,9 +53,9 @@ def make(request: HttpRequest) -> HttpResponse:
 
 @require_right(RIGHT)
 @require_POST
-def look(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
+def list_organization(request: HttpRequest, organization_id: uuid.UUID) -> HttpResponse:
     """Enqueues a listing of the organization's accounts and clusters."""
-    request_look(organization_id, by=request.user.get_username())
+    request_listing(organization_id, by=request.user.get_username())
     transaction.on_commit(partial(enqueue_listing, organization_id))
     return redirect("organization", organization_id)
 

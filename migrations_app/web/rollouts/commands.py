@@ -50,7 +50,7 @@ def refused_on_page(act: Act) -> Act:
 def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview, which cannot change after that."""
     typed = request.POST.get("typed", "")
-    row = flow.ask(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)
+    row = flow.request_approval(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)
     if row.state == "approved":
         messages.success(request, _("No approval is asked for a plan of this risk; it may be started."))
     return redirect("rollout", rollout_id)

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from migrations_app.access import Person
 from migrations_app.errors import Conflict, KarpdashError, NotFound, PermissionDenied
 from migrations_app.queries.audit.log import events_of
-from migrations_app.queries.journeys.holding import part_of
+from migrations_app.queries.journeys.cluster_holder import part_of
 from migrations_app.queries.rehearsals.rehearsals import stored_difference
 from migrations_app.queries.rollouts.approvers import approvers_of
 from migrations_app.queries.rollouts.detail import RolloutDetail, rollout_detail
@@ -31,8 +31,8 @@ from migrations_app.web.rollouts.capacity import capacity_rows
 from migrations_app.web.rollouts.forecast import forecast_rows
 from migrations_app.web.rollouts.receipt import ENDED, as_markdown, receipt
 from migrations_app.web.rollouts.rehearsal import rehearsal_context
+from migrations_app.web.rollouts.rollout_polling import live_answer
 from migrations_app.web.rollouts.run_board import STATE_WORDS, counter_lines, lanes, pace
-from migrations_app.web.rollouts.watching import live_answer
 
 
 @require_right()

@@ -15,7 +15,7 @@ from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.samples.clusters import visible_samples
 from migrations_app.use_cases.samples.load import add_samples
-from migrations_app.use_cases.samples.path import do_next
+from migrations_app.use_cases.samples.path import run_next_step
 from migrations_app.use_cases.samples.reset import remove_samples, reset_sample
 from migrations_app.web.access import OPERATE, person_of, require_right
 from migrations_app.web.cluster.register import start_scan
@@ -36,7 +36,7 @@ def do(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 def _do_step(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     step = request.POST.get("step", "")
     with transaction.atomic():
-        rollout_id = do_next(cluster_id, step, person=person_of(request), by=actor())
+        rollout_id = run_next_step(cluster_id, step, person=person_of(request), by=actor())
     if rollout_id is not None:
         transaction.on_commit(partial(enqueue_rollout, rollout_id, prepare_rollout))
         return redirect("rollout", rollout_id)

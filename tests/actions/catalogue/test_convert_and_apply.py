@@ -68,7 +68,7 @@ def test_what_is_so_already_is_left():
 
 def test_the_objects_to_read_are_those_that_it_writes():
     wanted = action_of(ACTION).objects_to_read(alpha().build(), ROLE)
-    assert [one.said for one in wanted] == ["EC2NodeClass default", "NodePool web"]
+    assert [one.display_name for one in wanted] == ["EC2NodeClass default", "NodePool web"]
 
 
 def test_an_unknown_role_is_asked_for():  # CONV-05
@@ -107,7 +107,7 @@ def test_chosen_provisioners_bring_only_the_classes_they_use():
     more = (a_provisioner(name="api"), a_template(name="other"))
     scene = a_scene(alpha(a_provisioner(), a_template(), changed(more[0], {"spec.providerRef.name": "other"}), more[1]))
     steps = steps_of(ACTION, scene, provisioners=["api"], **ROLE)
-    assert [step.change.target.said for step in steps] == ["EC2NodeClass other", "NodePool api"]
+    assert [step.change.target.display_name for step in steps] == ["EC2NodeClass other", "NodePool api"]
 
 
 def test_what_a_webhook_parked_is_put_where_v1_has_it():
@@ -218,13 +218,13 @@ def test_from_alpha_on_the_real_server(server):  # A23, A27, A34, A35
 
 
 def sources(step):
-    return [one.target.said for one in step.computed_from]
+    return [one.target.display_name for one in step.computed_from]
 
 
 def test_each_object_names_what_it_was_computed_from():  # A02
     more = (a_provisioner({"spec.providerRef.name": "other"}, name="api"), a_template(name="other"))
     steps = steps_of(ACTION, a_scene(alpha(a_provisioner(), a_template(), *more)), **ROLE)
-    assert {step.change.target.said: sources(step) for step in steps} == {
+    assert {step.change.target.display_name: sources(step) for step in steps} == {
         "EC2NodeClass default": ["AWSNodeTemplate default", "Provisioner web"],
         "EC2NodeClass other": ["AWSNodeTemplate other", "Provisioner api"],
         "NodePool web": ["Provisioner web", "AWSNodeTemplate default"],

@@ -18,7 +18,7 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.installation import Crds, Install, controller, crds
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rollouts import worker
-from migrations_app.use_cases.rollouts.approvals import approve, ask
+from migrations_app.use_cases.rollouts.approvals import approve, request_approval
 from migrations_app.use_cases.rollouts.lifecycle import start
 from tests import upstream
 from tests.actions.on_server import plan_of, previewed, put, registered
@@ -69,7 +69,7 @@ def test_each_crd_calls_the_service_of_the_controller_at_the_path_of_its_group()
     assert (("status", "storedVersions") in first.preconditions, first.risk) == (True, "medium")
     service = ("spec", "conversion", "webhook", "clientConfig", "service")
     assert FieldEquals(field=(*service, "namespace"), value="karpenter") in first.postconditions
-    assert [(one.target.said, one.target.uid) for one in first.computed_from] == [
+    assert [(one.target.display_name, one.target.uid) for one in first.computed_from] == [
         ("Service karpenter/karpenter", "s-1")
     ]
 
@@ -229,7 +229,7 @@ def load_crds(server, conversion):
 def approved(row):
     """As two people do it: one asks and starts, the other one approves."""
     ada, cleo = user("ada", OPERATE), user("cleo", APPROVE)
-    ask(row.pk, person(ada), by=actor(ada))
+    request_approval(row.pk, person(ada), by=actor(ada))
     row.refresh_from_db()
     approve(row.pk, person(cleo), yes=approval_request(row), by=actor(cleo))
     row.refresh_from_db()

@@ -200,7 +200,7 @@ def test_the_objects_to_read():
     one = bare("one") | {}
     one["metadata"]["annotations"] = EVICT
     wanted = action_of(ACTION).objects_to_read(cluster(made(**SELECTS), one).build(), {})
-    assert [found.said for found in wanted] == ["Deployment shop/shop", "Pod shop/one"]
+    assert [found.display_name for found in wanted] == ["Deployment shop/shop", "Pod shop/one"]
 
 
 def test_nothing_is_planned_on_what_was_not_read():

@@ -227,7 +227,7 @@ def test_where_the_tables_know_no_way_back_there_is_none():  # A35
 def test_what_a_person_did_meanwhile_is_told_before_rights_are_asked_for():
     def wanted(running, *docs, **parameters):
         found = a_cluster(running).with_docs(*docs).build()
-        return [one.said for one in action_of(NAME).objects_to_read(found, {"release": "1.0.14"} | parameters)]
+        return [one.display_name for one in action_of(NAME).objects_to_read(found, {"release": "1.0.14"} | parameters)]
 
     with pytest.raises(Unavailable) as caught:
         wanted("1.0.14", helm_release("1.0.14"))

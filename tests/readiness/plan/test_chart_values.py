@@ -10,7 +10,7 @@ from migrations_app.readiness.outputs.plan_table import render
 from migrations_app.readiness.plan.chart_values import OTHER_RELEASE, VALUES_NOT_STORED, ChartHop, ValuesWalk
 from migrations_app.readiness.plan.helm_upgrade import HelmWalk
 from migrations_app.readiness.plan.runbook import Runbook, runbook
-from migrations_app.readiness.published import typed_plan
+from migrations_app.readiness.published_fields import typed_plan
 from migrations_app.readiness.report import GivenChart, Installed
 from tests.readiness.outputs.reports import a_report, finding
 from tests.readiness.plan.test_helm_upgrade import changing

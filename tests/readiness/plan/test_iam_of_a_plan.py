@@ -27,7 +27,7 @@ from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import Collected, Report
 from migrations_app.samples.aws_account import ACCOUNT
 from migrations_app.samples.fleet import aws, files, find, stories
-from migrations_app.use_cases.collect.aws import add_aws, hand_in
+from migrations_app.use_cases.collect.aws import add_aws, with_policies
 from migrations_app.use_cases.collect.collect import collect
 from tests import builders_iam
 from tests.acceptance.judged_faults import ONE_WORKER
@@ -50,7 +50,7 @@ def learnt(name: str, way: str) -> Collected:
     seen = collect(bundle, cluster=name)
     if way == "aws":
         return add_aws(seen, aws(story))
-    return hand_in(seen if way == "bundle" else _without_role(seen, way), bundle.iam_documents())
+    return with_policies(seen if way == "bundle" else _without_role(seen, way), bundle.iam_documents())
 
 
 def _without_role(seen: Collected, way: str) -> Collected:

@@ -8,16 +8,16 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.errors import InvalidInput, PermissionDenied
 from migrations_app.journeys.beforehand import SettledBefore
-from migrations_app.journeys.destroyed import DestroyedObject, deleted_objects
+from migrations_app.journeys.deletions import DestroyedObject, deleted_objects
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.campaign import CampaignApproval, CampaignMember
 from migrations_app.models.journey import Journey, JourneyApproval, JourneyStepRow
 from migrations_app.models.policy import Policy
-from migrations_app.queries.campaigns.covered import covered_by_approval
-from migrations_app.queries.campaigns.waiting import waiting_in
+from migrations_app.queries.campaigns.approval_scope import covered_by_approval
+from migrations_app.queries.campaigns.pending_decisions import waiting_in
 from migrations_app.queries.rollouts.policies import campaigns_may_destroy
-from migrations_app.use_cases.campaigns import approvals, deciding, member_journeys
-from migrations_app.use_cases.campaigns.deciding import TogetherRequest
+from migrations_app.use_cases.campaigns import approvals, bulk_decisions, member_journeys
+from migrations_app.use_cases.campaigns.bulk_decisions import TogetherRequest
 from migrations_app.use_cases.campaigns.transitions import load_campaign
 from migrations_app.use_cases.journeys import step_rollouts
 from tests.builders_campaigns import a_campaign
@@ -41,7 +41,7 @@ def asking(ada, cleo, *names: str, **more):
 
 def decided(row, ada, *keys: str, **said):
     wanted = TogetherRequest(keys=keys, **({"note": "compared with the owners"} | said))
-    return deciding.decide_together(row.pk, person(ada), request=wanted, by=actor(ada))
+    return bulk_decisions.decide_together(row.pk, person(ada), request=wanted, by=actor(ada))
 
 
 def test_one_decision_confirms_a_step_on_every_cluster(ada, cleo):
@@ -89,7 +89,7 @@ def test_who_may_not_confirm_is_refused_each_and_a_token_at_once(ada, cleo):
     assert [one.code for one in decided(row, cleo, blue.key)] == ["forbidden"]
     wanted = TogetherRequest(keys=(blue.key,), note="seen")
     with pytest.raises(PermissionDenied) as refused:
-        deciding.decide_together(row.pk, person(ada, method="token"), request=wanted, by=actor(ada))
+        bulk_decisions.decide_together(row.pk, person(ada, method="token"), request=wanted, by=actor(ada))
     assert refused.value.code == "person_needed"
     with pytest.raises(InvalidInput):
         decided(row, ada)

@@ -6,7 +6,7 @@ from migrations_app.errors import Conflict
 from migrations_app.models.rollout import Rollout
 from migrations_app.templatetags.campaign_tags import member_cause
 from migrations_app.templatetags.journey_tags import CAUSES
-from migrations_app.use_cases.campaigns import lifecycle, settling
+from migrations_app.use_cases.campaigns import lifecycle, member_decisions
 from tests.use_cases.campaigns import stage
 from tests.use_cases.journeys import stage as journeys
 from tests.use_cases.people import actor, person
@@ -37,7 +37,7 @@ def test_a_plan_that_cannot_be_made_stops_it_and_goes_on_once_mended(ada, cleo, 
 
     resume = lifecycle.resume_campaign
     assert journeys.refusal(Conflict, resume, row.pk, person(ada), by=actor(ada)) == "member_stopped"
-    settling.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada), resume=True)
+    member_decisions.requeue_member(row.pk, person(ada), member=blue.pk, by=actor(ada), resume=True)
     journeys.advanced(journey, 2)
     assert journeys.work(journey).state == "draft"
     stage.finish_journeys(row, "blue")

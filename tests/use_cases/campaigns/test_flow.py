@@ -10,7 +10,7 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.policy import KillSwitch, Policy
-from migrations_app.use_cases.campaigns import approvals, lifecycle, settling
+from migrations_app.use_cases.campaigns import approvals, lifecycle, member_decisions
 from migrations_app.use_cases.journeys.lifecycle import resume_journey
 from tests.use_cases.campaigns import stage
 from tests.use_cases.journeys.stage import refusal
@@ -75,7 +75,7 @@ def test_a_wave_waits_for_soak_and_for_a_person(ada, cleo, three):
     CampaignMember.objects.filter(pk=first.pk).update(lands=stage.TO_RELEASE)
     assert (stage.advanced(row).wait_code, row.needs_person) == ("person", True)
     assert "campaign.needs_person" in stage.notified_topics()
-    agree = settling.open_wave
+    agree = member_decisions.open_wave
     token = person(ada, method="token")
     assert refusal(PermissionDenied, agree, row.pk, token, wave=1, note="x", by=actor(ada)) == "person_needed"
     assert refusal(InvalidInput, agree, row.pk, person(ada), wave=1, note=" ", by=actor(ada)) == "reason_needed"
@@ -115,7 +115,7 @@ def test_one_that_cannot_be_mended_is_tried_again_or_taken_out(ada, cleo, three)
     stage.advanced(row)
     blue = stage.member(row, "blue")
     assert (row.cause_code, blue.state, blue.cause_code) == ("journey_aborted", "stopped", "journey_aborted")
-    settling.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada))
+    member_decisions.requeue_member(row.pk, person(ada), member=blue.pk, by=actor(ada))
     lifecycle.resume_campaign(row.pk, person(ada), by=actor(ada))
     stage.advanced(row)
     assert stage.states(row)["blue"] == "preparing"
@@ -124,7 +124,7 @@ def test_one_that_cannot_be_mended_is_tried_again_or_taken_out(ada, cleo, three)
     stage.advanced(row)
     stage.ended(stage.member(row, "blue"), "aborted")
     stage.advanced(row)
-    settling.leave_out(row.pk, person(ada), member=blue.pk, reason="it is rebuilt", by=actor(ada))
+    member_decisions.exclude_member(row.pk, person(ada), member=blue.pk, reason="it is rebuilt", by=actor(ada))
     lifecycle.resume_campaign(row.pk, person(ada), by=actor(ada))
     assert stage.advanced(row).wait_code == "stops"  # two stops in the first wave: a person opens the next one
     assert stage.states(row) == {"blue": "out", "green": "waiting", "red": "waiting"}
@@ -161,17 +161,17 @@ def test_an_approval_that_is_taken_back_counts_no_more_for_journeys_either(ada, 
     stage.advanced(row)
     journey = stage.member(row, "blue").journey
     assert journey.approvals.count() == 1
-    approvals.take_back(row.pk, person(cleo), reason="the ticket was closed", by=actor(cleo))
+    approvals.withdraw_approval(row.pk, person(cleo), reason="the ticket was closed", by=actor(cleo))
     row.refresh_from_db()
     assert (row.state, row.cause_code, journey.approvals.count()) == ("paused", "approval_missing", 0)
-    assert refusal(Conflict, approvals.take_back, row.pk, person(cleo), reason="", by=actor(cleo)) == "moved"
+    assert refusal(Conflict, approvals.withdraw_approval, row.pk, person(cleo), reason="", by=actor(cleo)) == "moved"
     approvals.approve_campaign(row.pk, person(cleo), yes=stage.approval_for(row), by=actor(cleo))
     lifecycle.resume_campaign(row.pk, person(ada), by=actor(ada))
 
 
 def test_before_the_start_it_waits_for_an_approval_again(ada, cleo, three):
     row = stage.approved(stage.previewed(ada), ada, [cleo])
-    approvals.take_back(row.pk, person(cleo), reason="", by=actor(cleo))
+    approvals.withdraw_approval(row.pk, person(cleo), reason="", by=actor(cleo))
     row.refresh_from_db()
     assert row.state == "awaiting_approval"
 

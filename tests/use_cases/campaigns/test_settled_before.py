@@ -13,13 +13,13 @@ from migrations_app.journeys.beforehand import (
     covers_unseen,
     is_weighed,
 )
-from migrations_app.journeys.destroyed import DestroyedObject, deleted_objects
+from migrations_app.journeys.deletions import DestroyedObject, deleted_objects
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey, JourneyStepRow
 from migrations_app.models.scan import Scan, Snapshot
 from migrations_app.use_cases.audit import log
-from migrations_app.use_cases.campaigns import approvals, member_journeys, settling
+from migrations_app.use_cases.campaigns import approvals, member_decisions, member_journeys
 from tests.builders_rollouts import IDENTITY, a_plan, remove, taint
 from tests.use_cases.campaigns import stage
 from tests.use_cases.journeys import stage as journeys
@@ -249,7 +249,7 @@ def test_a_plan_that_is_made_on_the_way(ada, cleo, unseen, taken_back, state):  
     journeys.advanced(made)
     stage.advanced(row)
     if taken_back:
-        approvals.take_back(row.pk, person(cleo), reason="too early", by=actor(cleo))
+        approvals.withdraw_approval(row.pk, person(cleo), reason="too early", by=actor(cleo))
         made.refresh_from_db()
     journeys.advanced(made, 2)
     journeys.planned(made.cluster)
@@ -267,16 +267,16 @@ def test_a_failed_step_is_tried_again_and_the_campaign_goes_on(ada, cleo):
     assert (row.state, stage.states(row)["blue"]) == ("paused", "stopped")
     who = settle.pop("person")
     # Its journey is paused, and no step of it failed: a person decides there.
-    assert journeys.refusal(Conflict, settling.try_again, row.pk, who, **settle) == "journey_open"
+    assert journeys.refusal(Conflict, member_decisions.requeue_member, row.pk, who, **settle) == "journey_open"
     first = JourneyStepRow.objects.filter(journey=blue.journey).earliest("place")
     JourneyStepRow.objects.filter(pk=first.pk).update(state="failed")
-    settling.try_again(row.pk, who, **settle)
+    member_decisions.requeue_member(row.pk, who, **settle)
     row.refresh_from_db()
     blue = stage.member(row, "blue")
     assert (row.state, blue.state, blue.cause_code, blue.journey.state) == ("running", "running", "", "running")
     first.refresh_from_db()
     assert first.state == "ready"
-    assert journeys.refusal(Conflict, settling.try_again, row.pk, who, **settle) == "moved"
+    assert journeys.refusal(Conflict, member_decisions.requeue_member, row.pk, who, **settle) == "moved"
 
 
 @pytest.mark.django_db
@@ -292,7 +292,7 @@ def test_journeys_are_locked_before_the_head_of_the_audit_log(ada, cleo, monkeyp
     for place, name in ((member_journeys, "hold_journeys"), (log, "_locked_head")):
         lock = getattr(place, name)
         monkeypatch.setattr(place, name, lambda *given, lock=lock, name=name: locked.append(name) or lock(*given))
-    settling.try_again(row.pk, person(ada), member=blue.pk, by=actor(ada), resume=True)
+    member_decisions.requeue_member(row.pk, person(ada), member=blue.pk, by=actor(ada), resume=True)
     assert (locked[0], "_locked_head" in locked) == ("hold_journeys", True)
 
 
@@ -304,5 +304,5 @@ def test_of_two_that_stopped_the_first_resumes_nothing(ada, cleo):
     stage.advanced(row)
     blue = stage.member(row, "blue")
     told = {"member": blue.pk, "by": actor(ada), "resume": True}
-    assert journeys.refusal(Conflict, settling.try_again, row.pk, person(ada), **told) == "member_stopped"
+    assert journeys.refusal(Conflict, member_decisions.requeue_member, row.pk, person(ada), **told) == "member_stopped"
     assert stage.states(row) == {"blue": "stopped", "green": "stopped"}

@@ -197,7 +197,7 @@ class TestApprovalsTakenBack:
         Policy.objects.create(frozen=True, frozen_why="fair")
         made = with_rollout(working, "blue")
         assert (made.state, Approval.objects.filter(rollout=made).count()) == ("approved", 1)
-        approvals.take_back(working.pk, person(cleo), reason="wait", by=actor(cleo))
+        approvals.withdraw_approval(working.pk, person(cleo), reason="wait", by=actor(cleo))
         made.refresh_from_db()
         assert (made.state, made.cause_code) == ("expired", "approval_taken_back")
         Policy.objects.update(frozen=False)

@@ -20,8 +20,8 @@ from migrations_app.use_cases.journeys.lifecycle import (
     resume_journey,
     start_journey,
 )
+from migrations_app.use_cases.journeys.step_rollback import begin_rollback
 from migrations_app.use_cases.journeys.steps import retry
-from migrations_app.use_cases.journeys.taking_back import take_back
 from migrations_app.use_cases.journeys.worker import stranded_journeys
 from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
@@ -365,7 +365,7 @@ class TestJourneys:
         a_line(main, outcome="applied")
         stage.ended(main, state="failed")
         back = refusal(
-            Conflict, take_back, row.pk, person(ada), step="j01", reason="odd", by=actor(ada)
+            Conflict, begin_rollback, row.pk, person(ada), step="j01", reason="odd", by=actor(ada)
         )  # fmt: skip
         again = refusal(Conflict, retry, row.pk, person(ada), step="j01", by=actor(ada))
         assert (back, again) == ("disruption_held", "moved")

@@ -13,7 +13,7 @@ from migrations_app.models.rollout import Approval, Rollout
 from migrations_app.queries.journeys.way_back import way_back_of
 from migrations_app.use_cases.journeys import steps as people
 from migrations_app.use_cases.journeys.lifecycle import abort_journey, pause_journey, resume_journey
-from migrations_app.use_cases.journeys.taking_back import take_back
+from migrations_app.use_cases.journeys.step_rollback import begin_rollback
 from migrations_app.use_cases.rollouts.approvals import approve
 from tests.builders_rollouts import a_line
 from tests.use_cases.journeys import stage
@@ -25,7 +25,7 @@ WEIGHED = ("aws_looked_at", "iam")
 
 
 def back(row, who, step="j01", **more):
-    take_back(row.pk, person(who), **({"step": step, "reason": "the dashboards are red", "by": actor(who)} | more))
+    begin_rollback(row.pk, person(who), **({"step": step, "reason": "the dashboards are red", "by": actor(who)} | more))
     row.refresh_from_db()
     return row
 

@@ -112,7 +112,11 @@ def test_a_closed_one_leaves_room_for_another(host, asked, eva):
 
 def test_the_cluster_tells_where_its_objects_come_from(asked, address):
     (place,) = git_places(asked.cluster)
-    assert (place.said, place.address, place.path) == ("Kustomization flux-system/shop", address, "clusters/shop")
+    assert (place.display_name, place.address, place.path) == (
+        "Kustomization flux-system/shop",
+        address,
+        "clusters/shop",
+    )
 
 
 def test_a_token_that_ended_meanwhile_leaves_nothing(host, asked, eva):

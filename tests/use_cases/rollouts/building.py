@@ -37,7 +37,7 @@ def config_map(server: ApiServer, name: str = "map-1") -> tuple[ObjectTarget, Tr
 
 def tainting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
-        id="", title=f"Taint {target.said}", change=merge(target, {"spec": {"taints": [TAINT]}}),
+        id="", title=f"Taint {target.display_name}", change=merge(target, {"spec": {"taints": [TAINT]}}),
         preconditions=(TAINTS,),
         digest=fields_digest(read, (TAINTS,)), postconditions=(ListContains(field=TAINTS, element=TAINT),), **more,
     )  # fmt: skip
@@ -47,7 +47,7 @@ def painting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     """Returns a step of server-side apply of one field."""
     field = ("data", "size")
     return Step(
-        id="", title=f"Size {target.said}", change=application(target, {"data": {"size": "big"}}),
+        id="", title=f"Size {target.display_name}", change=application(target, {"data": {"size": "big"}}),
         preconditions=(field,),
         digest=fields_digest(read, (field,)), postconditions=(FieldEquals(field=field, value="big"),), **more,
     )  # fmt: skip
@@ -55,7 +55,7 @@ def painting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
 
 def deleting(target: ObjectTarget, read: Tree, **more: Any) -> Step:
     return Step(
-        id="", title=f"Delete {target.said}", change=deletion(target), digest=fields_digest(read, ()),
+        id="", title=f"Delete {target.display_name}", change=deletion(target), digest=fields_digest(read, ()),
         postconditions=(Deleted(),),
         risk="high", **more,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
 from migrations_app.use_cases.rehearsals.document import read_document
 from migrations_app.use_cases.rollouts.preview import prepare
 from migrations_app.use_cases.samples.clusters import make_all
-from migrations_app.use_cases.samples.path import SamplePath, do_next
+from migrations_app.use_cases.samples.path import SamplePath, run_next_step
 from tests.use_cases.people import OPERATE, actor, person, user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,7 +29,7 @@ def test_the_speed_of_the_samples_is_that_of_their_rehearsals():
     row = Cluster.objects.get(name="live-halfway")
     ada = user("ada", OPERATE)
     with transaction.atomic():
-        rollout = do_next(row.pk, SamplePath(row.pk).next.step.id, person=person(ada), by=actor(ada))
+        rollout = run_next_step(row.pk, SamplePath(row.pk).next.step.id, person=person(ada), by=actor(ada))
     prepare(rollout)
     rehearse_claimed(queue.claim(queue.request_rehearsal(rollout, person(ada), by=actor(ada))))
     calm = read_document(bytes(Rehearsal.objects.get().result)).calm

@@ -19,7 +19,7 @@ from migrations_app.twin.server import Twin
 from migrations_app.use_cases.samples import clusters
 from migrations_app.use_cases.twins import state
 from migrations_app.use_cases.twins.ports import account_of
-from migrations_app.use_cases.twins.state import PlayedTwin, SampleGone, StoredTwin, TwinState, packed, unpacked
+from migrations_app.use_cases.twins.state import RunningTwin, SampleRemoved, StoredTwin, TwinState, packed, unpacked
 
 PODS, NODES = "/api/v1/namespaces/shop/pods", "/api/v1/nodes"
 MAPS = "/api/v1/namespaces/shop/configmaps"
@@ -71,7 +71,7 @@ def test_its_account_measures_quotas_now(alpha):
 def test_who_lost_the_race_does_the_work_again_on_what_the_winner_wrote(alpha):
     seen: list[list[str]] = []
 
-    def work(played: PlayedTwin) -> None:
+    def work(played: RunningTwin) -> None:
         seen.append(named(played.twin, MAPS))
         if len(seen) == 1:
             noted(StoredTwin(alpha.pk), "winner")
@@ -83,7 +83,7 @@ def test_who_lost_the_race_does_the_work_again_on_what_the_winner_wrote(alpha):
 
 
 def test_what_fails_in_between_leaves_nothing(alpha):
-    def killed(played: PlayedTwin) -> None:
+    def killed(played: RunningTwin) -> None:
         played.twin.request("POST", MAPS, body={"metadata": {"name": "half"}})
         raise KeyboardInterrupt
 
@@ -97,7 +97,7 @@ def test_what_fails_in_between_leaves_nothing(alpha):
 def test_nobody_writes_for_ever(alpha, monkeypatch):
     monkeypatch.setattr(state, "RACES", 2)
 
-    def disturbed(played: PlayedTwin) -> None:
+    def disturbed(played: RunningTwin) -> None:
         SampleTwin.objects.filter(pk=alpha.pk).update(revision=revision(alpha) + 1)
         played.twin.request("POST", MAPS, body={"metadata": {"name": "never"}})
 
@@ -110,7 +110,7 @@ def test_a_cluster_that_was_removed_is_gone(alpha):
     stored = StoredTwin(alpha.pk)
     stored.current()
     alpha.delete()
-    with pytest.raises(SampleGone):
+    with pytest.raises(SampleRemoved):
         stored.current()
 
 
@@ -173,10 +173,10 @@ def test_two_processes_that_write_to_one_file_lose_nothing(tmp_path):
     assert names.split() == sorted(f"{mark}-{number}" for mark in "ab" for number in range(8))
 
 
-def rolling() -> PlayedTwin:
+def rolling() -> RunningTwin:
     """The alpha cluster while a new node is on its way: a pod asks for more than the others leave."""
     now = timezone.now().astimezone(UTC)
-    played = PlayedTwin(clusters.first_state(clusters.SAMPLES[0], now), seed="x")
+    played = RunningTwin(clusters.first_state(clusters.SAMPLES[0], now), seed="x")
     room = {"resources": {"requests": {"cpu": "12"}}}
     spec = {"containers": [{"name": "big", "image": "big"} | room]}
     played.twin.request("POST", PODS, body={"metadata": {"name": "big"}, "spec": spec})
@@ -185,8 +185,8 @@ def rolling() -> PlayedTwin:
     return played
 
 
-def restarted(played: PlayedTwin) -> PlayedTwin:
-    return PlayedTwin(unpacked(packed(played.state())), seed="y")
+def restarted(played: RunningTwin) -> RunningTwin:
+    return RunningTwin(unpacked(packed(played.state())), seed="y")
 
 
 def test_a_node_on_its_way_comes_at_its_time_after_a_restart():
@@ -205,7 +205,7 @@ def test_a_node_on_its_way_comes_at_its_time_after_a_restart():
 
 
 def test_a_restart_changes_nothing():
-    def told(played: PlayedTwin) -> TwinState:
+    def told(played: RunningTwin) -> TwinState:
         return played.state()
 
     played = rolling()

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.web.rollouts.watching import ANSWERS_A_SECOND, LONGEST, SHORTEST, WINDOW_SECONDS, Watchers
+from migrations_app.web.rollouts.rollout_polling import ANSWERS_A_SECOND, LONGEST, SHORTEST, WINDOW_SECONDS, Watchers
 from tests.builders_rollouts import a_rollout
 
 

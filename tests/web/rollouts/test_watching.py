@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from migrations_app.web.rollouts import page, watching
+from migrations_app.web.rollouts import page, rollout_polling
 from tests.builders_rollouts import a_line, a_picture, a_rollout
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -14,7 +14,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 @pytest.fixture
 def run(shop):
-    watching._DRAWN.clear()
+    rollout_polling._DRAWN.clear()
     return a_rollout(shop, state="running", picture=a_picture())
 
 

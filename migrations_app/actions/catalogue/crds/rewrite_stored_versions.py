@@ -97,7 +97,7 @@ def _rewrite_step(kind: Kind, named_object: NamedObject) -> Step:
         target,
         {"metadata": {"annotations": named_object.metadata.annotations or {}}},
         patch={"metadata": {"annotations": {labels.STORED_VERSION_DONE: TOUCHED}}},
-        title=f"Write {target.said} anew as {NEW}",
+        title=f"Write {target.display_name} anew as {NEW}",
         skippable=True,
         manager=reverting_tool(named_object.metadata),
         note="Only a mark changes; writing it makes the server store the object as v1, which nothing takes back.",

@@ -9,7 +9,7 @@ from migrations_app.inventory.facts.controller import installation, webhooks_off
 from migrations_app.inventory.facts.rbac import kept_by_chart, missing_rights, per_target
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 from migrations_app.karpenter.releases import find
-from migrations_app.karpenter.tables.rbac_rows import RbacRight, needed
+from migrations_app.karpenter.tables.rbac_rows import RbacRight, rights_needed
 from migrations_app.karpenter.versions import Release
 
 ROLES = "bound to the controller"
@@ -58,7 +58,7 @@ def missing(case: CheckContext, release: Release, *, but: tuple[RbacRight, ...] 
     """The permissions that the release needs and no role grants."""
     controller = installation(case.inventory)
     webhooks = controller is not None and not webhooks_off(controller, case.running.release)
-    not_granted = missing_rights(case.inventory.controller_rbac.items, needed(release, webhooks=webhooks))
+    not_granted = missing_rights(case.inventory.controller_rbac.items, rights_needed(release, webhooks=webhooks))
     return tuple(right for right in not_granted if right not in but)
 
 

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import MAPS, TEXT, at_field, split_malformed
 from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.conversion.quantities import NEVER, served
+from migrations_app.conversion.quantities import NEVER, is_crd_duration
 from migrations_app.inventory.facts.node_pools import own_pools, rows, text
 from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.karpenter.hops import ALPHA_LEFT, hops_from
@@ -46,7 +46,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for pool in pools:
         for path in (*NEVER_TOO, GRACE):
             duration = text(pool, path)
-            if duration and (not served(duration) or (path == GRACE and duration == NEVER)):
+            if duration and (not is_crd_duration(duration) or (path == GRACE and duration == NEVER)):
                 yield at_field(pool, path, seen=duration, wanted=WANTED)
         yield from _budgets(pool)
 
@@ -56,7 +56,7 @@ def _budgets(pool: NodePool) -> Iterator[JudgeResult]:
         duration, path = budget.get("duration"), f"{BUDGETS}[{place}].duration"
         if duration is not None and not isinstance(duration, str):
             yield Unknown(f"NodePool {pool.name}: {path} is not {TEXT}")
-        elif duration is not None and (duration == NEVER or not served(duration)):
+        elif duration is not None and (duration == NEVER or not is_crd_duration(duration)):
             yield at_field(pool, path, seen=duration, wanted=WANTED)
 
 

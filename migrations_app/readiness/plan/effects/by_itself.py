@@ -14,7 +14,7 @@ from migrations_app.inventory.objects.aws import TaggedInstances
 from migrations_app.inventory.objects.cluster import ClusterRole, PolicyRule
 from migrations_app.inventory.parts import AHEAD, Part, Seen, Unseen
 from migrations_app.karpenter import labels
-from migrations_app.karpenter.tables.rbac_rows import RbacRight, needed
+from migrations_app.karpenter.tables.rbac_rows import RbacRight, rights_needed
 from migrations_app.karpenter.versions import Release, within
 from migrations_app.readiness.plan.effects.controller import release_of
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
@@ -39,7 +39,7 @@ def with_controller_work(inventory: Inventory) -> Inventory:
     if controller is None or running is None:
         return inventory
     webhooks_are_off = webhooks_off(controller, running)
-    allowed = _with_rights(inventory, needed(running, webhooks=not webhooks_are_off))
+    allowed = _with_rights(inventory, rights_needed(running, webhooks=not webhooks_are_off))
     tagged = _with_tags(allowed) if running.minor == TAGGING_MINOR else allowed
     return _rewritten(tagged) if _rewrites(tagged, running) and not webhooks_are_off else tagged
 

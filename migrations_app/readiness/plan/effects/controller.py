@@ -23,7 +23,7 @@ from migrations_app.karpenter.detection import image_release
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.tables.env_rows import ENV_NAMES
 from migrations_app.karpenter.versions import Release, minor_order
-from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 POD_FIELDS: Final = ("dnsPolicy", "hostNetwork", "nodeSelector", "tolerations", "affinity", "topologySpreadConstraints")
 """Chart values that set the pod field of the same name."""

@@ -14,8 +14,8 @@ from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.crds import Crd, marks_of
 from migrations_app.karpenter.releases import crd_set
 from migrations_app.karpenter.versions import Release
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 KEEP_ANNOTATION: Final = "helm.sh/resource-policy"
 ALPHA_PARTS: Final = {

@@ -11,8 +11,8 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import is_karpenter
 from migrations_app.inventory.parts import Part, Seen
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import KINDS, find_object, with_items, with_parts
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 KUBERNETES_FINALIZERS: Final = ("foregroundDeletion", "orphan", "customresourcecleanup.apiextensions.k8s.io")
 """Finalizers that Kubernetes itself removes when their work is done."""

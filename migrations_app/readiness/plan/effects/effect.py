@@ -27,7 +27,6 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.readiness.plan.effects.deletion import without_objects
 from migrations_app.readiness.plan.effects.helm import with_helm_upgrade
 from migrations_app.readiness.plan.effects.iam import with_policy
-from migrations_app.readiness.plan.effects.not_shown import NotShown, Why
 from migrations_app.readiness.plan.effects.objects import (
     with_delivery_switched,
     with_manifest,
@@ -37,6 +36,7 @@ from migrations_app.readiness.plan.effects.objects import (
 )
 from migrations_app.readiness.plan.effects.queries import with_metrics_renamed
 from migrations_app.readiness.plan.effects.rights import with_role_bound
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown, Why
 
 ObjectChange: TypeAlias = (
     ObjectPatch

@@ -20,8 +20,8 @@ from migrations_app.karpenter.versions import Release, minor_order, parse
 from migrations_app.readiness.plan.effects.by_itself import with_controller_work
 from migrations_app.readiness.plan.effects.controller import release_of, with_release, with_value
 from migrations_app.readiness.plan.effects.crd_landing import with_crds_of_release
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 CONVERSION_FIELDS = {
     "webhook.enabled": "strategy",

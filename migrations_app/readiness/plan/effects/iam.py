@@ -10,8 +10,8 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import ControllerRole, Kind, PolicyDocument
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import Seen
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 
 def with_policy(inventory: Inventory, change: IamStatements) -> Inventory | NotShown:

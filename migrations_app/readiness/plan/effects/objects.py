@@ -23,7 +23,6 @@ from migrations_app.inventory.parse import LAST_APPLIED, decoder, kept_on_node, 
 from migrations_app.inventory.parts import Seen, UnparsableObject
 from migrations_app.karpenter import kinds
 from migrations_app.readiness.plan.effects.followers import with_consequences
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import KINDS, find_object, with_items, with_parts
 from migrations_app.readiness.plan.effects.trees import (
     PatchRefused,
@@ -33,6 +32,7 @@ from migrations_app.readiness.plan.effects.trees import (
     object_of,
     tree_of,
 )
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 FIXED_METADATA: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp")
 """Fields of metadata that a patch cannot change."""

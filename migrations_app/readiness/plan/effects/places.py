@@ -9,7 +9,7 @@ from migrations_app.inventory.inventory import Fact, Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.objects.cluster import ClusterRole, NetworkPolicy
 from migrations_app.inventory.parts import Part, Seen
-from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 KINDS: Final[Mapping[str, tuple[tuple[str, ...], type[o.NamedObject]]]] = {
     "Provisioner": (("provisioners",), o.Provisioner),

@@ -10,8 +10,8 @@ from migrations_app.checks.changes import QueryRename
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.metric_queries import MetricUser
 from migrations_app.inventory.parts import Seen
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 QUERY_PARTS: Final[Mapping[str, str]] = {
     "PrometheusRule": "prometheus_rules",

@@ -8,9 +8,9 @@ from migrations_app.checks.changes import Body, Change, ObjectApply
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.cluster import ClusterRole, ClusterRoleBinding
 from migrations_app.inventory.parts import Seen
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
 from migrations_app.readiness.plan.effects.trees import object_of
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 
 def with_role_bound(

@@ -12,8 +12,8 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parse import decoder, read_one
 from migrations_app.inventory.parts import Part, Seen, UnparsableObject
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import with_items, with_parts
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 SUCCESSOR_KINDS: Final[dict[str, tuple[str, type[o.NamedObject]]]] = {
     "EC2NodeClass": ("ec2nodeclasses", o.EC2NodeClass),

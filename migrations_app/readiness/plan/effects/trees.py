@@ -10,7 +10,7 @@ import msgspec
 
 from migrations_app.checks.changes import Body
 from migrations_app.inventory.objects.karpenter import NamedObject
-from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 N = TypeVar("N", bound=NamedObject)
 

@@ -25,8 +25,8 @@ from migrations_app.clients.kubernetes.transport import Transport
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.models.rollout import Rollout
 from migrations_app.use_cases.rollouts import journal, lease
-from migrations_app.use_cases.rollouts.helm.given import helm_tool, input_for_run
 from migrations_app.use_cases.rollouts.helm.planning import planned_requests, relay_limits
+from migrations_app.use_cases.rollouts.helm.run_input import helm_tool, input_for_run
 from migrations_app.use_cases.rollouts.journal import ExecutionContext, StopRequested
 from migrations_app.use_cases.runtime.connections import connect_transport
 

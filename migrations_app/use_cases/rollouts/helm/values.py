@@ -70,7 +70,7 @@ def delivery_edits(scene: PlanningContext, parameters: Mapping[str, Any]) -> Val
     delivery = the_delivery(scene.inventory, str(parameters.get("chart") or CHART))
     read = scene.objects.get(without_uid(delivery_target(delivery.delivery)))
     if read is None:
-        raise Unavailable(f"{delivery.said} could not be read, or is gone", code="not_seen")
+        raise Unavailable(f"{delivery.display_name} could not be read, or is gone", code="not_seen")
     values = values_in(read, place_of(delivery))
     to = planned_release(scene.inventory, scene.running, wanted=str(parameters.get("release") or ""))
     return typed_changes(scene.inventory, values, chart=delivery.chart, start=scene.running.release, lands=to)

@@ -28,7 +28,7 @@ from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import ControllerRole
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.readiness.plan.effects.effect import effect
-from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 from migrations_app.samples.karpenter_objects import ON_DEMAND, Launched, claim, pool
 from migrations_app.samples.kubernetes_objects import doc, meta, pods_of, template, workload
 from tests.builders import a_cluster

@@ -25,8 +25,8 @@ from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.inventory.parts import Seen
 from migrations_app.readiness.plan.effects.effect import effect
-from migrations_app.readiness.plan.effects.not_shown import NotShown
 from migrations_app.readiness.plan.effects.places import KINDS
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 from tests.acceptance.clusters import CLEAN, find, objects
 from tests.acceptance.judging import as_list, collected
 from tests.checks.render.changes import every_change

@@ -11,7 +11,7 @@ from migrations_app.inventory.facts.controller import given_values, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import HelmRelease
 from migrations_app.readiness.plan.effects.effect import effect
-from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import ACluster, a_cluster

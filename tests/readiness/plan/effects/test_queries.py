@@ -13,7 +13,7 @@ from migrations_app.inventory.metric_queries import MetricUser, Query
 from migrations_app.inventory.objects.base import Metadata
 from migrations_app.inventory.parts import Seen, Unseen
 from migrations_app.readiness.plan.effects.effect import effect
-from migrations_app.readiness.plan.effects.not_shown import NotShown
+from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 RULE = ChangeTarget("PrometheusRule", "alerts", "monitoring", resource="prometheusrules.monitoring.coreos.com")
 NAMES = st.sampled_from(["karpenter_a", "karpenter_a_total", "karpenter_b", "b:karpenter_a", "karpenter_"])

@@ -15,7 +15,7 @@ from migrations_app.journeys.beforehand import (
     covers_unseen,
     is_weighed,
 )
-from migrations_app.journeys.destroyed import deleted_objects
+from migrations_app.journeys.deletions import deleted_objects
 from migrations_app.journeys.evidence import NOT_ASKED, finding_of
 from migrations_app.journeys.outline import Outline
 from migrations_app.models.journey import Journey, JourneyStepRow

@@ -51,7 +51,7 @@ def open_wave(
     return loaded.row
 
 
-def leave_out(
+def exclude_member(
     campaign_id: uuid.UUID, person: Person, *, member: int, reason: str, by: Actor, version: int | None = None
 ) -> Campaign:
     """Leaves out a waiting or stopped cluster, with a reason; a journey that was started stays as it is.
@@ -78,7 +78,7 @@ def leave_out(
     return loaded.row
 
 
-def try_again(
+def requeue_member(
     campaign_id: uuid.UUID, person: Person, *, member: int, by: Actor, version: int | None = None, resume: bool = False
 ) -> Campaign:
     """Queues a stopped cluster again: the failed step of its journey is repeated or, if the journey has ended, the

@@ -31,7 +31,7 @@ from migrations_app.inventory.objects.organization import (
 )
 from migrations_app.models.organization import AwsOrganization
 from migrations_app.use_cases.organizations import queue
-from migrations_app.use_cases.organizations.queue import LookClaim
+from migrations_app.use_cases.organizations.queue import ListingClaim
 from migrations_app.use_cases.organizations.registration import hub_access, member_access
 
 AT_ONCE = 8
@@ -40,7 +40,7 @@ MOST_CLUSTERS = 5_000
 NOT_ACTIVE = "account_not_active"
 
 
-def look_at(row: AwsOrganization) -> OrganizationListing:
+def current_listing(row: AwsOrganization) -> OrganizationListing:
     """The current listing.
 
     An account, region or cluster that cannot be read has the reason. Raises InvalidInput and ReadError if the hub role
@@ -102,14 +102,14 @@ def _cluster(entry: ClusterAccountAccess, name: str, *, own: OwnIdentity) -> Lis
 log = logging.getLogger(__name__)
 
 
-def look_claimed(claim: LookClaim) -> None:
+def run_claimed_listing(claim: ListingClaim) -> None:
     """Reads the organization and stores the listing, or the reason why there is none. If another worker has taken over,
     nothing is stored.
     """
     row = AwsOrganization.objects.defer("listing").get(pk=claim.organization_id)
     try:
         try:
-            listing = look_at(row)
+            listing = current_listing(row)
         except (ReadError, InvalidInput) as reason:
             queue.fail(claim, reason.code, words=reason.message)
         else:

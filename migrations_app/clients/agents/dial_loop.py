@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import Final
 
-from migrations_app.clients.agents.allowed import AllowedCalls
 from migrations_app.clients.agents.api_target import ApiTarget
+from migrations_app.clients.agents.call_rules import AllowedCalls
 from migrations_app.clients.agents.protocol import (
     MOST_CALLS,
     PROTOCOL,

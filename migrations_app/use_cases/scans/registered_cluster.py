@@ -12,13 +12,13 @@ from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected, Scanned
 from migrations_app.readiness.waivers import apply
-from migrations_app.use_cases.collect.aws import hand_in
+from migrations_app.use_cases.collect.aws import with_policies
 from migrations_app.use_cases.collect.collect import Progress, collect
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans.aws_access import look_into_aws
 
 
-def look_again(
+def judge_again(
     name: str,
     *,
     target: str | None = None,
@@ -37,7 +37,7 @@ def look_again(
         if isinstance(api, LiveApi):
             api.get("/version")
         collected = collect(api, cluster=cluster.name, on_part=on_part)
-        collected = hand_in(look_into_aws(cluster, api, collected=collected), policies or {})
+        collected = with_policies(look_into_aws(cluster, api, collected=collected), policies or {})
     scanned = _evaluated(cluster, collected, target=target, kubernetes=kubernetes)
     now = timezone.now()
     return msgspec.structs.replace(scanned, report=apply(scanned.report, held_at(cluster.pk, now), now=now))

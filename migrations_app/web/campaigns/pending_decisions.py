@@ -13,11 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 from migrations_app.access import Person, may_resolve, may_start
 from migrations_app.errors import Conflict, InvalidInput, KarpdashError, PermissionDenied
 from migrations_app.queries.campaigns.campaigns import campaign_row
-from migrations_app.queries.campaigns.waiting import waiting_in
+from migrations_app.queries.campaigns.pending_decisions import waiting_in
 from migrations_app.tasks import enqueue_campaign, enqueue_journey
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
-from migrations_app.use_cases.campaigns.deciding import DecisionOutcome, TogetherRequest, decide_together
+from migrations_app.use_cases.campaigns.bulk_decisions import DecisionOutcome, TogetherRequest, decide_together
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key, submit_once
 from migrations_app.web.rollouts.commands import LONGEST, STOP

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from migrations_app.campaigns.shown import MemberPreview, WarningShown
-from migrations_app.journeys.destroyed import DestroyedObject
+from migrations_app.campaigns.campaign_preview import MemberPreview, WarningShown
+from migrations_app.journeys.deletions import DestroyedObject
 from migrations_app.models.campaign import CampaignMember
 from migrations_app.queries.visibility import visible
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from migrations_app.access import Person
 from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
-from migrations_app.queries.campaigns.waiting import MOST_ON_A_PAGE, WaitingDecision, waiting_in
+from migrations_app.queries.campaigns.pending_decisions import MOST_ON_A_PAGE, WaitingDecision, waiting_in
 from migrations_app.use_cases.audit.log import Actor
 from migrations_app.use_cases.campaigns.transitions import CampaignEvent, load_campaign, note_campaign
 from migrations_app.use_cases.journeys import steps

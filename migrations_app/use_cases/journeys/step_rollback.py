@@ -28,7 +28,7 @@ from migrations_app.use_cases.journeys import step_rollouts, transitions
 from migrations_app.use_cases.journeys.approvals import refuse_stale_journey
 from migrations_app.use_cases.journeys.lifecycle import (
     active_rollout,
-    halt,
+    pause_for_person,
     refuse_changes,
     starter_columns,
     withdraw_planned,
@@ -47,7 +47,7 @@ PLANNED_ANEW = frozenset({"expired", "policy_moved"})
 PASSING = frozenset({"closed", "busy"})
 
 
-def take_back(
+def begin_rollback(
     journey_id: uuid.UUID, person: Person, *, step: str, reason: str, by: Actor, version: int | None = None
 ) -> Journey:
     """Begins the rollback to that step.
@@ -239,7 +239,7 @@ def _advance_rollback(
             event = _event(verb, current, fence=fence, code=move.code, detail=detail)
             waits = {"wait_code": "rollout", "needs_person": False} if started else QUIET
             store(loaded, loaded.progress, event=event, columns=waits)
-            (step_rollouts.start if started else step_rollouts.ask)(loaded.row, rollback)
+            (step_rollouts.start if started else step_rollouts.request_rollout_approval)(loaded.row, rollback)
     except LeaseLost:
         raise
     except PermissionDenied as refused:
@@ -267,7 +267,7 @@ def _handle_refusal(
         do: Do = "tell" if code == "rehearsal_missing" else "watch"
         _wait(again, again.steps[current.place], move=Move(do, code), fence=fence)
     elif code != "moved":
-        halt(again, code, words=words, fence=fence)
+        pause_for_person(again, code, words=words, fence=fence)
     return WorkToEnqueue()
 
 

@@ -6,9 +6,9 @@ from django.conf import settings
 
 from migrations_app.actions.helm.request import HelmRun
 from migrations_app.checks.render.helm import CHARTS
+from migrations_app.clients.helm.chart_archive import PackedChart, checked_chart, from_file
 from migrations_app.clients.helm.charts import SCHEME, pull_chart, read_registry
 from migrations_app.clients.helm.engine import HelmInput, HelmTool
-from migrations_app.clients.helm.packed import PackedChart, checked_chart, from_file
 from migrations_app.clients.helm.program import check_version, find_helm
 from migrations_app.clients.helm.records import read_record, values_digest
 from migrations_app.clients.kubernetes.api import Writer
