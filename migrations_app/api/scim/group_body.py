@@ -9,14 +9,14 @@ from typing import Any
 from migrations_app.api.scim.frame import ScimError
 from migrations_app.api.scim.paths import identifier, plain_name, read_filter, read_path
 from migrations_app.api.scim.user_body import READ_ONLY, operations, text_of
-from migrations_app.use_cases.accounts.directory_teams import DirectoryTeam
+from migrations_app.use_cases.accounts.directory_teams import TeamAttributes
 
 FIXED = tuple(name for name in READ_ONLY if name != "groups")
 
 
-def team_of_body(body: Mapping[str, Any], *, as_put: bool) -> DirectoryTeam:
+def team_of_body(body: Mapping[str, Any], *, as_put: bool) -> TeamAttributes:
     """Returns the team of a POST or PUT. Raises ScimError."""
-    team = DirectoryTeam(external_id="", members=frozenset()) if as_put else DirectoryTeam()
+    team = TeamAttributes(external_id="", members=frozenset()) if as_put else TeamAttributes()
     for name, value in body.items():
         team = _with_value(team, plain_name(name), value=value, verb="replace")
     if not team.name:
@@ -24,9 +24,9 @@ def team_of_body(body: Mapping[str, Any], *, as_put: bool) -> DirectoryTeam:
     return team
 
 
-def team_of_patch(body: Mapping[str, Any]) -> DirectoryTeam:
+def team_of_patch(body: Mapping[str, Any]) -> TeamAttributes:
     """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
-    team = DirectoryTeam()
+    team = TeamAttributes()
     for verb, path, value in operations(body):
         if path:
             team = _with_operation(team, path, value=value, verb=verb)
@@ -38,7 +38,7 @@ def team_of_patch(body: Mapping[str, Any]) -> DirectoryTeam:
     return team
 
 
-def _with_operation(team: DirectoryTeam, path: str, *, value: Any, verb: str) -> DirectoryTeam:  # noqa: ANN401 - a JSON value
+def _with_operation(team: TeamAttributes, path: str, *, value: Any, verb: str) -> TeamAttributes:  # noqa: ANN401 - a JSON value
     name, bracket, _part = read_path(path)
     if name in FIXED:
         raise ScimError(f"{name} is set by karpdash", kind="mutability")
@@ -60,7 +60,7 @@ def _keyed(bracket: str) -> str:
     return f"members.{bracket.strip()}"
 
 
-def _with_value(team: DirectoryTeam, name: str, *, value: Any, verb: str) -> DirectoryTeam:  # noqa: ANN401 - a JSON value
+def _with_value(team: TeamAttributes, name: str, *, value: Any, verb: str) -> TeamAttributes:  # noqa: ANN401 - a JSON value
     if name == "displayname":
         return replace(team, name=text_of(name, value))
     if name == "externalid":
@@ -77,7 +77,7 @@ def _with_value(team: DirectoryTeam, name: str, *, value: Any, verb: str) -> Dir
     )
 
 
-def _without_members(team: DirectoryTeam, keys: frozenset[int]) -> DirectoryTeam:
+def _without_members(team: TeamAttributes, keys: frozenset[int]) -> TeamAttributes:
     return replace(team, remove=team.remove | keys, add=team.add - keys)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from migrations_app.api.scim.frame import ScimError, Tree
 from migrations_app.api.scim.paths import plain_name, read_path
-from migrations_app.use_cases.accounts.directory_people import DirectoryPerson
+from migrations_app.use_cases.accounts.directory_people import PersonAttributes
 
 PATCH_OP = "urn:ietf:params:scim:api:messages:2.0:patchop"
 MOST_OPERATIONS = 1000
@@ -24,21 +24,21 @@ _TEXTS = {
 _OTHER_KIND = re.compile(r'\btype\s+eq\s+"(?!work")', re.I)
 """Paths of e-mail addresses that are not stored, as in `emails[type eq "home"]`: only the one for work is."""
 READ_ONLY = ("id", "meta", "groups", "schemas")
-WHOLE = DirectoryPerson(external_id="", given="", family="", display="", email="")
+WHOLE = PersonAttributes(external_id="", given="", family="", display="", email="")
 """Attributes that are emptied if a PUT leaves them out: all but the name and whether the account is open."""
 
 
-def person_of_body(body: Mapping[str, Any], *, replace: bool) -> DirectoryPerson:
+def person_of_body(body: Mapping[str, Any], *, replace: bool) -> PersonAttributes:
     """Returns the person of a POST or PUT. Raises ScimError."""
     fields: Tree = {"external_id": "", "given": "", "family": "", "display": "", "email": ""} if replace else {}
     for name, value in body.items():
         fields |= _attribute(plain_name(name), value)
     if not fields.get("user_name"):
         raise ScimError("userName is needed", kind="invalidValue")
-    return DirectoryPerson(**fields)
+    return PersonAttributes(**fields)
 
 
-def person_of_patch(body: Mapping[str, Any]) -> DirectoryPerson:
+def person_of_patch(body: Mapping[str, Any]) -> PersonAttributes:
     """Returns the changes of a PATCH: its operations, one after the other. Raises ScimError."""
     fields: Tree = {}
     for verb, path, value in operations(body):
@@ -48,7 +48,7 @@ def person_of_patch(body: Mapping[str, Any]) -> DirectoryPerson:
             fields |= _removed(path)
         else:
             fields |= _at_path(path, value)
-    return DirectoryPerson(**fields)
+    return PersonAttributes(**fields)
 
 
 def operations(body: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:

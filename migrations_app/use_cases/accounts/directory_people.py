@@ -28,7 +28,7 @@ LENGTHS = {"user_name": 150, "external_id": 255, "given": 150, "family": 150, "d
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryPerson:
+class PersonAttributes:
     """The attributes of a person from a directory; None leaves an attribute unchanged."""
 
     user_name: str | None = None
@@ -40,7 +40,7 @@ class DirectoryPerson:
     active: bool | None = None
 
 
-def add_person(person: DirectoryPerson) -> int:
+def add_person(person: PersonAttributes) -> int:
     """Creates an account without a password and returns its id; an account that the directory deleted is restored.
 
     A restored account has no teams, no roles of its own and no identity, because a new person of that name might be
@@ -65,7 +65,7 @@ def add_person(person: DirectoryPerson) -> int:
     return user.pk
 
 
-def change_person(account_id: int, person: DirectoryPerson) -> None:
+def change_person(account_id: int, person: PersonAttributes) -> None:
     """Changes the given attributes of an account, all of them or none.
 
     Raises NotFound, InvalidInput, and Conflict: `name_taken`, `last_admin`, and `closed_here` for opening an account
@@ -114,7 +114,7 @@ def is_same_name(name: str, other: str) -> bool:
     return name.lower() == other.lower() and name.upper() == other.upper()
 
 
-def _apply(user: User, person: DirectoryPerson) -> None:
+def _apply(user: User, person: PersonAttributes) -> None:
     known = _known(user)
     _record_details(user, known=known, person=person)
     if person.user_name is not None and person.user_name != known.user_name:
@@ -138,7 +138,7 @@ def _apply(user: User, person: DirectoryPerson) -> None:
         _open(user, known) if person.active else _close(user, known)
 
 
-def _record_details(user: User, *, known: ProvisionedAccount, person: DirectoryPerson) -> None:
+def _record_details(user: User, *, known: ProvisionedAccount, person: PersonAttributes) -> None:
     """Records which details change, without their text, which is in the directory."""
     before = {
         "external_id": known.external_id, "display": known.display_name,
@@ -163,7 +163,7 @@ def _open(user: User, known: ProvisionedAccount) -> None:
     management.set_active(user.username, active=True, person=None)
 
 
-def _restore(known: ProvisionedAccount, person: DirectoryPerson) -> int:
+def _restore(known: ProvisionedAccount, person: PersonAttributes) -> int:
     user = known.user
     if user.is_active or user.username in SAMPLE_PEOPLE:
         # Opened here since then: it belongs to a person, with rights that were granted here.
@@ -209,7 +209,7 @@ def _changed_or(value: str | None, before: str) -> str:
     return before if value is None else value
 
 
-def _refuse(person: DirectoryPerson) -> None:
+def _refuse(person: PersonAttributes) -> None:
     for field, longest in LENGTHS.items():
         text = getattr(person, field)
         if text is not None and (len(text) > longest or not text.isprintable() or text != text.strip()):

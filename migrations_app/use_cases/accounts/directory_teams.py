@@ -18,7 +18,7 @@ MOST_IN_TEAM = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryTeam:
+class TeamAttributes:
     """The attributes of a team from a directory; None leaves an attribute unchanged. `members` replaces all members."""
 
     name: str | None = None
@@ -28,7 +28,7 @@ class DirectoryTeam:
     remove: frozenset[int] = frozenset()
 
 
-def add_directory_team(team: DirectoryTeam) -> int:
+def add_directory_team(team: TeamAttributes) -> int:
     """Creates a team with its members and returns its id. Raises InvalidInput, and Conflict `name_taken`."""
     name = _name(team.name or "")
     with transaction.atomic():
@@ -40,7 +40,7 @@ def add_directory_team(team: DirectoryTeam) -> int:
     return row.pk
 
 
-def change_directory_team(team_id: int, team: DirectoryTeam) -> None:
+def change_directory_team(team_id: int, team: TeamAttributes) -> None:
     """Changes the given attributes of a team, all of them or none.
 
     Raises NotFound, InvalidInput for an unknown member, and Conflict `name_taken`, `last_admin`.
@@ -61,7 +61,7 @@ def directory_teams(names: Collection[str]) -> frozenset[str]:
     return frozenset(teams.values_list("team__name", flat=True))
 
 
-def _apply_to(row: Group, team: DirectoryTeam) -> None:
+def _apply_to(row: Group, team: TeamAttributes) -> None:
     known, is_new = ProvisionedTeam.objects.select_for_update().get_or_create(team=row)
     if is_new:
         # From now on sign-ins at the identity provider neither add nor remove members.

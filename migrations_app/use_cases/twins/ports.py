@@ -23,7 +23,7 @@ ENDPOINT = "sample://"
 
 
 def open_reader(cluster_id: uuid.UUID) -> TwinReader:
-    """A reader of the current state of the cluster, which does not change while it is read. Raises SampleGone."""
+    """A reader of the current state of the cluster, which does not change while it is read. Raises SampleRemoved."""
     return TwinReader(StoredTwin(cluster_id).current())
 
 
@@ -38,7 +38,7 @@ def account_of(cluster_id: uuid.UUID) -> AwsApi | None:
 
 
 def behaviour_of(cluster_id: uuid.UUID) -> Behaviour:
-    """The current behaviour of that sample cluster's simulator. Raises SampleGone."""
+    """The current behaviour of that sample cluster's simulator. Raises SampleRemoved."""
     return behaviour(StoredTwin(cluster_id).control())
 
 

@@ -188,24 +188,24 @@ class StoredTwin:
         self._played: RunningTwin | None = None
 
     def sample(self) -> str:
-        """The name of the sample that it was created from. Raises SampleGone."""
+        """The name of the sample that it was created from. Raises SampleRemoved."""
         name = SampleTwin.objects.filter(pk=self._cluster).values_list("sample", flat=True).first()
         if name is None:
             raise SampleRemoved("the sample cluster was removed")
         return name
 
     def current(self) -> Twin:
-        """The twin in its current state. What the simulator did meanwhile is stored. Raises SampleGone."""
+        """The twin in its current state. What the simulator did meanwhile is stored. Raises SampleRemoved."""
         return self._play(lambda _: None)[0].twin
 
     def control(self) -> TwinControl:
-        """The behaviour of its Karpenter in the stored state. Raises SampleGone."""
+        """The behaviour of its Karpenter in the stored state. Raises SampleRemoved."""
         return self._newest().control
 
     def change(self, work: Callable[[RunningTwin], T]) -> T:
         """Does the work on the newest state and stores the result; if another process was faster, repeats all of it.
 
-        Raises SampleGone, and ServerFailed `busy` if others write all the time.
+        Raises SampleRemoved, and ServerFailed `busy` if others write all the time.
         """
         return self._play(work)[1]
 

@@ -43,7 +43,7 @@ def control_of(version: str, *, revision: int = objects.FIRST_REVISION) -> TwinC
 def upgrade_controller(cluster_id: uuid.UUID, version: str) -> None:
     """Installs that release of the controller.
 
-    Raises SampleGone, InvalidInput `unknown_sample`, and Conflict `runs_already`.
+    Raises SampleRemoved, InvalidInput `unknown_sample`, and Conflict `runs_already`.
     """
     stored = StoredTwin(cluster_id)
     sample = clusters.find(stored.sample())
