@@ -16,8 +16,9 @@ from migrations_app.conversion.chart_values.side_by_side import RowKind
 from migrations_app.conversion.chart_values.table import lines as values_lines
 from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs.wording import check_ids, forecast_number, hidden_evidence_line, object_line
+from migrations_app.readiness.plan.rollback import Lost
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
-from migrations_app.readiness.plan.stages import Lost, Stage
+from migrations_app.readiness.plan.stages import Stage
 
 EVIDENCE_SHOWN = 2
 CHANGES: tuple[RowKind, ...] = ("lost", "renamed", "removed", "set")

@@ -15,15 +15,14 @@ from migrations_app.checks.remedies.commands import remedies_of
 from migrations_app.checks.remedies.crd_landing import keep_all_crds
 from migrations_app.checks.remedies.stored_versions import watch_rewrite
 from migrations_app.checks.remedies.successors import successor_remedies
-from migrations_app.checks.render.helm import rollback_lines
 from migrations_app.inventory.facts.managers import BY_HAND, Managed, Manager
 from migrations_app.karpenter import release_facts
-from migrations_app.manifests.natural_order import natural
 from migrations_app.readiness.plan.helm_upgrade import (
     HopUpgrades,
     controller_commands,
     crd_commands,
 )
+from migrations_app.readiness.plan.rollback import Lost, no_way_back, rollback_commands, way_back
 from migrations_app.readiness.plan.work_order import (
     CRDS_INSTALLED_CHECK,
     DRIFT_HOLD_CHECKS,
@@ -60,18 +59,6 @@ _TITLES_AFTER: dict[Phase, str] = {
     "cleanup": "Clean up",
 }
 _NO_WORK_HERE = "no work in this hop; the next one lists what is left"
-
-
-class Lost(msgspec.Struct, frozen=True):
-    """What cannot be undone once a stage is done, what is still possible then, and where that is written.
-
-    `checks` are those whose fix does it; empty if the whole stage does.
-    """
-
-    what: str
-    back: str
-    source: str = ""
-    checks: tuple[str, ...] = ()
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +107,7 @@ def stages(
     late_ids = last_before_upgrade(ordered, release=step.release) if late is None else late
     before = [finding for finding in by_part["before"] if finding.id not in late_ids]
     flux_delivers = installed is not None and "flux" in (installed.kept_by, installed.crds_kept_by)
-    back = _way_back(step, start, keeper=installed.kept_by if installed else "")
+    back = way_back(step, start, keeper=installed.kept_by if installed else "")
     resumed = tuple(_resume_stages(ordered, back=back))
     flux = tuple(stage for stage in resumed if flux_delivers and stage.commands[0].how == "flux")
     upgrades_before = bool(hop_upgrades.before or hop_upgrades.before_crds)
@@ -258,9 +245,9 @@ def _upgrade_stages(
         does=f"Upgrade the controller to {step.release}",
         commands=controller_commands(step.release, charts, values=upgrades.controller, skips_crds=guards),
         back=back,
-        back_commands=_rollback_commands(step, start, charts),
+        back_commands=rollback_commands(step, start, installed=charts),
         caveats=step.caveats,
-        no_return=(*_losses(step.hop, "controller"), *_no_way_back(start, step)),
+        no_return=(*_losses(step.hop, "controller"), *no_way_back(step, start)),
     )
 
 
@@ -339,47 +326,6 @@ def _stage(
         back=back,
         no_return=(*no_return, *destroyed),
     )
-
-
-def _way_back(step: PathStep, start: str, *, keeper: str = "") -> str:
-    """The releases that can take over again: the one that ran before the hop, then the others, newest first.
-
-    `keeper` is the tool that delivers the controller, where what to do in its source is to be said.
-    """
-    if not step.rollback_to:
-        return "No release is known that could take over"
-    fitting = set(step.rollback_to) - set(step.rollback_unsupported)
-    names = sorted(fitting or step.rollback_to, key=natural, reverse=True)
-    if not fitting:
-        return f"Back to {', '.join(names)}, outside the Kubernetes that they support"
-    if start not in fitting:
-        return f"Back to {', '.join(names)}"
-    others = ", ".join(name for name in names if name != start)
-    source = _REVERTS.get(keeper, "")
-    return f"Back to {start}, which ran before{source}" + (f"; {others} can take over too" if others else "")
-
-
-_REVERTS = {
-    "helm": ": the revision of the Helm release that had it",
-    "flux": ": revert the commit of the upgrade in the source that Flux applies",
-    "argocd": ": revert the commit of the upgrade in the source that Argo CD applies",
-    "terraform": ": revert the change of the upgrade and apply",
-}
-
-
-def _rollback_commands(step: PathStep, start: str, installed: Installed | None) -> tuple[str, ...]:
-    """Helm's lines back to the release before the hop; none where that cannot take over or another tool delivers."""
-    able = start in step.rollback_to and start not in step.rollback_unsupported
-    if not able or installed is None or installed.kept_by != "helm":
-        return ()
-    return rollback_lines(installed.release, installed.namespace)
-
-
-def _no_way_back(start: str, step: PathStep) -> tuple[Lost, ...]:
-    if start in step.rollback_to:
-        return ()
-    limit = f"{start} is not known to be able to" if start else "It is not known whether the running release can"
-    return (Lost(f"{limit} take over again from {step.release}", _way_back(step, start)),)
 
 
 def _losses(hop: str, phase: str) -> tuple[Lost, ...]:
