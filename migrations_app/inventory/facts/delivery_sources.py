@@ -110,6 +110,11 @@ def below(tree: Any, fields: tuple[str, ...]) -> Any:  # noqa: ANN401 - plain JS
     return tree
 
 
+def field_path(fields: tuple[str, ...]) -> str:
+    """The fields below spec as a path: `spec.sources[0].targetRevision`."""
+    return "spec" + "".join(f"[{field}]" if field.isdecimal() else f".{field}" for field in fields)
+
+
 def syncs_by_itself(delivery: GitOpsDelivery) -> bool:
     """Whether the delivery applies its source by itself."""
     if delivery.kind == APPLICATION:
