@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch
-from migrations_app.checks.evidence import at_object
-from migrations_app.checks.remedies.placement import merge_patch_at
-from migrations_app.checks.shell import note, one_line
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.remedies.chart_versions import Fields, at_version, version_remedy
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
-from migrations_app.inventory.facts.delivery_sources import below, chart_place, field_path, source_of
+from migrations_app.inventory.facts.delivery_sources import below, chart_place, source_of
 from migrations_app.inventory.facts.node_pools import text
 from migrations_app.inventory.objects.base import WholeObject
 from migrations_app.karpenter.releases import find
@@ -43,11 +40,10 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         row = find(release) if release else None
         right = f"{row.tag_prefix}{release}" if row else version
         if version.strip() != right:
-            path, at = field_path(fields), "/".join(fields)
-            yield at_object(whole_object, path, seen=version, wanted=right).with_data(right=right, at=at)
+            yield at_version(whole_object, fields, given=version, seen=version, wanted=right, right=right)
 
 
-def _chart_versions(case: CheckContext) -> Iterator[tuple[WholeObject, tuple[str, ...]]]:
+def _chart_versions(case: CheckContext) -> Iterator[tuple[WholeObject, Fields]]:
     """Delivery objects that name a chart of Karpenter, each with the fields down to the chart version."""
     for delivery in case.inventory.deliveries.items:
         places = [chart_place(delivery.kind, delivery.spec or {}, chart=chart) for chart in CHARTS]
@@ -59,22 +55,4 @@ def _chart_versions(case: CheckContext) -> Iterator[tuple[WholeObject, tuple[str
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    for row in evidence:
-        edit = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
-        how: How = "argocd" if row.kind == "Application" else "flux"
-        yield Remedy(how=how, text=edit, change=_chart_task(row))
-
-
-def _chart_task(row: Evidence) -> ObjectPatch:
-    target, right = ChangeTarget(row.kind, row.name, row.namespace), row.value("right")
-    undo = ObjectPatch(target=target, body=_patch_body(row, row.seen, instead=right))
-    body = _patch_body(row, right, instead=row.seen)
-    return ObjectPatch(target=target, body=body, undo=undo, done=f"{row.path} is {right}")
-
-
-def _patch_body(row: Evidence, version: str, *, instead: str) -> Body | tuple[Body, ...]:
-    """A merge patch; within a list, a JSON patch that is refused if the list has changed."""
-    if "[" not in row.path:
-        return merge_patch_at(row.path, version)
-    at = f"/spec/{row.value('at')}"
-    return {"op": "test", "path": at, "value": instead}, {"op": "replace", "path": at, "value": version}
+    yield from map(version_remedy, evidence)
