@@ -210,6 +210,34 @@ def _of_chart(inventory: Inventory, delivery: GitOpsDelivery, *, chart: str) -> 
     )
 
 
+ELSEWHERE = ("values", "valueFiles", "parameters", "fileParameters")
+"""Fields of an Application's source with values that are not read: texts, files, and values one by one."""
+
+
+def delivered_values(inventory: Inventory, chart: str) -> Iterator[tuple[GitOpsDelivery, dict[str, Any], str]]:
+    """Each delivery of the chart whose values stand in it as a whole, with the values and their path."""
+    for chart_delivery in chart_deliveries(inventory, chart):
+        found = _values(chart_delivery)
+        if found is not None:
+            yield chart_delivery.delivery, *found
+
+
+def _values(chart_delivery: ChartDelivery) -> tuple[dict[str, Any], str] | None:
+    """The values and their path; None if some of them are taken from elsewhere."""
+    delivery = chart_delivery.delivery
+    spec = delivery.spec or {}
+    fields: tuple[str, ...]
+    if delivery.kind == HELM_RELEASE:
+        fields, elsewhere = ("values",), bool(spec.get("valuesFrom"))
+    else:
+        at = (*(chart_delivery.place.at if chart_delivery.place else ()), "helm")
+        helm = below(spec, at)
+        fields, elsewhere = (*at, "valuesObject"), any(below(helm, (name,)) for name in ELSEWHERE)
+    tree = below(spec, fields)
+    tree = {} if tree is None else tree
+    return (tree, field_path(fields)) if isinstance(tree, dict) and not elsewhere else None
+
+
 class GitSource(msgspec.Struct, frozen=True, kw_only=True):
     """The place in a Git repository that a delivery applies. `address` is `https://host/path`, without credentials;
     `branch` is empty if a tag, a commit, a range of versions or nothing is named."""
