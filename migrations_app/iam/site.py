@@ -9,6 +9,12 @@ from dataclasses import dataclass, field
 SOME_CLUSTER = "my-cluster"
 SOME_ACCOUNT = "000000000000"
 SOME_REGION = "us-west-2"
+# SSM parameters of the two usual image families, for node classes that are not known.
+SOME_PARAMETERS = (
+    "/aws/service/eks/optimized-ami/1.30/amazon-linux-2/recommended/image_id",
+    "/aws/service/eks/optimized-ami/1.30/amazon-linux-2023/x86_64/standard/recommended/image_id",
+)
+_PUBLIC_PARAMETERS = "aws/service/"
 
 _PLACEHOLDER = re.compile(r"\$\{(!?)([^{}]*)\}")
 # IAM has one region for each partition, and aws:RequestedRegion names it.
@@ -17,7 +23,9 @@ _HOME_OF_IAM = {"aws": "us-east-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-go
 
 @dataclass(frozen=True, kw_only=True)
 class AwsSite:
-    """Names that fill requests and placeholders. `extra_tags` are those of spec.tags of the node classes."""
+    """Names that fill requests and placeholders. `extra_tags` are those of spec.tags of the node classes, `parameters`
+    the SSM parameters from which they take images, by name or ARN; empty if that is not known.
+    """
 
     cluster: str = SOME_CLUSTER
     account: str = SOME_ACCOUNT
@@ -26,12 +34,25 @@ class AwsSite:
     node_roles: tuple[str, ...] = ()
     queue: str = ""
     assume_role_arn: str = ""
+    parameters: tuple[str, ...] = ()
     extra_tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def roles(self) -> tuple[str, ...]:
         """Node role names with their path; the name in the official template if none is known."""
         return tuple(map(role_name, self.node_roles)) or (f"KarpenterNodeRole-{self.cluster}",)
+
+    @property
+    def parameter_places(self) -> tuple[tuple[str, str], ...]:
+        """Account and path of each SSM parameter; the account is empty for those that AWS publishes."""
+        return tuple(self._place(name) for name in self.parameters or SOME_PARAMETERS)
+
+    def _place(self, parameter: str) -> tuple[str, str]:
+        if parameter.startswith("arn:") and parameter.count(":") >= 5:
+            _, _, _, _, account, path = parameter.split(":", 5)
+            return account, path.removeprefix("parameter/")
+        path = parameter.removeprefix("/")
+        return "" if path.startswith(_PUBLIC_PARAMETERS) else self.account, path
 
     @property
     def queue_name(self) -> str:

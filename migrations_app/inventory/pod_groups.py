@@ -109,7 +109,7 @@ TEMPLATE_HASHES = (("pod-template-hash", "Deployment"), ("rollouts-pod-template-
 argoproj/argo-rollouts@master:pkg/apis/rollouts/v1alpha1.
 """
 
-Key = tuple[str, str, str, tuple[tuple[str, str], ...], tuple[Constraint, ...], tuple[str, ...]]
+Key = tuple[str, str, str, tuple[tuple[str, str], ...], tuple[Constraint, ...], tuple[str, ...], bool]
 
 
 @dataclass(slots=True)
@@ -179,7 +179,8 @@ class PodGrouper:
 def _key(pod: Pod) -> Key:
     kind, name = _owner(pod.metadata)
     marks = tuple(sorted(markers(pod.metadata).items()))
-    return pod.namespace, kind, name, marks, constraints(pod.spec), _storage(pod.spec)
+    devices = bool(pod.spec.resource_claims)
+    return pod.namespace, kind, name, marks, constraints(pod.spec), _storage(pod.spec), devices
 
 
 def _storage(spec: PodSpec) -> tuple[str, ...]:
@@ -215,7 +216,7 @@ def _controller(references: list[OwnerReference] | None) -> OwnerReference | Non
 
 
 def _group(key: Key, tally: _Tally) -> PodGroup:
-    namespace, kind, name, marks, places, storage = key
+    namespace, kind, name, marks, places, storage, devices = key
     return PodGroup(
         namespace=namespace,
         owner_kind=kind,
@@ -228,4 +229,5 @@ def _group(key: Key, tally: _Tally) -> PodGroup:
         labels=tally.labels,
         storage=list(storage),
         grace_seconds=tally.grace,
+        claims_devices=devices,
     )

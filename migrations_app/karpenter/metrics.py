@@ -15,6 +15,8 @@ MARK = "karpenter_"
 
 _NAME = re.compile(r"(?<![\w:])karpenter_\w*(?![\w:])", re.ASCII)
 _MATCHER = re.compile(r'\b(\w+)\s*(?:=~|!~|!=|=)\s*\\?"([^"\\]{0,500})', re.ASCII)
+_EITHER = re.compile(r"\bor\b|\|", re.ASCII)
+"""A query that takes one series or the other, or a pattern with alternatives."""
 _OF_A_HISTOGRAM = re.compile(r"_(?:bucket|sum|count)\Z")
 
 
@@ -44,16 +46,24 @@ def outdated(
     table: tuple[MetricRow, ...] = METRIC_ROWS,
     values: tuple[MetricValueRow, ...] = METRIC_VALUE_ROWS,
 ) -> tuple[OutdatedMetric, ...]:
-    """What a query asks for that the release no longer has; unknown names are ignored."""
+    """What a query asks for that the release no longer has; unknown names are ignored, and so is what the query asks
+    for under its new name too.
+    """
     names = names_in(text)
     if not names:
         return ()
-    names_gone = [metric for name in names for metric in _of_name(name, release, table=table)]
+    covered = names if _EITHER.search(text) else ()
+    names_gone = [
+        metric
+        for name in names
+        for metric in _of_name(name, release, table=table)
+        if not metric.new or metric.new not in covered
+    ]
     matchers = matchers_in(text)
     values_gone = [
         OutdatedMetric(f'{row.label}="{row.old}"', f'{row.label}="{row.new}"', row.release)
         for row in values
-        if (row.label, row.old) in matchers and _is_past(row.release, release)
+        if (row.label, row.old) in matchers and (row.label, row.new) not in matchers and _is_past(row.release, release)
     ]
     return (*names_gone, *values_gone)
 

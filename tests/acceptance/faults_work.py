@@ -49,6 +49,13 @@ def _dns_on_its_nodes(documents: list[Document]) -> None:
             pod["spec"]["nodeName"] = home
 
 
+def _claim_a_device(documents: list[Document]) -> None:
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    for pod in every(documents, "Pod", namespace="shop"):
+        if pod["metadata"]["name"].startswith("web-"):
+            pod["spec"]["resourceClaims"] = claims
+
+
 def _zero(documents: list[Document]) -> None:
     for budget in every(documents, "PodDisruptionBudget", "web"):
         budget["spec"]["maxUnavailable"] = 0
@@ -247,6 +254,14 @@ WORK_FAULTS = (
         object="karpenter-alerts",
         namespace="monitoring",
         path="spec.groups[karpenter].rules[Nodes].expr",
+    ),
+    Fault(
+        of="resource-claims-ignored",
+        on="v1-13",
+        plant=_claim_a_device,
+        check="resource_claims_off_its_nodes",
+        path="spec.resourceClaims",
+        **WEB,
     ),
     Fault(
         of="metric-pods-drained",

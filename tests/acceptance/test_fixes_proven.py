@@ -59,6 +59,7 @@ FOR_A_PERSON: Mapping[str, str] = {
     "pods_have_controllers": "what a pod without an owner is for is not told by the cluster",
     "pool_keys_accepted": "what the key was meant to select is not known",
     "removed_env_names_unused": "the variable is not in the values, so where it is written is not known",
+    "resource_claims_off_its_nodes": "other nodes or the switch of the controller is a choice",
     "selected_labels_exist": "what stands in the place of a label is a choice",
     "selector_values_hold_no_comma": "a comma may be part of the value",
     "terraform_adds_beside": "the addresses in Terraform's state are not in the cluster",

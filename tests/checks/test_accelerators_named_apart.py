@@ -29,6 +29,7 @@ def affinity(operator: str, *values: str):
         pods(nodeSelector={KEY: "a10g"}),
         pods(**affinity("In", "inferentia", "trainium")),
         pods(**affinity("NotIn", "a10g")),
+        pods(**affinity("NotIn", "inferentia", "trainium", "inferentia2")),
         [pool("ml", (KEY, "In", ("inferentia", "inferentia2")), node_class="d", version="v1")],
     ],
 )
@@ -41,6 +42,7 @@ def test_names_of_their_own(docs):
     [
         ({"nodeSelector": {KEY: "inferentia"}}, "spec.nodeSelector", "inferentia"),
         (affinity("In", "inferentia"), "spec.affinity.nodeAffinity.required", "In inferentia"),
+        (affinity("NotIn", "inferentia", "a10g"), "spec.affinity.nodeAffinity.required", "NotIn inferentia a10g"),
     ],
 )
 def test_inferentia_alone(placement, path, value):
@@ -48,14 +50,15 @@ def test_inferentia_alone(placement, path, value):
     row = Evidence(
         kind="Deployment", namespace="shop", name="web", path=path, seen=f"{KEY} {value}", wanted=WANTED, count=3
     )
-    assert found == ("fail", "3 pods or pools select only inferentia and miss trainium and inferentia2", (row,))
+    assert found == ("fail", "3 pods or pools name only inferentia and miss trainium and inferentia2", (row,))
 
 
-def test_a_pool():
-    found = result_of(CHECK, "1.1+", on_1_0(pool("ml", (KEY, "In", ("inferentia",)), node_class="d", version="v1")))
+@pytest.mark.parametrize("operator", ["In", "NotIn"])
+def test_a_pool(operator):
+    found = result_of(CHECK, "1.1+", on_1_0(pool("ml", (KEY, operator, ("inferentia",)), node_class="d", version="v1")))
     path = "spec.template.spec.requirements"
-    row = Evidence(kind="NodePool", name="ml", path=path, seen=f"{KEY} In inferentia", wanted=WANTED)
-    assert found == ("fail", "1 pod or pool selects only inferentia and misses trainium and inferentia2", (row,))
+    row = Evidence(kind="NodePool", name="ml", path=path, seen=f"{KEY} {operator} inferentia", wanted=WANTED)
+    assert found == ("fail", "1 pod or pool names only inferentia and misses trainium and inferentia2", (row,))
 
 
 def test_it_is_asked_where_the_names_part():
@@ -76,8 +79,9 @@ def test_the_remedy_edits():
     assert is_shell(remedy.text)
 
 
-def test_the_remedy_patches_the_requirement_of_a_pool():
-    one = pool("web", ("other", "Exists", ()), (KEY, "In", ("inferentia",)), node_class="d", version="v1")
+@pytest.mark.parametrize("operator", ["In", "NotIn"])
+def test_the_remedy_patches_the_requirement_of_a_pool(operator):
+    one = pool("web", ("other", "Exists", ()), (KEY, operator, ("inferentia",)), node_class="d", version="v1")
     (remedy,) = remedies(CHECK, "1.1+", on_1_0(one))
     (step,) = leaves(remedy.change)
     path = "/spec/template/spec/requirements"

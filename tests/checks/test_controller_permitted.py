@@ -55,6 +55,15 @@ def test_a_stale_condition_is_found_though_no_action_is_missing():
     assert found == ("fail", "1 IAM permission of the controller is missing", (TAG_KEYS,))
 
 
+@pytest.mark.parametrize(("family", "status"), [("amazon-linux-2023", "pass"), ("amazon-linux-2", "fail")])
+def test_the_images_of_the_node_classes_decide_which_parameters_are_needed(family, status):
+    body = json.loads(policy_for(NEWEST_MINOR, without=("ssm:GetParameter",)))
+    path = f"arn:aws:ssm:*:*:parameter/aws/service/eks/optimized-ami/*/{family}/*"
+    text = document(*body["Statement"], {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": path})
+    cluster = permitted("1.4.4", a_role(text)).with_docs(node_class("default", cluster="test", version="v1"))
+    assert result_of(CHECK, NEWEST_MINOR, cluster)[0] == status
+
+
 def test_a_missing_action_says_what_fails_and_what_is_logged():
     row = missing(
         "ec2:TerminateInstances on instance",

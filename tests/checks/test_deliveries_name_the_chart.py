@@ -74,3 +74,30 @@ def test_the_remedy_spells_it():
     assert without_changes(found) == (
         Remedy(how="flux", text="# HelmRelease flux-system/karpenter\nspec.chart.spec.version: 0.37.8"),
     )
+
+
+def by_several_sources(version: str, **first: object):
+    values = {"repoURL": "https://git.example/values.git", "targetRevision": "main", "ref": "values"}
+    spec = {"sources": [values, {"chart": "karpenter", "targetRevision": version} | first]}
+    return a_cluster().with_docs(
+        doc("argoproj.io/v1alpha1", "Application", metadata=meta("karpenter", "argocd"), spec=spec)
+    )
+
+
+@pytest.mark.parametrize("first", [{}, {"chart": None, "repoURL": "oci://public.ecr.aws/karpenter/karpenter"}])
+def test_one_of_several_sources_names_the_version(first):
+    what = {"kind": "Application", "namespace": "argocd", "name": "karpenter"}
+    row = Evidence(**what, path="spec.sources[1].targetRevision", seen="v1.0.14", wanted="1.0.14")
+    found = by_several_sources("v1.0.14", **first)
+    assert result_of(CHECK, "1.0", found) == ("fail", "1 requested chart version does not exist", (row,))
+    assert result_of(CHECK, "1.0", by_several_sources("1.0.14", **first)) == GOOD
+    (remedy,) = remedies(CHECK, "1.0", found)
+    at = "/spec/sources/1/targetRevision"
+    assert remedy.change.body == (
+        {"op": "test", "path": at, "value": "v1.0.14"},
+        {"op": "replace", "path": at, "value": "1.0.14"},
+    )
+    assert remedy.change.undo.body == (
+        {"op": "test", "path": at, "value": "1.0.14"},
+        {"op": "replace", "path": at, "value": "v1.0.14"},
+    )

@@ -57,9 +57,31 @@ def test_without_gitops_there_is_nothing_to_ask():
     assert result_of(CHECK, "1.0", a_cluster()) == NOBODY
 
 
-def test_several_sources_are_unknown():
-    found = result_of(CHECK, "1.0", by_argo({}, None, sources=[{"chart": "karpenter"}]))
-    assert found == ("unknown", "an Argo CD Application has several sources, which are not read", ())
+def test_one_of_several_sources_of_argo():
+    path, values = "spec.sources[1].helm.skipCrds", {"ref": "values"}
+    found = by_argo({}, None, sources=[values, {"chart": "karpenter", "helm": {"releaseName": "k"}}])
+    rows = a_row("Application", "argocd", path, "false", "true")
+    assert result_of(CHECK, "1.0", found) == ("fail", ONE, rows)
+    skipped = {"chart": "karpenter", "helm": {"skipCrds": True}}
+    assert result_of(CHECK, "1.0", by_argo({}, None, sources=[values, skipped])) == GOOD
+    change = remedies(CHECK, "1.0", found)[0].change
+    at = "/spec/sources/1/helm"
+    assert change.body == ({"op": "add", "path": at, "value": {"releaseName": "k", "skipCrds": True}},)
+    assert change.undo.body == ({"op": "replace", "path": at, "value": {"releaseName": "k"}},)
+    bare = remedies(CHECK, "1.0", by_argo({}, None, sources=[{"chart": "karpenter"}]))[0].change
+    assert bare.undo.body == ({"op": "remove", "path": "/spec/sources/0/helm"},)
+
+
+def test_a_chart_from_an_oci_repository_of_flux():
+    metadata = meta("karpenter", "flux-system")
+    spec = {"chartRef": {"kind": "OCIRepository", "name": "karpenter"}, "upgrade": {"crds": "CreateReplace"}}
+    url = {"url": "oci://public.ecr.aws/karpenter/karpenter", "ref": {"tag": "1.0.14"}}
+    cluster = a_cluster().with_docs(
+        doc("helm.toolkit.fluxcd.io/v2", "HelmRelease", metadata=metadata, spec=spec),
+        doc("source.toolkit.fluxcd.io/v1", "OCIRepository", metadata=metadata, spec=url),
+    )
+    rows = a_row("HelmRelease", "flux-system", "spec.upgrade.crds", "CreateReplace", "Skip")
+    assert result_of(CHECK, "1.0", cluster) == ("fail", ONE, rows)
 
 
 def test_it_is_asked_while_crds_convert():

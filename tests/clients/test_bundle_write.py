@@ -378,3 +378,14 @@ def test_of_volumes_only_their_kind_leaves() -> None:
     ]
     left = [{"emptyDir": {}}, {"emptyDir": {"medium": "Memory"}}, {"hostPath": {}}, {"persistentVolumeClaim": {}}]
     assert redacted(pod(spec={"volumes": given}), "pods")["spec"]["volumes"] == left
+
+
+@pytest.mark.parametrize("key", ["values", "parameters", "fileParameters"])
+def test_that_argo_cd_has_more_values_stays_and_the_values_do_not(key: str) -> None:
+    given = CANARY if key == "values" else [{"name": "settings.clusterName", "value": CANARY}]
+    spec = {"source": {"chart": "karpenter", "helm": {key: given, "valuesObject": {"replicas": 2}}}}
+    raw = msgspec.Raw(as_json(doc("argoproj.io/v1alpha1", "Application", "karpenter", spec=spec)))
+    kept = redacted_object(raw, group="argoproj.io", plural="applications")
+    assert kept is not None
+    helm = kept["spec"]["source"]["helm"]
+    assert helm == {"valuesObject": {"replicas": 2}, key: "(removed)" if key == "values" else [{"name": "(removed)"}]}

@@ -234,3 +234,33 @@ def test_a_gap_carries_what_the_controller_logs(policy, allow):
 def test_a_release_nobody_knows_is_refused():
     with pytest.raises(InvalidInput):
         gaps_of([], "1.99")
+
+
+IMAGES = "arn:aws:ssm:*:*:parameter/aws/service/eks/optimized-ami/*"
+AL2023 = "/aws/service/eks/optimized-ami/1.30/amazon-linux-2023/x86_64/standard/recommended/image_id"
+
+
+def of_parameters(policy, *resources, parameters=()):
+    rest = {"Effect": "Allow", "NotAction": "ssm:*", "Resource": "*"}
+    read = {"Effect": "Allow", "Action": "ssm:GetParameter", "Resource": list(resources)}
+    site = AwsSite(cluster="blue", account="111122223333", region="eu-west-1", parameters=parameters)
+    return {gap.verdict.value for gap in gaps_of([policy(rest, read)], NEWEST_MINOR, site=site).gaps}
+
+
+@pytest.mark.parametrize(
+    ("resource", "parameters", "verdicts"),
+    [
+        (IMAGES, (), set()),
+        (f"{IMAGES}/amazon-linux-2/*", (), {"unknown"}),
+        (f"{IMAGES}/amazon-linux-2023/*", (), {"unknown"}),
+        ("arn:aws:ssm:*:*:parameter/aws/service/bottlerocket/*", (), {"blocked_by_resource"}),
+        (f"{IMAGES}/amazon-linux-2/*", (AL2023,), {"blocked_by_resource"}),
+        (f"{IMAGES}/amazon-linux-2023/*", (AL2023,), set()),
+        ("arn:aws:ssm:*:*:parameter/aws/service/*", (AL2023, "/team/node"), {"blocked_by_resource"}),
+        ("arn:aws:ssm:*:*:parameter/*", (AL2023, "/team/node", "node"), set()),
+        ("arn:aws:ssm:eu-west-1:111122223333:parameter/node", ("node",), set()),
+        ("arn:aws:ssm:eu-west-1:444455556666:parameter/a", ("arn:aws:ssm:eu-west-1:444455556666:parameter/a",), set()),
+    ],
+)
+def test_the_parameters_of_the_images_in_use_decide(policy, resource, parameters, verdicts):
+    assert of_parameters(policy, resource, parameters=parameters) == verdicts

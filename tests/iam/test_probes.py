@@ -7,7 +7,7 @@ from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature, 
 from migrations_app.iam.requirements.needs import NEEDS, need_for
 from migrations_app.iam.requirements.remedies import NEVER_CALLED
 from migrations_app.iam.requirements.requests import BETA_LAUNCH, PROBES, V1_LAUNCH, probes_for
-from migrations_app.iam.site import AwsSite
+from migrations_app.iam.site import SOME_PARAMETERS, AwsSite
 from tests import upstream
 from tests.newest import table_to
 
@@ -185,7 +185,8 @@ def test_the_rows_say_what_upstream_asks():
     assert {one.id for one in PROBES} - OURS_ONLY == set(told)
     for name, theirs in told.items():
         ours = probe(name)
-        assert (ours.action, ours.mode, ours.capability, ours.severity, ours.resource) == (
+        resource = ours.resource.replace("{owner}", "").replace("{path}", SOME_PARAMETERS[0].removeprefix("/"))
+        assert (ours.action, ours.mode, ours.capability, ours.severity, resource) == (
             theirs.action,
             theirs.mode,
             theirs.capability,

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -115,6 +116,17 @@ def test_every_node_role_is_named():
     site = AwsSite(account="111122223333", node_roles=("a", "b"))
     (statement,) = [one for one in closing(report_of([], "1.0", site), site).statements if one.sid == "PassNodeRole"]
     assert statement.resources == ("arn:aws:iam::111122223333:role/a", "arn:aws:iam::111122223333:role/b")
+
+
+def test_own_parameters_are_named_beside_the_public_ones():
+    site = replace(SITE, parameters=("/aws/service/a", "/aws/service/b", "/team/node"))
+    (statement,) = [
+        one for one in closing(find_gaps((), release="1.4", site=site), site).statements if "ssm" in str(one)
+    ]
+    assert statement.resources == (
+        f"arn:aws:ssm:{SITE.region}::parameter/aws/service/*",
+        f"arn:aws:ssm:{SITE.region}:{SITE.account}:parameter/team/node",
+    )
 
 
 def test_size_counts_no_white_space():

@@ -51,6 +51,30 @@ def test_values_of_a_gitops_object(delivery, path):
     assert (found.kind, found.tree, found.path) == (delivery["kind"], VALUES, path)
 
 
+def test_values_of_one_of_several_sources():
+    source = {"chart": "karpenter", "helm": {"valuesObject": VALUES}}
+    spec = {"sources": [{"ref": "values"}, source]}
+    delivery = doc("argoproj.io/v1alpha1", "Application", metadata=meta("platform", "argocd"), spec=spec)
+    found = given_values(a_cluster().with_docs(delivery).build())
+    assert (found.tree, found.path) == (VALUES, "spec.sources[1].helm.valuesObject")
+    source["helm"]["valueFiles"] = ["$values/karpenter.yaml"]
+    assert given_values(a_cluster().with_docs(delivery).build()) is None
+
+
+def test_values_beside_a_chart_of_an_oci_repository():
+    metadata, reference = meta("karpenter", "flux-system"), {"kind": "OCIRepository", "name": "karpenter"}
+    release = doc(
+        "helm.toolkit.fluxcd.io/v2",
+        "HelmRelease",
+        metadata=metadata,
+        spec={"chartRef": reference, "values": VALUES},
+    )
+    spec = {"url": "oci://public.ecr.aws/karpenter/karpenter", "ref": {"tag": "1.0.14"}}
+    source = doc("source.toolkit.fluxcd.io/v1", "OCIRepository", metadata=metadata, spec=spec)
+    found = given_values(a_cluster().with_docs(release, source).build())
+    assert (found.tree, found.path) == (VALUES, "spec.values")
+
+
 @pytest.mark.parametrize(
     "delivery",
     [

@@ -24,6 +24,7 @@ from tests.builders_iam import (
 
 NOWHERE = AwsPlace(region="", cluster="")
 NAMED = {"CLUSTER_NAME": "test", "INTERRUPTION_QUEUE": "test"}
+AL2023 = "/aws/service/eks/optimized-ami/1.29/amazon-linux-2023/x86_64/standard/recommended/image_id"
 CLASS = node_class("default", cluster="test", version="v1beta1", tags={"team": "shop"})
 
 
@@ -62,7 +63,7 @@ def test_the_cluster_itself_tells_its_names(monkeypatch):
     assert found.untold == ()
     assert found.site == AwsSite(
         cluster="test", account="111122223333", region="eu-central-1", node_roles=(NODE_ROLE,), queue="test",
-        extra_tags={"team": "shop"},
+        parameters=(AL2023,), extra_tags={"team": "shop"},
     )  # fmt: skip
 
 

@@ -81,6 +81,19 @@ def test_matchers_of_a_query() -> None:
         ),
         ('karpenter_nodeclaims_disrupted_total{reason="liveness"}', "1.6.0", ()),
         ('kube_pod_status{reason="Empty"}', NEWEST, ()),
+        ("karpenter_pods_pods_drained_total or karpenter_pods_drained_total", "1.7.0", ()),
+        ('{__name__=~"karpenter_pods_pods_drained_total|karpenter_pods_drained_total"}', "1.7.0", ()),
+        (
+            "karpenter_pods_pods_drained_total / karpenter_pods_drained_total",
+            "1.7.0",
+            (OutdatedMetric("karpenter_pods_pods_drained_total", "karpenter_pods_drained_total", "1.7"),),
+        ),
+        ('karpenter_nodeclaims_disrupted_total{reason=~"Drifted|drifted"}', "1.2.0", ()),
+        (
+            'karpenter_nodeclaims_disrupted_total{reason=~"Drifted|empty"}',
+            "1.2.0",
+            (OutdatedMetric('reason="Drifted"', 'reason="drifted"', "1.2"),),
+        ),
     ],
 )
 def test_what_is_asked_in_vain(text: str, at: str, found: tuple[OutdatedMetric, ...]) -> None:

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from migrations_app.checks.base import Evidence, Remedy
-from migrations_app.checks.changes import Change, ChangeTarget, ObjectPatch, group, merge_patch_undo
+from migrations_app.checks.changes import Body, Change, ChangeTarget, ObjectPatch, group, merge_patch_undo
 from migrations_app.checks.remedies.commands import in_cluster, kubectl
 from migrations_app.checks.remedies.object_marks import change_annotations
 from migrations_app.checks.remedies.placement import merge_patch_at
 from migrations_app.checks.shell import note
+from migrations_app.inventory.facts.delivery_sources import below
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import CRD
+from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery
 
 PRUNE = "argocd.argoproj.io/sync-options"
 """Argo CD also reads this annotation from the live object, and does not delete an object with Prune=false."""
@@ -38,13 +39,26 @@ def skip_crds(inventory: Inventory, row: Evidence) -> ObjectPatch:
     """Makes the delivery of the main chart skip CRDs. The change belongs in the source of the delivery; the patch
     changes the object in the cluster."""
     by_name = {(delivery.kind, delivery.namespace, delivery.name): delivery for delivery in inventory.deliveries.items}
-    body = merge_patch_at(row.path, True if row.kind == "Application" else "Skip")
-    target = ChangeTarget(row.kind, row.name, row.namespace)
-    patch = ObjectPatch(target=target, body=body, done=f"{row.path} is {row.wanted}")
+    target, done = ChangeTarget(row.kind, row.name, row.namespace), f"{row.path} is {row.wanted}"
     delivery = by_name.get((row.kind, row.namespace, row.name))
+    if "[" in row.path:
+        return _skip_in_list(row, delivery, target=target, done=done)
+    body = merge_patch_at(row.path, True if row.kind == "Application" else "Skip")
+    patch = ObjectPatch(target=target, body=body, done=done)
     if delivery is None:
         return patch
     return replace(patch, undo=replace(patch, body=merge_patch_undo(body, {"spec": delivery.spec or {}}), done=""))
+
+
+def _skip_in_list(row: Evidence, delivery: GitOpsDelivery | None, *, target: ChangeTarget, done: str) -> ObjectPatch:
+    """One of several sources of an Application: a JSON patch of its Helm settings, as a whole."""
+    at = row.path.replace("[", ".").replace("]", "").split(".")[:-1]
+    former = below(delivery.spec or {}, tuple(at[1:])) if delivery else None
+    path = "/" + "/".join(at)
+    settings = (former if isinstance(former, dict) else {}) | {"skipCrds": True}
+    undo: Body = {"op": "remove", "path": path} if former is None else {"op": "replace", "path": path, "value": former}
+    body: Body = {"op": "add", "path": path, "value": settings}
+    return ObjectPatch(target=target, body=(body,), done=done, undo=ObjectPatch(target=target, body=(undo,)))
 
 
 def keep_all_crds() -> Remedy:

@@ -306,6 +306,9 @@ def _argo_source(source: Any) -> Any:  # noqa: ANN401 - plain JSON
     helm_source: Doc = {key: helm[key] for key in ("releaseName", "valueFiles", "version", "skipCrds") if key in helm}
     if "valuesObject" in helm:
         helm_source["valuesObject"] = kept_values(helm["valuesObject"])
+    # That there are more values has to be seen, or what is kept passes for all of them.
+    helm_source |= {key: REMOVED for key in ("values",) if helm.get(key)}
+    helm_source |= {key: [{"name": REMOVED}] for key in ("parameters", "fileParameters") if helm.get(key)}
     return source | {"helm": helm_source}
 
 

@@ -97,6 +97,7 @@ def site_of(request: EvaluationRequest) -> tuple[AwsSite, Mapping[str, str]]:
         **plain,
         node_roles=request.node_role or ((role,) if role else ()),
         assume_role_arn=request.assume_role_arn,
+        parameters=(),
         extra_tags=dict(_pair(tag) for tag in request.tag),
     )
     return site, read

@@ -125,8 +125,8 @@ def find_gaps(
         RefusedRequest(probe=probe, request=request, answer=answer, applies=assumed.issuperset(probe.features))
         for probe in probes_for(minor, table=tables.probes)
         if site.assume_role_arn or Feature.ASSUME_ROLE not in probe.features
-        for request in probe.requests(site, minor)
-        if (answer := _answer(request, judged, boundary=limit)).verdict is not RequestVerdict.ALLOWED
+        for request, answer in _answers(probe, site, minor=minor, policies=judged, boundary=limit)
+        if answer.verdict is not RequestVerdict.ALLOWED
     )
     legacy = tuple(refusal for refusal in refusals if minor == (0, 32) and refusal.probe.mode == "provisioner")
     current = tuple(refusal for refusal in refusals if refusal not in legacy)
@@ -136,6 +136,31 @@ def find_gaps(
         gaps=_by_action(current, minor, needs=tables.needs),
         legacy_gaps=_by_action(legacy, minor, needs=tables.needs),
     )
+
+
+def _answers(
+    probe: RequiredRequest,
+    site: AwsSite,
+    *,
+    minor: Minor,
+    policies: Sequence[IamPolicy],
+    boundary: Sequence[IamPolicy] | None,
+) -> tuple[tuple[IamRequest, Evaluation], ...]:
+    """Each request of the row with its evaluation. Where the SSM parameters of the cluster are not known and only some
+    of those that stand in are allowed, the others are "cannot tell".
+    """
+    answers = tuple((request, _answer(request, policies, boundary=boundary)) for request in probe.requests(site, minor))
+    standing_in = probe.kind == "parameter" and not site.parameters
+    if not standing_in or all(answer.verdict is not RequestVerdict.ALLOWED for _, answer in answers):
+        return answers
+    return tuple((request, _if_that_family(answer)) for request, answer in answers)
+
+
+def _if_that_family(answer: Evaluation) -> Evaluation:
+    if answer.verdict is RequestVerdict.ALLOWED:
+        return answer
+    because = f"{answer.because}; it is needed if node classes use images of that family"
+    return Evaluation(RequestVerdict.UNKNOWN, because, answer.statement)
 
 
 def _answer(request: IamRequest, policies: Sequence[IamPolicy], *, boundary: Sequence[IamPolicy] | None) -> Evaluation:

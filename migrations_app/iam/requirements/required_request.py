@@ -51,9 +51,12 @@ class RequiredRequest:
         return any(key == "ec2:CreateAction" for key, _ in self.context)
 
     def requests(self, site: AwsSite, minor: Minor) -> tuple[IamRequest, ...]:
-        """The request for this site; one for each node role if the role is the resource."""
+        """The request for this site; one for each node role or SSM parameter if that is the resource."""
         if self.kind == "role":
             return tuple(self._request(site, minor, words={"role": role}) for role in site.roles)
+        if self.kind == "parameter":
+            places = site.parameter_places
+            return tuple(self._request(site, minor, words={"owner": owner, "path": path}) for owner, path in places)
         return (self._request(site, minor, words={}),)
 
     def _request(self, site: AwsSite, minor: Minor, *, words: dict[str, str]) -> IamRequest:

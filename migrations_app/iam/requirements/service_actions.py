@@ -13,9 +13,7 @@ from migrations_app.iam.requirements.required_request import RequiredRequest, Se
 from migrations_app.iam.requirements.statement_grant import ARN_OF_KIND, Line, StatementGrant
 
 _SQS = "v1.14.1:pkg/providers/sqs/sqs.go"
-_PARAMETER = (
-    "arn:{partition}:ssm:{region}::parameter/aws/service/eks/optimized-ami/1.30/amazon-linux-2/recommended/image_id"
-)
+_PARAMETER = "arn:{partition}:ssm:{region}:{owner}:parameter/{path}"
 
 
 class ServiceAction(NamedTuple):
@@ -144,7 +142,7 @@ SERVICE_ACTIONS: tuple[ServiceAction, ...] = (
         "ssm:GetParameter",
         "ReadParameters",
         "parameter",
-        "AMIs of an alias or an AMI family do not resolve.",
+        "AMIs of an alias, an AMI family or an SSM parameter do not resolve.",
         "ssm-ami",
         resource=_PARAMETER,
         features=(Feature.AMI_ALIAS,),

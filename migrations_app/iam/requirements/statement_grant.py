@@ -64,4 +64,12 @@ def _arns(kind: str, site: AwsSite) -> tuple[str, ...]:
         return tuple(f"arn:{site.partition}:iam::{site.account}:role/{role}" for role in site.roles)
     if kind == "assumed role":
         return (site.assume_role_arn,)
+    if kind == "parameter":
+        return tuple(dict.fromkeys(_parameter(owner, path, site=site) for owner, path in site.parameter_places))
     return (ARN_OF_KIND.get(kind, f"arn:{{partition}}:ec2:{{region}}:*:{kind}/*").format_map(site.words()),)
+
+
+def _parameter(owner: str, path: str, *, site: AwsSite) -> str:
+    """The ARN to grant: all parameters that AWS publishes, or the one of an account."""
+    own = f"arn:{site.partition}:ssm:{site.region}:{owner}:parameter/{path}"
+    return own if owner else ARN_OF_KIND["parameter"].format_map(site.words())

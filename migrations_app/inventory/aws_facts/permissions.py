@@ -17,6 +17,7 @@ from migrations_app.iam.site import AwsSite, role_name
 from migrations_app.iam.site_from_policies import site_from_policies
 from migrations_app.inventory.aws_facts import feature_settings, names
 from migrations_app.inventory.aws_facts.feature_settings import ASSUME_ROLE, QUEUE
+from migrations_app.inventory.aws_facts.image_parameters import image_parameters
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.aws import LIMITS, ControllerRole, PolicyDocument
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, partition_of, read_role_arn
@@ -148,6 +149,7 @@ def site_seen(inventory: Inventory, roles: Iterable[RolePolicies] = ()) -> AwsSi
         **plain,
         node_roles=node_roles or guess,
         assume_role_arn=_in_form("assume_role_arn", _setting(inventory, ASSUME_ROLE)),
+        parameters=image_parameters(inventory),
         extra_tags=names.class_tags(inventory),
     )
 

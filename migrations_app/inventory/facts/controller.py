@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from migrations_app.inventory.facts.delivery_sources import delivered_values
 from migrations_app.inventory.facts.managers import Managed, delivered
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import (
     CRD,
-    GitOpsDelivery,
     HelmRelease,
     LabelSelector,
     Node,
@@ -225,28 +225,10 @@ def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
     release = helm_release(inventory, chart=chart)
     if release is not None:
         return Values("Helm release record", "HelmRelease", release.name, release.namespace, release.config)
-    return next(
-        (
-            values
-            for delivery in inventory.deliveries.items
-            if (values := _delivered_values(delivery, chart)) is not None
-        ),
-        None,
-    )
-
-
-def _delivered_values(delivery: GitOpsDelivery, chart: str) -> Values | None:
-    """Only the values in the object itself; values that it takes from other objects are not known."""
-    if delivery.kind == "HelmRelease" and delivery.get("spec.chart.spec.chart") == chart:
-        tree, path, elsewhere = delivery.get("spec.values", {}), "spec.values", delivery.get("spec.valuesFrom")
-    elif delivery.kind == "Application" and delivery.get("spec.source.chart") == chart:
-        helm = delivery.get("spec.source.helm", {})
-        tree, path = helm.get("valuesObject", {}), "spec.source.helm.valuesObject"
-        elsewhere = any(helm.get(name) for name in ("values", "valueFiles", "parameters", "fileParameters"))
-    else:
+    found = next(delivered_values(inventory, chart), None)
+    if found is None:
         return None
-    if elsewhere or not isinstance(tree, dict):
-        return None
+    delivery, tree, path = found
     return Values(delivery.kind, delivery.kind, delivery.name, delivery.namespace, tree, path)
 
 

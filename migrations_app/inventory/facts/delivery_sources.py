@@ -110,6 +110,11 @@ def below(tree: Any, fields: tuple[str, ...]) -> Any:  # noqa: ANN401 - plain JS
     return tree
 
 
+def field_path(fields: tuple[str, ...]) -> str:
+    """The fields below spec as a path: `spec.sources[0].targetRevision`."""
+    return "spec" + "".join(f"[{field}]" if field.isdecimal() else f".{field}" for field in fields)
+
+
 def syncs_by_itself(delivery: GitOpsDelivery) -> bool:
     """Whether the delivery applies its source by itself."""
     if delivery.kind == APPLICATION:
@@ -203,6 +208,34 @@ def _of_chart(inventory: Inventory, delivery: GitOpsDelivery, *, chart: str) -> 
     return ChartDelivery(
         delivery, chart, None, f"{source.kind} {source.namespace}/{source.name}, which names the version"
     )
+
+
+ELSEWHERE = ("values", "valueFiles", "parameters", "fileParameters")
+"""Fields of an Application's source with values that are not read: texts, files, and values one by one."""
+
+
+def delivered_values(inventory: Inventory, chart: str) -> Iterator[tuple[GitOpsDelivery, dict[str, Any], str]]:
+    """Each delivery of the chart whose values stand in it as a whole, with the values and their path."""
+    for chart_delivery in chart_deliveries(inventory, chart):
+        found = _values(chart_delivery)
+        if found is not None:
+            yield chart_delivery.delivery, *found
+
+
+def _values(chart_delivery: ChartDelivery) -> tuple[dict[str, Any], str] | None:
+    """The values and their path; None if some of them are taken from elsewhere."""
+    delivery = chart_delivery.delivery
+    spec = delivery.spec or {}
+    fields: tuple[str, ...]
+    if delivery.kind == HELM_RELEASE:
+        fields, elsewhere = ("values",), bool(spec.get("valuesFrom"))
+    else:
+        at = (*(chart_delivery.place.at if chart_delivery.place else ()), "helm")
+        helm = below(spec, at)
+        fields, elsewhere = (*at, "valuesObject"), any(below(helm, (name,)) for name in ELSEWHERE)
+    tree = below(spec, fields)
+    tree = {} if tree is None else tree
+    return (tree, field_path(fields)) if isinstance(tree, dict) and not elsewhere else None
 
 
 class GitSource(msgspec.Struct, frozen=True, kw_only=True):

@@ -120,6 +120,7 @@ class Volume(Projection, frozen=True):
 
 class PodSpec(Placement, frozen=True):
     volumes: list[Volume] | None = None
+    resource_claims: list[UnreadField] | None = None
     termination_grace_period_seconds: int | None = None
 
 
@@ -251,6 +252,8 @@ class PodGroup(Projection, frozen=True):
     """Kinds of volumes that matter when a pod moves: `claim`, `emptyDir` (on disk), `hostPath`."""
     grace_seconds: int = 0
     """The longest terminationGracePeriodSeconds among them."""
+    claims_devices: bool = False
+    """Whether they name ResourceClaims, for devices by Dynamic Resource Allocation."""
 
 
 class Constraint(Projection, frozen=True):

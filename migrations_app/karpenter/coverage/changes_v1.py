@@ -139,6 +139,12 @@ V1_CHANGES: tuple[Coverage, ...] = (
         table="karpenter.tables.metric_rows",
     ),
     covered(
+        "resource-claims-ignored",
+        "Pods with ResourceClaims get no nodes any more",
+        checks="resource_claims_off_its_nodes",
+        release="1.7",
+    ),
+    covered(
         "topology-spread-regression-1.8.4",
         "1.8.4 leaves pods with some spread constraints pending",
         checks="controller_off_bad_patches",

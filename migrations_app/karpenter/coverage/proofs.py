@@ -205,6 +205,7 @@ PROVEN: frozenset[str] = frozenset(
         "readiness-conditions",
         "requirement-defaults-dropped",
         "reserved-capacity-type",
+        "resource-claims-ignored",
         "restricted-tags-alpha",
         "rollback-1.1-to-1.0",
         "rollback-from-0.32",

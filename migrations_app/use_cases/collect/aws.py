@@ -15,6 +15,7 @@ from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.requirements.remedies import document_of, size_of
 from migrations_app.iam.site import AwsSite, role_name
 from migrations_app.inventory.aws_facts import names
+from migrations_app.inventory.aws_facts.image_parameters import image_parameters
 from migrations_app.inventory.aws_facts.names import auth_rows
 from migrations_app.inventory.aws_facts.permissions import controller_role
 from migrations_app.inventory.inventory import AWS_PREFIX, Inventory
@@ -129,6 +130,7 @@ def site_of(reading: AwsReading, roles: Part[NodeRole]) -> AwsSite:
         partition=reading.place.partition,
         node_roles=tuple(map(role_name, arns)),
         queue=next(iter(names.setting(reading.inventory, QUEUE).items), ""),
+        parameters=image_parameters(reading.inventory),
         extra_tags=names.class_tags(reading.inventory),
     )
 

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy
 from migrations_app.checks.remedies.crd_landing import keep_crds, skip_crds
 from migrations_app.checks.render.values import yaml_of
 from migrations_app.checks.shell import note
 from migrations_app.inventory.facts.controller import CHART, is_karpenter_crd
-from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+from migrations_app.inventory.facts.delivery_sources import APPLICATION, below, chart_deliveries, field_path
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
 from migrations_app.karpenter.hops import BETA_LEFT, CONVERTED
 
@@ -22,7 +22,7 @@ check = Check(
         "karpenter-crd and the controller write there."
     ),
     how="Reads whether the Flux and Argo CD objects that deliver the main chart leave its CRDs out.",
-    reads=("deliveries",),
+    reads=("deliveries", "sources"),
     says=(
         "{count} GitOps object applies the CRDs of the controller's chart",
         "{count} GitOps objects apply the CRDs of the controller's chart",
@@ -39,13 +39,15 @@ BESIDE = f"The chart karpenter-crd beside it applies them; the static CRDs alway
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    deliveries = [delivery for delivery in case.inventory.deliveries.items if _chart_name(delivery) == CHART]
+    deliveries = chart_deliveries(case.inventory, CHART)
     if not deliveries:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application delivers the chart karpenter")
-    for delivery in deliveries:
-        if delivery.kind == "Application":
-            skips = delivery.get("spec.source.helm.skipCrds", False)
-            path, seen, wanted, faulty = "spec.source.helm.skipCrds", str(skips).lower(), "true", skips is not True
+    for chart_delivery in deliveries:
+        delivery = chart_delivery.delivery
+        if delivery.kind == APPLICATION and chart_delivery.place:
+            fields = (*chart_delivery.place.at, "helm", "skipCrds")
+            skips = below(delivery.spec or {}, fields) or False
+            path, seen, wanted, faulty = field_path(fields), str(skips).lower(), "true", skips is not True
         else:
             # Flux leaves CRDs alone on upgrades unless told otherwise.
             policy = delivery.get("spec.upgrade.crds", "Skip")
@@ -53,28 +55,17 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         if faulty:
             kind, name, namespace = delivery.kind, delivery.name, delivery.namespace
             yield Evidence(kind=kind, namespace=namespace, name=name, path=path, seen=seen, wanted=wanted)
-    if any(_has_several_sources(delivery) for delivery in case.inventory.deliveries.items):
-        yield Unknown("an Argo CD Application has several sources, which are not read")
-
-
-def _chart_name(delivery: GitOpsDelivery) -> str:
-    chart = delivery.get("spec.source.chart" if delivery.kind == "Application" else "spec.chart.spec.chart", "")
-    return chart if isinstance(chart, str) else ""
-
-
-def _has_several_sources(delivery: GitOpsDelivery) -> bool:
-    return delivery.kind == "Application" and bool(delivery.get("spec.sources"))
 
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
     for row in evidence:
         *above, last = row.path.split(".")
-        edit = yaml_of({f"{above[-1]}.{last}": json.dumps(True if row.kind == "Application" else row.wanted)})
+        edit = yaml_of({f"{above[-1]}.{last}": json.dumps(True if row.kind == APPLICATION else row.wanted)})
         place = f"{row.kind} {row.namespace}/{row.name}, {'.'.join(above[:-1])}"
-        argo = row.kind == "Application"
+        argo = row.kind == APPLICATION
         text = f"{note(f'{GUARDED} {place}') if argo else note(place)}\n{edit}\n{note(BESIDE)}"
         how: How = "argocd" if argo else "flux"
         yield Remedy(how=how, text=text, change=skip_crds(case.inventory, row))
-    if any(row.kind == "Application" for row in evidence):
+    if any(row.kind == APPLICATION for row in evidence):
         yield keep_crds([crd for crd in case.inventory.crds.items if is_karpenter_crd(crd)])

@@ -2,23 +2,16 @@
 
 from collections.abc import Iterator
 
-from migrations_app.checks.base import Check, CheckContext, Evidence, How, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.changes import ChangeTarget, ObjectPatch
-from migrations_app.checks.evidence import at_object
-from migrations_app.checks.remedies.placement import merge_patch_at
-from migrations_app.checks.shell import note, one_line
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.remedies.chart_versions import Fields, at_version, version_remedy
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
-from migrations_app.inventory.facts.delivery_sources import source_of
+from migrations_app.inventory.facts.delivery_sources import below, chart_place, source_of
 from migrations_app.inventory.facts.node_pools import text
 from migrations_app.inventory.objects.base import WholeObject
 from migrations_app.karpenter.releases import find
 from migrations_app.karpenter.versions import parse
 
-CHARTS, TAG = (CHART, CRD_CHART), "spec.ref.tag"
-PATHS = {
-    "HelmRelease": ("spec.chart.spec.chart", "spec.chart.spec.version"),
-    "Application": ("spec.source.chart", "spec.source.targetRevision"),
-}
+CHARTS, TAG = (CHART, CRD_CHART), ("ref", "tag")
 check = Check(
     __name__,
     title="Every chart version that GitOps requests exists",
@@ -26,8 +19,8 @@ check = Check(
     severity="warning",
     why="Chart versions begin with v up to 0.34 and do not from 0.35 on: the other spelling is never found.",
     how=(
-        "Compares the chart version in Flux HelmReleases, in the OCIRepositories that they name, and in Argo CD "
-        "Applications with the spelling of its minor."
+        "Compares the chart version in Flux HelmReleases, in the OCIRepositories that they name, and in each source of "
+        "Argo CD Applications with the spelling of its minor."
     ),
     reads=("deliveries", "sources"),
     says=("{count} requested chart version does not exist", "{count} requested chart versions do not exist"),
@@ -41,34 +34,25 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     charts = [*_chart_versions(case)]
     if not charts:
         yield NotApplicable("no Flux HelmRelease and no Argo CD Application names a chart of Karpenter")
-    for whole_object, path in charts:
-        version = str(whole_object.get(path, ""))
+    for whole_object, fields in charts:
+        version = str(below(whole_object.spec or {}, fields) or "")
         release = parse(version)
         row = find(release) if release else None
         right = f"{row.tag_prefix}{release}" if row else version
         if version.strip() != right:
-            yield at_object(whole_object, path, seen=version, wanted=right).with_data(right=right)
+            yield at_version(whole_object, fields, given=version, seen=version, wanted=right, right=right)
 
 
-def _chart_versions(case: CheckContext) -> Iterator[tuple[WholeObject, str]]:
-    """Delivery objects that name a chart of Karpenter, each with the path of the chart version."""
+def _chart_versions(case: CheckContext) -> Iterator[tuple[WholeObject, Fields]]:
+    """Delivery objects that name a chart of Karpenter, each with the fields down to the chart version."""
     for delivery in case.inventory.deliveries.items:
+        places = [chart_place(delivery.kind, delivery.spec or {}, chart=chart) for chart in CHARTS]
+        yield from ((delivery, (*place.at, place.version)) for place in places if place is not None)
         source = source_of(case.inventory, delivery)
-        if delivery.kind in PATHS and delivery.get(PATHS[delivery.kind][0]) in CHARTS:
-            yield delivery, PATHS[delivery.kind][1]
-        elif source is not None and text(source, "spec.url").rpartition("/")[2] in CHARTS and source.get(TAG):
+        if source is not None and text(source, "spec.url").rpartition("/")[2] in CHARTS and below(source.spec, TAG):
             yield source, TAG
 
 
 @check.advise
 def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    for row in evidence:
-        edit = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(row.value('right'))}"
-        how: How = "argocd" if row.kind == "Application" else "flux"
-        yield Remedy(how=how, text=edit, change=_chart_task(row))
-
-
-def _chart_task(row: Evidence) -> ObjectPatch:
-    target, right = ChangeTarget(row.kind, row.name, row.namespace), row.value("right")
-    undo = ObjectPatch(target=target, body=merge_patch_at(row.path, row.seen))
-    return ObjectPatch(target=target, body=merge_patch_at(row.path, right), undo=undo, done=f"{row.path} is {right}")
+    yield from map(version_remedy, evidence)

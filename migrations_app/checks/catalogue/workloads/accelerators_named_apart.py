@@ -18,27 +18,30 @@ check = Check(
     severity="warning",
     why=(
         "Up to 1.0 Karpenter labels every Neuron accelerator inferentia. From 1.1 on it labels trainium and "
-        "inferentia2 by their own names, and a selector for inferentia alone does not match those nodes."
+        "inferentia2 by their own names: what selects or excludes inferentia alone no longer means those nodes."
     ),
     reads=(*POD_PARTS, "nodepools"),
     says=(
-        "{count} pod or pool selects only inferentia and misses trainium and inferentia2",
-        "{count} pods or pools select only inferentia and miss trainium and inferentia2",
+        "{count} pod or pool names only inferentia and misses trainium and inferentia2",
+        "{count} pods or pools name only inferentia and miss trainium and inferentia2",
     ),
-    how="Reads selectors and requirements of karpenter.k8s.aws/instance-accelerator-name that list inferentia only.",
+    how=(
+        "Reads selectors and requirements of karpenter.k8s.aws/instance-accelerator-name that list inferentia, in or "
+        "out, without the others."
+    ),
     hops=(BETA_LEFT,),
     sources=("aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",),
     remedy_tools=OBJECT_TOOLS,
 )
 KEY = "karpenter.k8s.aws/instance-accelerator-name"
-OLD, NEW = "inferentia", ("trainium", "inferentia2")
+OLD, NEW, LISTS = "inferentia", ("trainium", "inferentia2"), ("In", "NotIn")
 WANTED = f"{' or '.join(NEW)} as well, where the nodes have them"
 
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
     for mention in placement_mentions(case.inventory, {KEY}):
-        if _inferentia_alone(mention.value.removeprefix("In ").split(" ")):
+        if _inferentia_alone(mention.value.split(" ")):
             yield Evidence(
                 kind=mention.kind,
                 namespace=mention.namespace,
@@ -49,7 +52,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 count=mention.count,
             )
     for row in requirements(case.inventory):
-        if row.key == KEY and row.operator == "In" and _inferentia_alone(row.values):
+        if row.key == KEY and row.operator in LISTS and _inferentia_alone(row.values):
             seen = " ".join((row.key, row.operator, *row.values))
             yield Evidence(kind=row.kind, name=row.name, path=row.path, seen=seen, wanted=WANTED)
 
@@ -73,7 +76,5 @@ def _step(case: CheckContext, row: Evidence) -> Change:
 
 def _fixed(row: Body) -> Body:
     values = row.get("values")
-    ours = (
-        row.get("key") == KEY and row.get("operator") == "In" and isinstance(values, list) and _inferentia_alone(values)
-    )
-    return row | {"values": [*row["values"], *NEW]} if ours else row
+    ours = row.get("key") == KEY and row.get("operator") in LISTS and isinstance(values, list)
+    return row | {"values": [*row["values"], *NEW]} if ours and _inferentia_alone(row["values"]) else row

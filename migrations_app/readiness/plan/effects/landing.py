@@ -126,12 +126,21 @@ def _updated_delivery(delivery: o.GitOpsDelivery, to: Release) -> o.GitOpsDelive
         chart = spec["chart"]
         inner = {**chart, "spec": {**chart["spec"], "version": as_tag(to)}}
         return replace(delivery, spec={**spec, "chart": inner})
-    if delivery.kind == "Application" and delivery.get("spec.source.chart") in (CHART, CRD_CHART):
-        source = {**spec["source"], "targetRevision": as_tag(to)}
-        if source["chart"] == CHART:
-            source["helm"] = {**(source.get("helm") or {}), "skipCrds": True}
-        return replace(delivery, spec={**spec, "source": source})
+    if delivery.kind == "Application":
+        several = spec.get("sources")
+        sources = {"sources": [_updated_source(source, to) for source in several]} if isinstance(several, list) else {}
+        source = {"source": _updated_source(spec["source"], to)} if "source" in spec else {}
+        return replace(delivery, spec={**spec, **source, **sources})
     return delivery
+
+
+def _updated_source(source: Any, to: Release) -> Any:  # noqa: ANN401 - plain JSON
+    """The source of an Application with the new version, if it names one of the two charts."""
+    chart = source.get("chart") if isinstance(source, dict) else None
+    if chart not in (CHART, CRD_CHART):
+        return source
+    helm = {"helm": {**(source.get("helm") or {}), "skipCrds": True}} if chart == CHART else {}
+    return {**source, "targetRevision": as_tag(to), **helm}
 
 
 def _with_new_controller(inventory: Inventory, controller: Installation, *, to: Release) -> Inventory:

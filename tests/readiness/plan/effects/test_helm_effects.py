@@ -10,7 +10,9 @@ from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.inventory.facts.controller import given_values, installation
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.karpenter.versions import release
 from migrations_app.readiness.plan.effects.effect import effect
+from migrations_app.readiness.plan.effects.landing import after_upgrade
 from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.kubernetes_objects import doc, meta
@@ -174,3 +176,24 @@ def test_the_config_map_follows_up_to_0_32() -> None:
     assert [one.data for one in found.settings.items] == [{"aws.tags": '{"a": "b"}', "batchIdleDuration": "2s"}]
     back = after(found, {"settings.aws.tags": None, "settings.batchIdleDuration": None})
     assert [one.data for one in back.settings.items] == [{"aws.tags": "{}", "batchIdleDuration": "1s"}]
+
+
+def test_an_upgrade_is_in_each_source_that_names_a_chart() -> None:
+    charts = [
+        {"chart": "karpenter", "targetRevision": "0.37.8"},
+        {"chart": "karpenter-crd", "targetRevision": "0.37.8"},
+    ]
+    app = doc(
+        "argoproj.io/v1alpha1",
+        "Application",
+        metadata=meta("karpenter", "argocd"),
+        spec={"sources": [{"ref": "values", "targetRevision": "main"}, *charts]},
+    )
+    (found,) = after_upgrade(cluster().with_docs(app).build(), release("1.0.14")).deliveries.items
+    assert found.spec == {
+        "sources": [
+            {"ref": "values", "targetRevision": "main"},
+            {"chart": "karpenter", "targetRevision": "1.0.14", "helm": {"skipCrds": True}},
+            {"chart": "karpenter-crd", "targetRevision": "1.0.14"},
+        ]
+    }

@@ -1,0 +1,80 @@
+"""Fails for each workload with ResourceClaims that needs nodes of Karpenter, which ignores such pods from 1.7 on."""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy, Unknown
+from migrations_app.checks.changes import PersonTask
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.shared.replaced_nodes import NODES_PARTLY_KNOWN, groups_on_nodes
+from migrations_app.inventory.facts.controller import installation
+from migrations_app.inventory.objects.karpenter import PodGroup
+from migrations_app.karpenter.hops import hops_from
+
+IGNORED_FROM, SWITCH = "1.7", "IGNORE_DRA_REQUESTS"
+OFF = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+"""The values that Go's strconv.ParseBool reads as false; the controller parses its variables with it."""
+check = Check(
+    __name__,
+    title="No pod with a resource claim needs a node of Karpenter",
+    phase="workloads",
+    severity="warning",
+    why=(
+        "Up to 1.6 Karpenter launches nodes for pods with ResourceClaims and does not look at the claims. From 1.7 on "
+        "it launches none for them: they stay pending once their node is gone."
+    ),
+    reads=("pods", "nodes", "controller"),
+    says=("{count} pod with a resource claim gets no node", "{count} pods with resource claims get no node"),
+    how=(
+        "Reads spec.resourceClaims of pods on Karpenter's nodes and of pods without a node, where the hop enters 1.7 "
+        f"and {SWITCH} of the controller is not false. DaemonSets are left out."
+    ),
+    hops=hops_from(IGNORED_FROM),
+    sources=(
+        "aws/karpenter-provider-aws@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md",
+        "kubernetes-sigs/karpenter@v1.7.2:pkg/controllers/provisioning/scheduling/scheduler.go",
+    ),
+    remedy_tools=("kubectl",),
+)
+PATH, SEEN, WANTED = "spec.resourceClaims", "present", f"absent, nodes of a node group, or {SWITCH}=false"
+
+
+@check.judge
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    controller = installation(case.inventory)
+    if IGNORED_FROM not in case.step.entered:
+        yield NotApplicable(f"the hop does not enter {IGNORED_FROM}")
+    elif not any(map(_claims, case.inventory.pods.items)):
+        yield NotApplicable("no pod names a ResourceClaim")
+    elif controller and controller.hides(SWITCH):
+        yield Unknown(f"{SWITCH} may be taken from an object that is not read")
+    elif not (controller and controller.env.get(SWITCH) in OFF):
+        yield from _without_node(case)
+
+
+def _without_node(case: CheckContext) -> Iterator[JudgeResult]:
+    launched = frozenset(node.name for node in case.ownership.nodes if node.owner.startswith("karpenter_"))
+    for found in groups_on_nodes(case, launched, wanted=_claims):
+        yield found.evidence(path=PATH, seen=SEEN, wanted=WANTED)
+        if not found.exact:
+            yield NODES_PARTLY_KNOWN
+    yield from (_evidence(group) for group in case.inventory.pods.items if _claims(group) and not group.nodes)
+
+
+def _evidence(group: PodGroup) -> Evidence:
+    name, seen = group.owner_name or group.samples[0], f"{SEEN}, on no node yet"
+    row = Evidence(kind=group.owner_kind or "Pod", name=name, path=PATH, seen=seen, wanted=WANTED, count=group.count)
+    return replace(row, namespace=group.namespace)
+
+
+def _claims(group: PodGroup) -> bool:
+    return group.claims_devices and group.owner_kind not in ("DaemonSet", "Node")
+
+
+@check.advise
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    names = ", ".join(dict.fromkeys(f"{row.namespace}/{row.name}" for row in evidence))[:400]
+    task = f"give {names} nodes that Karpenter does not launch, or start the controller with {SWITCH}=false"
+    why = "from 1.13 on that switch also lets Karpenter allocate devices: whether that is wanted is a choice"
+    yield in_cluster(PersonTask(what=task, why=why, done="no pod with a resource claim waits for a node of Karpenter"))

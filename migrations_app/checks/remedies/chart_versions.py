@@ -1,0 +1,44 @@
+"""Writes one chart version into the object of Flux or Argo CD that names it."""
+
+from migrations_app.checks.base import Evidence, How, Remedy
+from migrations_app.checks.changes import Body, ChangeTarget, ObjectPatch
+from migrations_app.checks.evidence import at_object
+from migrations_app.checks.remedies.placement import merge_patch_at
+from migrations_app.checks.shell import note, one_line
+from migrations_app.inventory.facts.delivery_sources import field_path
+from migrations_app.inventory.objects.base import WholeObject
+
+Fields = tuple[str, ...]
+"""The fields below spec, down to the version."""
+
+
+def at_version(owner: WholeObject, fields: Fields, *, given: str, seen: str, wanted: str, right: str) -> Evidence:
+    """Evidence at the chart version `given`; `right` is the version to write in its place."""
+    row = at_object(owner, field_path(fields), seen=seen, wanted=wanted)
+    return row.with_data(right=right, given=given, at="/".join(fields))
+
+
+def version_remedy(row: Evidence) -> Remedy:
+    """The edit in the source, and the patch of the object with its undo."""
+    given, right = row.value("given"), row.value("right")
+    edit = f"{note(f'{row.kind} {row.namespace}/{row.name}')}\n{one_line(row.path)}: {one_line(right)}"
+    how: How = "argocd" if row.kind == "Application" else "flux"
+    target = ChangeTarget(row.kind, row.name, row.namespace)
+    undo = ObjectPatch(target=target, body=_body(row, given, instead=right))
+    body = _body(row, right, instead=given)
+    return Remedy(
+        how=how, text=edit, change=ObjectPatch(target=target, body=body, undo=undo, done=f"{row.path} is {right}")
+    )
+
+
+def _body(row: Evidence, version: str, *, instead: str) -> Body | tuple[Body, ...]:
+    """A merge patch; within a list, a JSON patch that is refused if the version there has changed. Without a version
+    the field is taken out.
+    """
+    if "[" not in row.path:
+        return merge_patch_at(row.path, version or None)
+    at = f"/spec/{row.value('at')}"
+    if not instead:
+        return ({"op": "add", "path": at, "value": version},)
+    write: Body = {"op": "replace", "path": at, "value": version} if version else {"op": "remove", "path": at}
+    return {"op": "test", "path": at, "value": instead}, write
