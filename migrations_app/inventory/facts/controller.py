@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.inventory.facts.managers import Managed, delivered
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.inventory import Inventory, once
@@ -253,7 +254,7 @@ def _delivered_values(delivery: GitOpsDelivery, chart: str) -> Values | None:
 def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
     """The value at a dotted key; ABSENT if it is not given. Helm treats a null value as absent."""
     node: Any = tree
-    for step in key.split("."):
+    for step in steps_of(key):
         if not isinstance(node, dict) or node.get(step) is None:
             return ABSENT
         node = node[step]
