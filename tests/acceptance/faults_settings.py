@@ -78,6 +78,13 @@ HELM_FAULTS = (
         **of_helm("logConfig.enabled", **HOME),
     ),
     Fault(
+        of="PATH-01",
+        on="beta-037",
+        plant=helm_values({"controller": {"image": {"tag": "0.37.8"}}}),
+        check="image_follows_chart",
+        **of_helm("controller.image.tag", **HOME),
+    ),
+    Fault(
         of="drift-gate-dropped",
         on="beta-037",
         plant=variable("FEATURE_GATES", "Drift=false,SpotToSpotConsolidation=false"),
