@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from migrations_app.conversion.chart_values.trees import steps_of
+from migrations_app.inventory.delivered_values import Values, delivered_values
 from migrations_app.inventory.facts.managers import Managed, delivered
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.inventory import Inventory, once
 from migrations_app.inventory.objects.karpenter import (
     CRD,
-    GitOpsDelivery,
     HelmRelease,
     LabelSelector,
     Node,
@@ -123,19 +123,6 @@ ABSENT: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
-    """Helm values as they were given: `origin` says where they were read, `tree` holds them."""
-
-    origin: str
-    kind: str
-    name: str
-    namespace: str
-    tree: Tree
-    path: str = "config"
-    """The path of the tree in that object, for evidence."""
-
-
-@dataclass(frozen=True, slots=True)
 class Installation:
     """The first Karpenter Deployment. `env` holds plain values; a reference to another object reads as empty text."""
 
@@ -230,25 +217,10 @@ def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
         (
             values
             for delivery in inventory.deliveries.items
-            if (values := _delivered_values(delivery, chart)) is not None
+            if (values := delivered_values(delivery, chart)) is not None
         ),
         None,
     )
-
-
-def _delivered_values(delivery: GitOpsDelivery, chart: str) -> Values | None:
-    """Only the values in the object itself; values that it takes from other objects are not known."""
-    if delivery.kind == "HelmRelease" and delivery.get("spec.chart.spec.chart") == chart:
-        tree, path, elsewhere = delivery.get("spec.values", {}), "spec.values", delivery.get("spec.valuesFrom")
-    elif delivery.kind == "Application" and delivery.get("spec.source.chart") == chart:
-        helm = delivery.get("spec.source.helm", {})
-        tree, path = helm.get("valuesObject", {}), "spec.source.helm.valuesObject"
-        elsewhere = any(helm.get(name) for name in ("values", "valueFiles", "parameters", "fileParameters"))
-    else:
-        return None
-    if elsewhere or not isinstance(tree, dict):
-        return None
-    return Values(delivery.kind, delivery.kind, delivery.name, delivery.namespace, tree, path)
 
 
 def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON

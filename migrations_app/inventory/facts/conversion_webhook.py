@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from migrations_app.errors import CONVERSION_FAILED
+from migrations_app.inventory.delivered_values import Values
 from migrations_app.inventory.facts.controller import (
     ABSENT,
     CRD_CHART,
-    Values,
     given_values,
     helm_release,
     installation,

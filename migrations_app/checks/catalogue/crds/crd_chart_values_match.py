@@ -7,8 +7,9 @@ from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import as_json, crd_chart_remedies, helm_remedies, release_at_start
 from migrations_app.checks.tools import CHART_TOOLS
+from migrations_app.inventory.delivered_values import Values
 from migrations_app.inventory.facts import conversion_webhook as facts
-from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
+from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation, records_unread
 from migrations_app.karpenter.controller_settings import lost_crd_chart_keys
 
 check = Check(

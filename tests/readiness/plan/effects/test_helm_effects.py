@@ -174,3 +174,19 @@ def test_the_config_map_follows_up_to_0_32() -> None:
     assert [one.data for one in found.settings.items] == [{"aws.tags": '{"a": "b"}', "batchIdleDuration": "2s"}]
     back = after(found, {"settings.aws.tags": None, "settings.batchIdleDuration": None})
     assert [one.data for one in back.settings.items] == [{"aws.tags": "{}", "batchIdleDuration": "1s"}]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"source": {"chart": "karpenter", "helm": {"values": "replicas: 2\nlogLevel: debug\n"}}},
+        {"source": {"chart": "karpenter", "helm": {"valuesObject": {"replicas": 2, "logLevel": "debug"}}}},
+        {"sources": [{"ref": "values"}, {"chart": "karpenter", "helm": {"values": "{replicas: 2, logLevel: debug}"}}]},
+    ],
+)
+def test_values_stay_in_the_application_that_gives_them(spec: dict[str, Any]) -> None:
+    app = doc("argoproj.io/v1alpha1", "Application", metadata=meta("karpenter", "argocd"), spec=spec)
+    before = a_cluster().with_docs(app).build()
+    assert config(before) == {"replicas": 2, "logLevel": "debug"}
+    assert config(after(before, {"replicas": 3, "logLevel": None})) == {"replicas": 3}
+    assert config(before) == {"replicas": 2, "logLevel": "debug"}
