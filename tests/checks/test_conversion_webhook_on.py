@@ -101,5 +101,13 @@ def test_the_remedies_name_the_value_in_every_tool():
             ],
         ),
         ("flux", ["# the API server converts through it", "webhook:", "  enabled: true"]),
-        ("argocd", ["# the API server converts through it", "webhook:", "  enabled: true"]),
+        (
+            "argocd",
+            [
+                "# Are the values text in helm.values, change them there: beside valuesObject that text is left out",
+                "# the API server converts through it",
+                "webhook:",
+                "  enabled: true",
+            ],
+        ),
     ]
