@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 from migrations_app.checks.base import Evidence, Unknown
-from migrations_app.inventory.facts.controller import Installation, Values
+from migrations_app.inventory.facts.controller import Installation
+from migrations_app.inventory.facts.delivery_sources import Values
 from migrations_app.inventory.objects.karpenter import CRD, GitOpsDelivery, NamedObject, WholeObject
 
 LONGEST = 200

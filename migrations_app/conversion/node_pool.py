@@ -132,8 +132,11 @@ def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: FindingCo
     if not old or not old.get("name"):
         notes.add("no-nodeclass-ref", at, what="nodeClassRef.name is missing; name the node class of this object")
         return {}
-    group = (old.get("apiVersion") or "").partition("/")[0] or CLASS_GROUP
-    return {"group": group, "kind": old.get("kind") or CLASS_KIND, "name": old["name"]}
+    group, kind = (old.get("apiVersion") or "").partition("/")[0] or CLASS_GROUP, old.get("kind") or CLASS_KIND
+    if (group, kind) != (CLASS_GROUP, CLASS_KIND):
+        message = f"{kind} of {group} is kept as it is; from 1.0 on only {CLASS_KIND} of {CLASS_GROUP} is found"
+        notes.add("provider-ref-foreign", at, what=message)
+    return {"group": group, "kind": kind, "name": old["name"]}
 
 
 def _kubelet(spec: Spec, at: Path, *, notes: FindingCollector) -> Spec | None:

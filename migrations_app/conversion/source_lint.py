@@ -4,6 +4,7 @@ it does not read."""
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.karpenter import kinds, releases
 from migrations_app.karpenter.controller_settings import UnreadKey, unread_crd_chart_keys, unread_helm_keys
 from migrations_app.karpenter.versions import Release
@@ -74,7 +75,7 @@ def _of_values(manifest: Manifest, release: Release) -> Iterator[LintFinding]:
     below = {name: manifest.body[name] for name in _CHARTS if isinstance(manifest.body.get(name), dict)}
     for name, tree in (below or {"": manifest.body}).items():
         for key in _CHARTS[name or "karpenter"](tree, release):
-            steps = ((name,) if name else ()) + tuple(key.key.split("."))
+            steps = ((name,) if name else ()) + tuple(steps_of(key.key))
             yield LintFinding(
                 manifest.document.file, manifest.line_of(steps), "unread-value", _unread_text(key, release)
             )

@@ -9,6 +9,7 @@ Source: charts/karpenter/templates of aws/karpenter-provider-aws: configmap.yaml
 v0.32.10, v0.33.12, v0.37.8 and v1.0.14.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,6 +33,7 @@ DRIFT_KEY = "featureGates.driftEnabled"
 """The key of the ConfigMap that turns on drift."""
 
 _DEEPEST = 32
+_STEPS = re.compile(r"(?<!\\)\.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ def _lies_in(name: str, keys: Iterable[str]) -> bool:
 
 
 def _shortest(name: str, keys: tuple[str, ...]) -> str:
-    steps = name.split(".")
+    steps = _STEPS.split(name)
     starts = (".".join(steps[:count]) for count in range(1, len(steps) + 1))
     return next((start for start in starts if not _lies_in(start, keys)), name)
 
@@ -204,9 +206,11 @@ def _rows_for(name: str, rows: tuple[HelmKey, ...]) -> list[HelmKey]:
 
 
 def _leaves(config: Mapping[str, object], *, above: str = "", depth: int = 0) -> Iterator[str]:
-    """The dotted names of all given values, down to a depth that no chart exceeds."""
+    """The dotted names of all given values, down to a depth that no chart exceeds. A dot inside a key is escaped as
+    for `helm --set`: the key "aws.clusterName" is not the value `aws.clusterName`, and no template reads it.
+    """
     for key, value in config.items():
-        name = f"{above}{key}"
+        name = above + str(key).replace(".", "\\.")
         if isinstance(value, Mapping) and value and depth < _DEEPEST:
             yield from _leaves(value, above=f"{name}.", depth=depth + 1)
         elif value not in (None, "", {}, []):

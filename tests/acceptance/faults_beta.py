@@ -136,6 +136,13 @@ BETA_FAULTS = (
         **of(POOL, "spec.weight"),
     ),
     Fault(
+        of="nodeclassref-group",
+        on="beta-037-read-as-beta",
+        plant=put(POOL, "default", "spec/template/spec/nodeClassRef/kind", "AWSNodeTemplate"),
+        check="node_classes_of_pools_exist",
+        **of(POOL, "spec.template.spec.nodeClassRef.kind"),
+    ),
+    Fault(
         of="budgets at zero",
         on="beta-037",
         plant=put(POOL, "default", "spec/disruption/budgets", [{"nodes": "0"}]),

@@ -1,9 +1,38 @@
 """Faults of settings: Helm values, variables, feature gates and the ConfigMap of old."""
 
+import base64
+import copy
+import gzip
+import json
+
 from tests.acceptance.places import ENV, HOME, OLD, of_deployment, of_helm
-from tests.acceptance.planting import Fault, all_of, helm_values, put, variable
+from tests.acceptance.planting import Document, Fault, all_of, helm_values, one, put, variable
+
+
+def _stopped_run(documents: list[Document]) -> None:
+    """A newer revision of the controller's release, as a pipeline leaves it that was stopped."""
+    deployed = one(documents, "Secret", "sh.helm.release.v1.karpenter.v3")
+    body = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(deployed["data"]["release"]))))
+    body["info"]["status"], body["version"] = "pending-upgrade", 4
+    packed = base64.b64encode(gzip.compress(json.dumps(body).encode(), mtime=0))
+    made = copy.deepcopy(deployed)
+    made["data"]["release"] = base64.b64encode(packed).decode()
+    made["metadata"] |= {"name": "sh.helm.release.v1.karpenter.v4", "uid": "stopped"}
+    made["metadata"]["labels"] |= {"status": "pending-upgrade", "version": "4"}
+    documents.append(made)
+
 
 HELM_FAULTS = (
+    Fault(
+        of="a run of Helm that was stopped",
+        on="beta-037",
+        plant=_stopped_run,
+        check="helm_runs_finished",
+        kind="HelmRelease",
+        object="karpenter",
+        path="status",
+        **HOME,
+    ),
     Fault(
         of="extra-objects-removed",
         on="alpha-028",
@@ -76,6 +105,13 @@ HELM_FAULTS = (
         plant=helm_values({"logConfig": {"enabled": True}}),
         check="removed_helm_keys_unused",
         **of_helm("logConfig.enabled", **HOME),
+    ),
+    Fault(
+        of="PATH-01",
+        on="beta-037",
+        plant=helm_values({"controller": {"image": {"tag": "0.37.8"}}}),
+        check="image_follows_chart",
+        **of_helm("controller.image.tag", **HOME),
     ),
     Fault(
         of="drift-gate-dropped",

@@ -42,6 +42,7 @@ FOR_A_PERSON: Mapping[str, str] = {
     "durations_accepted": "the length of time is a choice",
     "feature_gates_in_force": "whether nodes are to drift is a choice, and they begin at once",
     "gpu_pools_name_images": "which image runs is a choice",
+    "helm_runs_finished": "only who began the run knows whether it goes on",
     "image_families_outlive_hop": "which image runs is a choice",
     "image_terms_valid": "which image runs is a choice",
     "images_pinned": "which image runs is a choice",

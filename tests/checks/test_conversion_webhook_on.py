@@ -56,6 +56,12 @@ def test_odd_values_are_not_off(odd):
     assert result_of(CHECK, "1.0", a_cluster().with_values({"webhook": odd})) == GOOD
 
 
+@pytest.mark.parametrize(("given", "status"), [("false", "pass"), ("true", "pass"), (0, "fail"), ("", "fail")])
+def test_the_value_counts_as_a_template_reads_it(given, status):
+    """`--set-string webhook.enabled=false` gives a text, and any text is true there."""
+    assert result_of(CHECK, "1.0", a_cluster().with_values({"webhook": {"enabled": given}}))[0] == status
+
+
 def test_without_a_controller_there_is_nothing_to_ask():
     assert result_of(CHECK, "1.0", an_empty_cluster(), start="0.37.8")[0] == "not_applicable"
 
@@ -95,5 +101,13 @@ def test_the_remedies_name_the_value_in_every_tool():
             ],
         ),
         ("flux", ["# the API server converts through it", "webhook:", "  enabled: true"]),
-        ("argocd", ["# the API server converts through it", "webhook:", "  enabled: true"]),
+        (
+            "argocd",
+            [
+                "# Are the values text in helm.values, change them there: beside valuesObject that text is left out",
+                "# the API server converts through it",
+                "webhook:",
+                "  enabled: true",
+            ],
+        ),
     ]

@@ -4,6 +4,7 @@ import pytest
 from migrations_app.checks.base import Evidence
 from migrations_app.checks.changes import HelmChange
 from migrations_app.inventory.objects.karpenter import HelmRelease
+from migrations_app.samples.kubernetes_objects import doc, meta
 from tests.builders import a_cluster, an_empty_cluster, reads, remedies, result_of, result_without
 
 CHECK = "crd_chart_values_match"
@@ -29,7 +30,13 @@ def a_row(key: str, seen: str, wanted: str, namespace: str = "kube-system") -> t
 
 
 @pytest.mark.parametrize(
-    "values", [{}, {"webhook": {"enabled": True, "serviceName": "karpenter", "serviceNamespace": "kube-system"}}]
+    "values",
+    [
+        {},
+        {"webhook": {"enabled": True, "serviceName": "karpenter", "serviceNamespace": "kube-system"}},
+        {"webhook": {"port": "8443"}},  # as of --set-string; the template prints it
+        {"webhook": {"enabled": "false"}},  # a text, which a template takes for true
+    ],
 )
 def test_charts_that_agree(values):
     assert result_of(CHECK, "1.0", charts(values)) == GOOD
@@ -63,6 +70,16 @@ def test_conversion_switched_off():
 def test_another_service_is_called(key, given, wanted):
     rows = a_row(f"webhook.{key}", str(given), wanted)
     assert result_of(CHECK, "1.0", charts({"webhook": {key: given}})) == ("fail", ONE, rows)
+
+
+@pytest.mark.parametrize("given", [8001, 8000, 443])
+def test_the_port_is_that_of_the_webhook_by_its_name(given):
+    """The chart's Service lists the metrics of the webhook as well, in releases that differ in the order."""
+    ports = [{"name": "https-webhook", "port": 8443}, {"name": "webhook-metrics", "port": 8001}]
+    ports = [{"name": "http-metrics", "port": 8000}, *ports]
+    service = doc("v1", "Service", metadata=meta("karpenter", "kube-system"), spec={"ports": ports})
+    cluster = charts({"webhook": {"port": given}}).without("services").with_docs(service)
+    assert result_of(CHECK, "1.0", cluster) == ("fail", ONE, a_row("webhook.port", str(given), "8443"))
 
 
 def test_installed_elsewhere_it_calls_its_own_namespace():

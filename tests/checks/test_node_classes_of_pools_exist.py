@@ -56,6 +56,32 @@ def test_classes_of_other_providers_are_not_looked_up(other):
     assert answer(CHECK, "1.1+", at("1.0.14", a_pool({REFERENCE: {"name": "gone", **other}}))) == GOOD
 
 
+OF_V1 = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+OF_BETA = {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}
+WRONG = (
+    ("v1beta1", {"kind": "AWSNodeTemplate"}, "kind", "AWSNodeTemplate", "EC2NodeClass"),
+    ("v1beta1", {"kind": "ec2nodeclass"}, "kind", "ec2nodeclass", "EC2NodeClass"),
+    ("v1beta1", {"apiVersion": "v1beta1"}, "apiVersion", "v1beta1", "karpenter.k8s.aws/v1beta1"),
+    ("v1beta1", {"apiVersion": "karpenter.sh/v1beta1"}, "apiVersion", "karpenter.sh/v1beta1", OF_BETA["apiVersion"]),
+    ("v1", {"kind": "NodeClass"}, "kind", "NodeClass", "EC2NodeClass"),
+    ("v1", {"group": "karpenter.sh"}, "group", "karpenter.sh", "karpenter.k8s.aws"),
+)
+
+
+@pytest.mark.parametrize(("version", "change", "field", "seen", "wanted"), WRONG)
+def test_from_1_0_on_group_and_kind_lead_to_the_class(version, change, field, seen, wanted):
+    """v1beta1 looks at the name alone; conversion keeps the rest, and 1.0 finds no node class: NodeClassNotFound."""
+    reference = (OF_V1 if version == "v1" else OF_BETA) | change
+    cluster = at("0.37.8", a_pool({REFERENCE: reference}, version=version), a_class(version=version))
+    fault = row("NodePool", "web", f"{REFERENCE}.{field}", seen=seen, wanted=wanted)
+    assert found(CHECK, "1.0", cluster) == ("fail", (fault,))
+
+
+def test_up_to_0_37_the_name_is_enough():
+    older = at("0.32.10", a_pool({REFERENCE: OF_BETA | {"kind": "Any"}}, version="v1beta1"), a_class(version="v1beta1"))
+    assert answer(CHECK, "0.33+", older) == GOOD
+
+
 def test_pools_of_auto_mode_are_not_asked_about():
     assert answer(CHECK, "1.1+", at("1.0.14", a_pool({REFERENCE: AUTO_MODE}))) == NONE
     assert answer(CHECK, "1.1+", at("1.0.14", a_class())) == NONE
@@ -92,4 +118,14 @@ def test_unseen():
 def test_the_remedy_edits_the_pool():
     (given,) = remedies(CHECK, "1.1+", at("1.0.14", a_pool({REFERENCE: V1})))
     assert parses([given]) == ["kubectl"]
-    assert given.text.splitlines()[1].startswith("kubectl edit nodepools.karpenter.sh web  # ")
+    assert given.text.splitlines()[2].startswith("kubectl edit nodepools.karpenter.sh web  # ")
+
+
+def test_the_remedy_writes_group_and_kind():
+    wrong = a_pool({REFERENCE: OF_BETA | {"kind": "AWSNodeTemplate"}}, version="v1beta1")
+    (given,) = remedies(CHECK, "1.0", at("0.37.8", wrong, a_class(version="v1beta1")))
+    assert parses([given]) == ["kubectl"]
+    assert given.text.splitlines()[1] == (
+        "kubectl patch nodepools.karpenter.sh web --type=merge -p "
+        """'{"spec":{"template":{"spec":{"nodeClassRef":{"kind":"EC2NodeClass"}}}}}'"""
+    )

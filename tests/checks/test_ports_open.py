@@ -81,6 +81,35 @@ def test_only_the_old_port_is_open():
     assert found == ("fail", "1 controller port is closed", BOTH[:1])
 
 
+PODS = {"namespaceSelector": {}, "podSelector": {}}
+ADDRESSES = {"ipBlock": {"cidr": "10.0.0.0/16", "except": ["10.0.9.0/24"]}}
+
+
+@pytest.mark.parametrize("peers", [[PODS], [{"podSelector": {}}, {"namespaceSelector": {"matchLabels": {"a": "b"}}}]])
+@pytest.mark.parametrize("ports", [[], [{"port": 8080}, {"port": 8443}]])
+def test_a_rule_for_pods_alone_keeps_the_api_server_out(peers, ports):
+    """The usual policy "from the same namespace": scrapers are pods, the control plane of EKS is none."""
+    cluster = guarded(ingress=[{"from": peers, "ports": ports}])
+    assert result_of(CHECK, "1.0", cluster) == ("fail", "1 controller port is closed", BOTH[1:])
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        [{"from": [PODS, ADDRESSES]}],
+        [{"from": []}],
+        [{"from": [PODS], "ports": [{"port": 8080}]}, {"from": [ADDRESSES], "ports": [{"port": "https-webhook"}]}],
+    ],
+)
+def test_addresses_may_be_those_of_the_control_plane(rules):
+    assert result_of(CHECK, "1.0", guarded(ingress=rules)) == GOOD
+
+
+def test_a_port_of_another_protocol_is_another_port():
+    found = result_of(CHECK, "1.0", guarded({"port": 8080, "protocol": "TCP"}, {"port": 8443, "protocol": "UDP"}))
+    assert found == ("fail", "1 controller port is closed", BOTH[1:])
+
+
 def test_the_webhook_is_needed_until_1_1_runs():
     found = result_of(CHECK, "1.1+", guarded({"port": 8080}, version="1.0.14", kubernetes="1.30"))
     assert found == ("fail", "1 controller port is closed", BOTH[1:])

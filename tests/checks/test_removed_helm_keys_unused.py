@@ -40,6 +40,16 @@ def test_the_spelling_that_no_chart_reads():
     assert result_of(CHECK, "1.0", cluster) == ("fail", "1 Helm value is no longer read", (row,))
 
 
+def test_a_key_with_a_dot_is_not_the_value_of_that_path():
+    """As `aws.clusterName: shop` below settings: no template looks it up, in no release."""
+    cluster = a_cluster("0.32.10", kubernetes="1.28").with_values({"settings": {"aws.clusterName": "shop"}})
+    row = a_row(r"settings.aws\.clusterName", "no chart of a known release reads it", "absent")
+    assert result_of(CHECK, "0.33+", cluster) == ("fail", "1 Helm value is no longer read", (row,))
+    given = remedies(CHECK, "0.33+", cluster)[0]
+    assert isinstance(given.change, HelmChange)
+    assert [value.key for value in given.change.values] == [r"settings.aws\.clusterName"]
+
+
 def test_a_value_of_a_flux_release():
     chart = {"spec": {"chart": "karpenter"}}
     spec = {"chart": chart, "values": {"logConfig": {"logEncoding": "json"}}}

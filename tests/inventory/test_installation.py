@@ -19,6 +19,10 @@ def argo(**helm):
     return doc("argoproj.io/v1alpha1", "Application", metadata=meta("platform", "argocd"), spec=spec)
 
 
+def of_sources(*sources):
+    return doc("argoproj.io/v1alpha1", "Application", metadata=meta("platform", "argocd"), spec={"sources": [*sources]})
+
+
 def test_the_installed_controller():
     found = installation(a_cluster(namespace="karpenter", env={"CLUSTER_NAME": "shop"}).build())
     assert (found.namespace, found.name, found.release_name) == ("karpenter", "karpenter", "karpenter")
@@ -76,13 +80,36 @@ def test_values_beside_a_chart_of_an_oci_repository():
 
 
 @pytest.mark.parametrize(
+    ("delivery", "path", "tree"),
+    [
+        (argo(valuesObject=None, values="settings: {clusterName: shop}"), "spec.source.helm.values", VALUES),
+        (argo(values="replicas: 3"), "spec.source.helm.valuesObject", VALUES),
+        (argo(valuesObject={}, values="# nothing yet"), "spec.source.helm.values", {}),
+        (
+            of_sources({"ref": "other"}, {"chart": "karpenter", "helm": {"values": "replicas: 3"}}),
+            "spec.sources[1].helm.values",
+            {"replicas": 3},
+        ),
+    ],
+)
+def test_values_as_text_and_of_one_among_several_sources(delivery, path, tree):
+    found = given_values(a_cluster().with_docs(delivery).build())
+    assert (found.path, found.tree) == (path, tree)
+
+
+@pytest.mark.parametrize(
     "delivery",
     [
         flux("karpenter-crd"),
         flux(None),
         flux(valuesFrom=[{"kind": "Secret", "name": "x"}]),
         flux(values="odd"),
-        argo(values="settings: {}"),
+        argo(valuesObject={}, values="- a list"),
+        argo(valuesObject={}, values="{not: [yaml"),
+        argo(valuesObject={}, values=7),
+        argo(valueFiles=["$values/karpenter.yaml"]),
+        of_sources({"chart": "karpenter"}, {"chart": "karpenter"}),
+        of_sources({"chart": "karpenter", "helm": {"valueFiles": ["$values/prod.yaml"]}}, {"ref": "values"}),
         argo(parameters=[{"name": "a", "value": "b"}]),
         argo(valuesObject=[]),
     ],

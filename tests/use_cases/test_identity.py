@@ -209,7 +209,7 @@ class TestRegisteredTwice:
         assert (registrations_of(shop.pk), registrations_of(again.pk)) == ((shop.pk, again.pk), (again.pk, shop.pk))
 
     def test_one_rollout_holds_both(self, both, ada, monkeypatch):  # A13, R08
-        monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.needed", lambda _row: 0)
+        monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.approvals_needed", lambda _row: 0)
         first, second = (self.approved(one, ada) for one in both)
         lifecycle.start(first.pk, person(ada), digest=first.digest, by=actor(ada))
         words = f"rollout {first.pk} holds this cluster, which is registered a second time"
@@ -220,7 +220,7 @@ class TestRegisteredTwice:
         assert sorted(Rollout.objects.values_list("state", flat=True)) == ["approved", "running"]
 
     def test_the_plans_tell_even_where_no_scan_did(self, both, ada, monkeypatch):
-        monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.needed", lambda _row: 0)
+        monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.approvals_needed", lambda _row: 0)
         Cluster.objects.update(kube_system_uid="")
         first, second = (self.approved(one, ada) for one in both)
         Rollout.objects.filter(pk=first.pk).update(state="running")

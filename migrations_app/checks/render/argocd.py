@@ -2,6 +2,7 @@
 source."""
 
 from textwrap import indent
+from typing import Final
 
 from migrations_app.checks.changes import Change, DeliveryPause, DeliveryResume, HelmChange
 from migrations_app.checks.render.sources import source_text
@@ -34,10 +35,15 @@ def applied_text(by: Managed) -> str:
     return f"argocd app sync {name} && argocd app wait {name} --health  # once its source says so; prunes nothing"
 
 
+BESIDE_TEXT: Final = "Are the values text in helm.values, change them there: beside valuesObject that text is left out"
+
+
 def values_text(by: Managed, *, tree: str, version: str, about: str, skips_crds: bool = False) -> str:
     """The text for the Application's Helm values; `tree` is YAML, `about` lines of comments, both may be empty. With a
     version, `skips_crds` excludes the CRDs of the chart."""
     name = f" {f'{by.namespace}/{by.name}'.strip('/')}" if by.by == "argocd" and by.name else ""
+    if any(not line.startswith("#") for line in tree.splitlines()):
+        about = f"{note(BESIDE_TEXT)}\n{about}"
     if not version:
         return f"{note(f'Application{name}, spec.source.helm.valuesObject')}\n{about}{tree}".rstrip()
     values_object = under_key("valuesObject", tree, depth=2)

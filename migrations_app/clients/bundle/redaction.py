@@ -2,6 +2,7 @@
 schemas.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 
 from migrations_app.clients.helm.releases import packed, read_release
 from migrations_app.clients.helm.values import kept_env, kept_values
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.metric_queries import DASHBOARD_LABEL, dashboard_queries
 from migrations_app.inventory.objects.karpenter import ConfigMap, HelmRelease
 from migrations_app.inventory.parse import CONVERSION, LAST_APPLIED, applied_version
@@ -16,6 +18,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import paths_of, pruned
 from migrations_app.karpenter.metrics import names_in
 from migrations_app.karpenter.user_data import sketch
+from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
 from migrations_app.redaction import REMOVED, holds, is_secret_name, redacted
 
 Doc = dict[str, Any]
@@ -306,10 +309,21 @@ def _argo_source(source: Any) -> Any:  # noqa: ANN401 - plain JSON
     helm_source: Doc = {key: helm[key] for key in ("releaseName", "valueFiles", "version", "skipCrds") if key in helm}
     if "valuesObject" in helm:
         helm_source["valuesObject"] = kept_values(helm["valuesObject"])
-    # That there are more values has to be seen, or what is kept passes for all of them.
-    helm_source |= {key: REMOVED for key in ("values",) if helm.get(key)}
-    helm_source |= {key: [{"name": REMOVED}] for key in ("parameters", "fileParameters") if helm.get(key)}
+    if helm.get("values"):
+        helm_source["values"] = _values_text(helm["values"])
+    for given in ("parameters", "fileParameters"):  # their names: that there are any makes the values uncertain
+        if isinstance(helm.get(given), list) and helm[given]:
+            helm_source[given] = [{"name": row.get("name")} for row in helm[given] if isinstance(row, dict)]
     return source | {"helm": helm_source}
+
+
+def _values_text(text: Any) -> str:  # noqa: ANN401 - plain JSON
+    """The text of Helm values with only those that are kept, as JSON, which is YAML; REMOVED if it cannot be read."""
+    try:
+        tree = read_document(str(text).encode(), limits=MANIFESTS) or {}
+    except InvalidInput:
+        return REMOVED
+    return json.dumps(kept_values(tree)) if isinstance(tree, dict) else REMOVED
 
 
 def _inner(doc: Doc, key: str) -> Doc:

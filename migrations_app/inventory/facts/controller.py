@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from migrations_app.inventory.facts.delivery_sources import delivered_values
+from migrations_app.conversion.chart_values.trees import steps_of
+from migrations_app.inventory.facts.delivery_sources import Values, delivered_values
 from migrations_app.inventory.facts.managers import Managed, delivered
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.inventory import Inventory, once
@@ -122,19 +123,6 @@ ABSENT: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
-    """Helm values as they were given: `origin` says where they were read, `tree` holds them."""
-
-    origin: str
-    kind: str
-    name: str
-    namespace: str
-    tree: Tree
-    path: str = "config"
-    """The path of the tree in that object, for evidence."""
-
-
-@dataclass(frozen=True, slots=True)
 class Installation:
     """The first Karpenter Deployment. `env` holds plain values; a reference to another object reads as empty text."""
 
@@ -225,17 +213,13 @@ def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
     release = helm_release(inventory, chart=chart)
     if release is not None:
         return Values("Helm release record", "HelmRelease", release.name, release.namespace, release.config)
-    found = next(delivered_values(inventory, chart), None)
-    if found is None:
-        return None
-    delivery, tree, path = found
-    return Values(delivery.kind, delivery.kind, delivery.name, delivery.namespace, tree, path)
+    return next(delivered_values(inventory, chart), None)
 
 
 def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
     """The value at a dotted key; ABSENT if it is not given. Helm treats a null value as absent."""
     node: Any = tree
-    for step in key.split("."):
+    for step in steps_of(key):
         if not isinstance(node, dict) or node.get(step) is None:
             return ABSENT
         node = node[step]

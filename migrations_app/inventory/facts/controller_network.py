@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from migrations_app.inventory.facts.controller import Installation
 from migrations_app.inventory.facts.workloads import selects
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.cluster import NetworkPolicy
+from migrations_app.inventory.objects.cluster import Ingress, NetworkPolicy
 from migrations_app.inventory.objects.karpenter import Metadata
 from migrations_app.karpenter.tables.port_rows import MESHES, WEBHOOK_PORT, Mesh, PortRow
 
@@ -22,19 +22,27 @@ def ingress_guards(inventory: Inventory, installation: Installation) -> list[Net
 
 
 def allows_port(policy: NetworkPolicy, port: PortRow) -> bool:
-    """Whether the policy lets anybody call that port.
+    """Whether the policy lets callers of that port in. Policies add up.
 
-    Policies add up. Who may call is not checked, because the API server's address belongs to no pod.
+    The API server calls the webhook from addresses of the control plane, which no selector of pods or namespaces
+    matches: a rule for pods alone keeps it out. Which addresses those are is not known, so any block of them counts.
     """
-    for rule in policy.spec.ingress or ():
-        for policy_port in rule.ports or ():
-            low = port.number if policy_port.port in (None, port.name) else policy_port.port
-            high = policy_port.end_port or low
-            if isinstance(low, int) and low <= port.number <= int(high if isinstance(high, int) else low):
-                return True
-        if rule.ports is None or not rule.ports:
+    rules = (rule for rule in policy.spec.ingress or () if _names(rule, port))
+    return any(not port.webhook or _admits_addresses(rule) for rule in rules)
+
+
+def _names(rule: Ingress, port: PortRow) -> bool:
+    for policy_port in rule.ports or ():
+        low = port.number if policy_port.port in (None, port.name) else policy_port.port
+        high = policy_port.end_port or low
+        named = isinstance(low, int) and low <= port.number <= int(high if isinstance(high, int) else low)
+        if named and policy_port.protocol in (None, "TCP"):
             return True
-    return False
+    return not rule.ports
+
+
+def _admits_addresses(rule: Ingress) -> bool:
+    return not rule.peers or any(peer.ip_block is not None for peer in rule.peers)
 
 
 SPARED = ("kube-system",)

@@ -10,19 +10,20 @@ from migrations_app.errors import CONVERSION_FAILED
 from migrations_app.inventory.facts.controller import (
     ABSENT,
     CRD_CHART,
-    Values,
     given_values,
     helm_release,
     installation,
     value_at,
     webhooks_off,
 )
+from migrations_app.inventory.facts.delivery_sources import Values
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.karpenter import CRD, Endpoints, Service, ServiceReference, Workload
 from migrations_app.inventory.parts import NOT_CONVERTED, Part, Seen, Unseen, is_whole
 from migrations_app.karpenter import kinds
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
 from migrations_app.karpenter.releases import crd_set, find, serves
+from migrations_app.karpenter.tables.port_rows import WEBHOOK_PORT_NAME
 from migrations_app.karpenter.versions import Release
 
 CONVERTED = tuple(kind.crd_name for kind in kinds.CURRENT_KINDS)
@@ -256,7 +257,10 @@ def _ports(service: Service) -> set[int | None]:
 
 @dataclass(frozen=True, slots=True)
 class WebhookAddress:
-    """What the CRDs of a release will contain: whether they convert, and which Service is called."""
+    """What the CRDs of a release will contain: whether they convert, and which Service is called.
+
+    Whether they convert is as a template decides: the text "false" of `--set-string` counts as true.
+    """
 
     converts: bool
     name: str
@@ -279,7 +283,7 @@ def chart_webhook(inventory: Inventory, release: Release) -> WebhookAddress | No
     home = record.namespace if record else values.namespace
     name, namespace, port = MAIN_CHART_WEBHOOK_SERVICE[0], defaults.service_namespace or home, _port(values)
     return WebhookAddress(
-        converts=_chart_value(values, "webhook.enabled", default=defaults.enabled) is True,
+        converts=bool(_chart_value(values, "webhook.enabled", default=defaults.enabled)),
         name=str(_chart_value(values, "webhook.serviceName", default=name)),
         namespace=str(_chart_value(values, "webhook.serviceNamespace", default=namespace)) or home,
         port=port,
@@ -287,8 +291,19 @@ def chart_webhook(inventory: Inventory, release: Release) -> WebhookAddress | No
 
 
 def _port(values: Values) -> int:
-    port = _chart_value(values, "webhook.port", default=MAIN_CHART_WEBHOOK_SERVICE[2])
-    return port if isinstance(port, int) else 0
+    """The template prints the port, so digits as text are the same; 0 for anything else."""
+    port = str(_chart_value(values, "webhook.port", default=MAIN_CHART_WEBHOOK_SERVICE[2]))
+    return int(port) if port.isdecimal() else 0
+
+
+def webhook_port_of(service: Service, *, otherwise: int) -> int:
+    """The port on which that Service offers the webhook: by its name in the chart, else `otherwise` if it has that
+    port, else the default.
+    """
+    named = [port.port for port in service.spec.ports or () if port.name == WEBHOOK_PORT_NAME]
+    if named and named[0] is not None:
+        return named[0]
+    return otherwise if otherwise in _ports(service) else MAIN_CHART_WEBHOOK_SERVICE[2]
 
 
 def _chart_value(values: Values, key: str, *, default: object) -> Any:  # noqa: ANN401 - Helm values are free JSON

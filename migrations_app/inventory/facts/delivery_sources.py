@@ -1,21 +1,24 @@
 """The source of a delivery of Flux or Argo CD: the repository with its branch or version.
 
-Also which deliveries bring a chart of Karpenter to this cluster, and who writes these delivery objects: what a
-repository or another controller writes has to be changed there.
+Also which deliveries bring a chart of Karpenter to this cluster, the values that they give to it, and who writes these
+delivery objects: what a repository or another controller writes has to be changed there.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
+from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.managers import DELIVERERS, REVERTS, Managed, managed
 from migrations_app.inventory.facts.node_pools import text
 from migrations_app.inventory.inventory import Inventory
 from migrations_app.inventory.objects.cluster import GitOpsSource
-from migrations_app.inventory.objects.karpenter import GitOpsDelivery
+from migrations_app.inventory.objects.karpenter import GitOpsDelivery, Tree
+from migrations_app.manifests.yaml_reader import MANIFESTS, read_document
 
 REFERENCES = ("spec.sourceRef", "spec.chartRef", "spec.chart.spec.sourceRef")
 """Fields in which a Kustomization and a HelmRelease of Flux name their source."""
@@ -210,32 +213,62 @@ def _of_chart(inventory: Inventory, delivery: GitOpsDelivery, *, chart: str) -> 
     )
 
 
-ELSEWHERE = ("values", "valueFiles", "parameters", "fileParameters")
-"""Fields of an Application's source with values that are not read: texts, files, and values one by one."""
+_ELSEWHERE = ("valueFiles", "parameters", "fileParameters")
+"""What Argo CD lays over the values: files of a repository that are not read, and single values from outside."""
 
 
-def delivered_values(inventory: Inventory, chart: str) -> Iterator[tuple[GitOpsDelivery, dict[str, Any], str]]:
-    """Each delivery of the chart whose values stand in it as a whole, with the values and their path."""
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Helm values as they were given: `origin` says where they were read, `tree` holds them."""
+
+    origin: str
+    kind: str
+    name: str
+    namespace: str
+    tree: Tree
+    path: str = "config"
+    """The path of the tree in that object, for evidence."""
+
+
+def delivered_values(inventory: Inventory, chart: str) -> Iterator[Values]:
+    """The values of each delivery of the chart, where they stand in it as a whole: none of one that takes values from
+    other objects or files, or whose values cannot be read."""
     for chart_delivery in chart_deliveries(inventory, chart):
-        found = _values(chart_delivery)
-        if found is not None:
-            yield chart_delivery.delivery, *found
+        delivery, found = chart_delivery.delivery, _values_of(chart_delivery)
+        if found is not None and isinstance(found[0], dict):
+            yield Values(delivery.kind, delivery.kind, delivery.name, delivery.namespace, found[0], found[1])
 
 
-def _values(chart_delivery: ChartDelivery) -> tuple[dict[str, Any], str] | None:
-    """The values and their path; None if some of them are taken from elsewhere."""
-    delivery = chart_delivery.delivery
-    spec = delivery.spec or {}
-    fields: tuple[str, ...]
-    if delivery.kind == HELM_RELEASE:
-        fields, elsewhere = ("values",), bool(spec.get("valuesFrom"))
-    else:
-        at = (*(chart_delivery.place.at if chart_delivery.place else ()), "helm")
-        helm = below(spec, at)
-        fields, elsewhere = (*at, "valuesObject"), any(below(helm, (name,)) for name in ELSEWHERE)
-    tree = below(spec, fields)
-    tree = {} if tree is None else tree
-    return (tree, field_path(fields)) if isinstance(tree, dict) and not elsewhere else None
+def _values_of(chart_delivery: ChartDelivery) -> tuple[object, str] | None:
+    spec, place = chart_delivery.delivery.spec or {}, chart_delivery.place
+    if chart_delivery.delivery.kind == HELM_RELEASE:
+        return None if spec.get("valuesFrom") else (spec.get("values") or {}, "spec.values")
+    at = place.at if place else ()
+    source, several = below(spec, at), spec.get("sources")
+    rows = [row for row in several if isinstance(row, dict)] if isinstance(several, list) else []
+    if sum(row.get("chart") == chart_delivery.chart for row in rows) > 1:  # each with values of its own
+        return None
+    return _argo_values(field_path(at), source) if isinstance(source, dict) else None
+
+
+def _argo_values(at: str, source: dict[str, Any]) -> tuple[object, str] | None:
+    """The values of the source with their path. `valuesObject` wins over the text in `values`, as in Argo CD."""
+    helm = source.get("helm") or {}
+    if not isinstance(helm, dict) or any(helm.get(name) for name in _ELSEWHERE):
+        return None
+    text = helm.get("values")
+    if helm.get("valuesObject") or not text:
+        return helm.get("valuesObject", {}), f"{at}.helm.valuesObject"
+    return (_parsed(text), f"{at}.helm.values") if isinstance(text, str) else None
+
+
+@lru_cache(maxsize=8)  # each check asks, at each hop
+def _parsed(text: str) -> object:
+    """The tree of a YAML text; None if it cannot be read."""
+    try:
+        return (read_document(text.encode(), limits=MANIFESTS) or {}) if text.strip() else {}
+    except InvalidInput:
+        return None
 
 
 class GitSource(msgspec.Struct, frozen=True, kw_only=True):

@@ -223,6 +223,31 @@ def class_name(pool: NodePool) -> str:
     return name if isinstance(name, str) else ""
 
 
+def class_group(pool: NodePool) -> str:
+    """The group of the pool's node class: v1 names it, v1beta1 names an API version; empty if both are missing."""
+    return (text(pool, f"{REFERENCE}.group") or text(pool, f"{REFERENCE}.apiVersion")).partition("/")[0]
+
+
+def of_other_provider(pool: NodePool) -> bool:
+    """Whether the pool's node class is of another provider: its group is a domain that is not Karpenter's."""
+    group = class_group(pool)
+    return "." in group and group not in kinds.KARPENTER_GROUPS
+
+
+def wrong_class_fields(pool: NodePool) -> Iterator[tuple[str, str, str]]:
+    """The fields of the reference that name no EC2NodeClass, each with what it has and what it should have. Up to 0.37
+    the name alone counted; conversion keeps the others, and from 1.0 on the class is looked up by group and kind.
+    """
+    kind = text(pool, f"{REFERENCE}.kind")
+    if class_group(pool) not in ("", kinds.AWS_GROUP):
+        if group := text(pool, f"{REFERENCE}.group"):
+            yield "group", group, kinds.AWS_GROUP
+        else:
+            yield "apiVersion", text(pool, f"{REFERENCE}.apiVersion"), f"{kinds.AWS_GROUP}/v1beta1"
+    if kind not in ("", kinds.EC2_NODE_CLASS.kind):
+        yield "kind", kind, kinds.EC2_NODE_CLASS.kind
+
+
 def rows(whole_object: WholeObject, path: str) -> tuple[tuple[int, dict[str, Any]], ...]:
     """The entries of the list at that path that are maps, each with its index; empty if there is no list."""
     entries = whole_object.get(path)

@@ -4,6 +4,8 @@ policies of admission controllers, and the sources of deliveries.
 
 from collections.abc import Iterator
 
+import msgspec
+
 from migrations_app.inventory.objects.base import NamedObject, Projection, WholeObject
 from migrations_app.inventory.objects.workloads import LabelSelector, NodeTerms, SelectorExpression
 
@@ -43,8 +45,21 @@ class PolicyPort(Projection, frozen=True):
     protocol: str | None = None
 
 
+class AddressBlock(Projection, frozen=True):
+    cidr: str = ""
+
+
+class PolicyPeer(Projection, frozen=True):
+    """Pods, by selectors that are not kept, or addresses."""
+
+    ip_block: AddressBlock | None = None
+
+
 class Ingress(Projection, frozen=True):
+    """`peers` are who may call; everybody if there are none."""
+
     ports: list[PolicyPort] | None = None
+    peers: list[PolicyPeer] | None = msgspec.field(name="from", default=None)
 
 
 class NetworkPolicySpec(Projection, frozen=True):

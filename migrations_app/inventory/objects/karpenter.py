@@ -377,6 +377,8 @@ class HelmRelease(Projection, frozen=True):
     updated: str = ""
     packaged: list[str] = []
     """Karpenter's own objects in the rendered manifest, as "karpenter.sh/v1beta1 NodePool"."""
+    unfinished: str = ""
+    """The status of the newest revision while Helm is, or was stopped, in the middle of it."""
 
 
 class ServerVersion(Projection, frozen=True):

@@ -165,7 +165,7 @@ TO_V1_CHANGES: tuple[Coverage, ...] = (
     covered(
         "nodeclassref-group",
         "A node class reference needs group and kind",
-        checks="node_class_references_complete",
+        checks="node_class_references_complete node_classes_of_pools_exist",
         release="1.0",
     ),
     covered(

@@ -64,7 +64,7 @@ PLATFORM_PAINS: tuple[Coverage, ...] = (
     covered(
         "PATH-01",
         "Nobody knows which hops are allowed",
-        checks="hop_start_runs image_matches_records running_release_known",
+        checks="hop_start_runs image_matches_records image_follows_chart running_release_known",
         table="karpenter.hops",
     ),
     covered(

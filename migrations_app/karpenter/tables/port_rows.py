@@ -35,6 +35,7 @@ policies.
 
 
 WEBHOOK_PORT = PORTS[-1].text
+WEBHOOK_PORT_NAME = PORTS[-1].name
 
 
 class Mesh(NamedTuple):

@@ -1,8 +1,11 @@
 """Reads Helm's release records in the namespaces where Karpenter may be installed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
+from migrations_app.clients.helm.records import PENDING
 from migrations_app.clients.helm.releases import read_release
 from migrations_app.clients.kubernetes.api import ListPage
 from migrations_app.errors import Forbidden, ReadError
@@ -65,9 +68,15 @@ def _set_aside(refused: tuple[str, ReadError]) -> UnparsableObject:
     return UnparsableObject("HelmRelease", home, f"every record of the namespace {home}", "$", reason.code, reason.code)
 
 
-def _newest(releases: list[HelmRelease]) -> Iterable[HelmRelease]:
-    """The deployed revision of each release; the newest one if none is deployed."""
+def _newest(releases: list[HelmRelease]) -> Iterator[HelmRelease]:
+    """The deployed revision of each release; the newest one if none is deployed. What Helm is in the middle of is told
+    by the newest revision alone.
+    """
     by_name: dict[tuple[str, str], HelmRelease] = {}
+    last: dict[tuple[str, str], HelmRelease] = {}
     for release in sorted(releases, key=lambda r: (r.status == "deployed", r.revision)):
         by_name[release.namespace, release.name] = release
-    return by_name.values()
+    for release in sorted(releases, key=lambda r: r.revision):
+        last[release.namespace, release.name] = release
+    for key, release in by_name.items():
+        yield replace(release, unfinished=last[key].status) if last[key].status in PENDING else release

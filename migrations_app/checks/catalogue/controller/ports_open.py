@@ -28,7 +28,8 @@ check = Check(
     why="While the API server cannot call the webhook, every read of an object in another version fails.",
     how=(
         "Compares the ingress of NetworkPolicies that select the controller's pods with the ports of the target "
-        "version; on the host network a person checks the nodes' security groups."
+        "version; what lets only pods in does not let the API server in. On the host network a person checks the "
+        "nodes' security groups."
     ),
     reads=("controller", "network_policies"),
     says=("{count} controller port is closed", "{count} controller ports are closed"),

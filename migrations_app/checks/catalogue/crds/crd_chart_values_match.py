@@ -7,8 +7,9 @@ from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import as_json, crd_chart_remedies, helm_remedies, release_at_start
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import CRD_CHART, Values, helm_release, installation, records_unread
-from migrations_app.inventory.facts.conversion_webhook import WebhookAddress, chart_webhook, crd_values, webhook_service
+from migrations_app.inventory.facts import conversion_webhook as facts
+from migrations_app.inventory.facts.controller import CRD_CHART, helm_release, installation, records_unread
+from migrations_app.inventory.facts.delivery_sources import Values
 from migrations_app.karpenter.controller_settings import lost_crd_chart_keys
 
 check = Check(
@@ -30,15 +31,11 @@ check = Check(
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    values, controller, unread = (
-        crd_values(case.inventory),
-        installation(case.inventory),
-        records_unread(case.inventory),
-    )
+    values, unread = facts.crd_values(case.inventory), records_unread(case.inventory)
     if values is None and unread:
         yield Unknown(f"Helm's records could not be read ({unread})")
         return
-    if values is None or controller is None:
+    if values is None or installation(case.inventory) is None:
         yield NotApplicable("the chart karpenter-crd is not installed, or there is no controller")
         return
     crds, main = helm_release(case.inventory, chart=CRD_CHART), helm_release(case.inventory)
@@ -49,20 +46,19 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         )
     for lost in lost_crd_chart_keys(values.tree, case.step.release):
         yield at_value(values, lost.key, seen=lost.fate, wanted="absent").with_data(value="")
-    planned = chart_webhook(case.inventory, case.step.release)
+    planned = facts.chart_webhook(case.inventory, case.step.release)
     if planned is not None:
         yield from _wrong_service(case, values, planned=planned)
 
 
-def _wrong_service(case: CheckContext, values: Values, *, planned: WebhookAddress) -> Iterator[JudgeResult]:
-    real = webhook_service(case.inventory)
+def _wrong_service(case: CheckContext, values: Values, *, planned: facts.WebhookAddress) -> Iterator[JudgeResult]:
+    real = facts.webhook_service(case.inventory)
     if not planned.converts:
         wanted = f"true: the CRDs of {case.step.release} convert"
         yield at_value(values, "webhook.enabled", seen="false", wanted=wanted).with_data(value="true")
     elif real is not None:
         differing = {"serviceNamespace": (planned.namespace, real.namespace), "serviceName": (planned.name, real.name)}
-        ports = [port.port for port in real.spec.ports or ()]
-        differing["port"] = (str(planned.port), str(planned.port if planned.port in ports else ports[-1]))
+        differing["port"] = (str(planned.port), str(facts.webhook_port_of(real, otherwise=planned.port)))
         for key, (seen, wanted) in differing.items():
             if seen != wanted:
                 yield at_value(values, f"webhook.{key}", seen=seen, wanted=wanted).with_data(value=wanted)
@@ -70,7 +66,7 @@ def _wrong_service(case: CheckContext, values: Values, *, planned: WebhookAddres
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    chart_values, reason = crd_values(case.inventory), "the new chart writes the conversion of the CRDs from it"
+    chart_values, reason = facts.crd_values(case.inventory), "the new chart writes the conversion of the CRDs from it"
     rows = {value_key(chart_values, row): row.value("value") for row in evidence if chart_values and row.data}
     if rows:
         values = tuple(HelmValue(key, as_json(value), reason if value else "") for key, value in rows.items())

@@ -1,16 +1,16 @@
-"""Fails for each NodePool that names an EC2NodeClass which does not exist."""
+"""Fails for each NodePool that names an EC2NodeClass which does not exist, or something else by group or kind."""
 
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
+from migrations_app.checks.changes import Change
 from migrations_app.checks.evidence import MAP, TEXT, at_field, split_malformed
-from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task
+from migrations_app.checks.remedies.karpenter_objects import change_remedies, edit_task, merge_patch_of
 from migrations_app.checks.tools import OBJECT_TOOLS
-from migrations_app.inventory.facts.node_pools import REFERENCE, class_name, own_pools, text
+from migrations_app.inventory.facts import node_pools as facts
+from migrations_app.inventory.facts.node_pools import REFERENCE
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.karpenter import NodePool
 from migrations_app.inventory.parts import Seen
-from migrations_app.karpenter import kinds
 from migrations_app.karpenter.hops import ALPHA_LEFT, CONVERTED, hops_from
 
 check = Check(
@@ -19,7 +19,10 @@ check = Check(
     phase="resources",
     severity="warning",
     why="A NodePool without its node class launches nothing: drained nodes get no replacement there.",
-    how="Looks the name in the node class reference of each NodePool up among the EC2NodeClasses.",
+    how=(
+        "Looks the name in the node class reference of each NodePool up among the EC2NodeClasses; from 1.0 on group "
+        "and kind count as well, which v1beta1 did not look at."
+    ),
     reads=("nodepools", "ec2nodeclasses"),
     says=(
         "{count} NodePool names a node class that does not exist",
@@ -30,6 +33,7 @@ check = Check(
     sources=(
         "aws/karpenter-provider-aws@v0.37.8:pkg/cloudprovider/cloudprovider.go",
         "aws/karpenter-provider-aws@v1.14.1:pkg/cloudprovider/cloudprovider.go",
+        "kubernetes-sigs/karpenter@v1.0.9:pkg/controllers/nodepool/readiness/controller.go",
     ),
     remedy_tools=OBJECT_TOOLS,
 )
@@ -40,23 +44,19 @@ WANTED = "the name of an EC2NodeClass that is there"
 
 @check.judge
 def judge(case: CheckContext) -> Iterator[JudgeResult]:
-    pools = own_pools(case.inventory)
+    pools = facts.own_pools(case.inventory)
     if not pools:
         yield NotApplicable("there is no NodePool of Karpenter's own yet")
     shapeless, pools = split_malformed(pools, {REFERENCE: MAP})
     malformed, pools = split_malformed(pools, SHAPES)
     yield from (*shapeless, *malformed)
     names = _class_names(case.inventory)
-    for pool in pools:
-        if _is_ec2_reference(pool) and class_name(pool) not in names:
-            yield at_field(pool, f"{REFERENCE}.name", seen=class_name(pool) or "absent", wanted=WANTED)
-
-
-def _is_ec2_reference(pool: NodePool) -> bool:
-    """Whether the reference leads to an EC2NodeClass: v1 names its group, v1beta1 an API version; both may be missing.
-    Classes of EKS Auto Mode and of other providers are not read."""
-    group = text(pool, f"{REFERENCE}.group") or text(pool, f"{REFERENCE}.apiVersion")
-    return group.partition("/")[0] in ("", kinds.AWS_GROUP)
+    for pool in (pool for pool in pools if not facts.of_other_provider(pool)):
+        if facts.class_name(pool) not in names:
+            yield at_field(pool, f"{REFERENCE}.name", seen=facts.class_name(pool) or "absent", wanted=WANTED)
+        elif case.hop != ALPHA_LEFT:
+            for field, seen, wanted in facts.wrong_class_fields(pool):
+                yield at_field(pool, f"{REFERENCE}.{field}", seen=seen, wanted=wanted)
 
 
 def _class_names(inventory: Inventory) -> frozenset[str]:
@@ -68,7 +68,12 @@ def _class_names(inventory: Inventory) -> frozenset[str]:
 
 @check.advise
 def advise(case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
-    notes = ("Either make the node class again, or name one that is there, or delete the pool if nobody needs it",)
-    yield from change_remedies(
-        case, evidence, what=f"name a node class that is there in {REFERENCE}", line=edit_task, notes=notes
-    )
+    notes = ["A change of the reference is drift: the pool's nodes are replaced as its budgets allow"]
+    if any(row.path == f"{REFERENCE}.name" for row in evidence):
+        notes.insert(0, "Either make the node class again, or name one that is there, or delete the pool if not needed")
+    what = f"name a node class that is there in {REFERENCE}"
+    yield from change_remedies(case, evidence, what=what, line=_step, notes=notes)
+
+
+def _step(row: Evidence) -> Change:
+    return edit_task(row) if row.path == f"{REFERENCE}.name" else merge_patch_of(row.path, row.wanted)(row)

@@ -56,7 +56,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if controller.hides(SWITCH):
         yield Unknown(f"{SWITCH} may be taken from an object that is not read")
     values = given_values(case.inventory)
-    if values is not None and value_at(values.tree, VALUE) is False:
+    if values is not None and not value_at(values.tree, VALUE):  # as a template reads it: "false" as text is true
         yield Evidence(
             kind=values.kind,
             namespace=values.namespace,

@@ -6,7 +6,8 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import ABSENT, Values, given_values, installation, value_at
+from migrations_app.inventory.facts.controller import ABSENT, given_values, installation, value_at
+from migrations_app.inventory.facts.delivery_sources import Values
 from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.karpenter.versions import Release, minor_order
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from migrations_app.checks.changes import Body, HelmValue
+from migrations_app.conversion.chart_values.trees import steps_of
 from migrations_app.inventory.facts.controller import ABSENT, value_at
 from migrations_app.inventory.objects import karpenter as o
 from migrations_app.karpenter import labels
@@ -29,6 +30,7 @@ POD_FIELDS: Final = ("dnsPolicy", "hostNetwork", "nodeSelector", "tolerations", 
 """Chart values that set the pod field of the same name."""
 WITHOUT_EFFECT: Final = (
     "controller.containerName",
+    "controller.image",  # named for the landing, which sets the image of its release
     "controller.logEncoding",
     "controller.logLevel",
     "controller.securityContext",
@@ -133,7 +135,7 @@ def _is_within(key: str, prefix: str) -> bool:
 
 def _is_unread(key: str, running: Release) -> bool:
     values: Any = True
-    for name in reversed(key.split(".")):
+    for name in reversed(steps_of(key)):
         values = {name: values}
     return bool(unread_helm_keys(values, running) or unknown_helm_keys(values))
 

@@ -178,12 +178,15 @@ def _with_delivery_values(inventory: Inventory, change: HelmChange) -> Inventory
 
 
 def _with_spec(delivery: o.GitOpsDelivery, path: str, *, tree: Body) -> o.GitOpsDelivery:
+    """The delivery with these values at that path; text stays text, as JSON, which is YAML."""
     spec = copy.deepcopy(delivery.spec or {})
     *parents, last = path.removeprefix("spec.").split(".")
-    holder = spec
+    holder: Any = spec
     for step in parents:
-        holder = holder.setdefault(step, {})
-    holder[last] = tree
+        name, _, place = step.removesuffix("]").partition("[")
+        holder = holder.setdefault(name, {})
+        holder = holder[int(place)] if place else holder
+    holder[last] = json.dumps(tree) if isinstance(holder.get(last), str) else tree
     return replace(delivery, spec=spec)
 
 

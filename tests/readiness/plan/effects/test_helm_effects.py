@@ -197,3 +197,19 @@ def test_an_upgrade_is_in_each_source_that_names_a_chart() -> None:
             {"chart": "karpenter-crd", "targetRevision": "1.0.14"},
         ]
     }
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"source": {"chart": "karpenter", "helm": {"values": "replicas: 2\nlogLevel: debug\n"}}},
+        {"source": {"chart": "karpenter", "helm": {"valuesObject": {"replicas": 2, "logLevel": "debug"}}}},
+        {"sources": [{"ref": "values"}, {"chart": "karpenter", "helm": {"values": "{replicas: 2, logLevel: debug}"}}]},
+    ],
+)
+def test_values_stay_in_the_application_that_gives_them(spec: dict[str, Any]) -> None:
+    app = doc("argoproj.io/v1alpha1", "Application", metadata=meta("karpenter", "argocd"), spec=spec)
+    before = a_cluster().with_docs(app).build()
+    assert config(before) == {"replicas": 2, "logLevel": "debug"}
+    assert config(after(before, {"replicas": 3, "logLevel": None})) == {"replicas": 3}
+    assert config(before) == {"replicas": 2, "logLevel": "debug"}

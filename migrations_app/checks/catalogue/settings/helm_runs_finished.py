@@ -1,0 +1,72 @@
+"""Fails for each Helm release of Karpenter in which a run of Helm was begun and not finished."""
+
+from collections.abc import Iterator
+
+from migrations_app.checks.base import (
+    Check,
+    CheckContext,
+    Evidence,
+    JudgeResult,
+    NotApplicable,
+    Remedy,
+    SeverityCap,
+    Unknown,
+)
+from migrations_app.checks.changes import Observation, PersonTask, group
+from migrations_app.checks.remedies.commands import in_cluster
+from migrations_app.checks.shell import no_option
+from migrations_app.inventory.facts.controller import records_unread
+
+check = Check(
+    __name__,
+    title="No run of Helm is unfinished",
+    phase="controller",
+    severity="warning",
+    why=(
+        "Helm refuses every upgrade of a release while its newest revision is pending: the upgrade stops between the "
+        "CRDs and the controller. A pipeline that was stopped leaves it so for good."
+    ),
+    how="Reads the status of the newest revision of the releases of both charts.",
+    reads=("controller",),
+    says=("{count} Helm release is in the middle of a run", "{count} Helm releases are in the middle of a run"),
+    sources=("helm/helm@v3.19.0:pkg/action/upgrade.go",),
+    remedy_tools=("kubectl",),
+)
+
+
+HELM = ("helm", "-n")
+
+
+@check.judge
+def judge(case: CheckContext) -> Iterator[JudgeResult]:
+    releases, unread = case.inventory.helm_releases.items, records_unread(case.inventory)
+    if unread:
+        yield Unknown(f"Helm's records could not be read ({unread})")
+        yield SeverityCap("info")  # Helm itself says so before it changes anything
+    elif not releases:
+        yield NotApplicable("no Helm release of Karpenter is recorded")
+    for release in releases:
+        if release.unfinished:
+            yield Evidence(
+                kind="HelmRelease",
+                namespace=release.namespace,
+                name=release.name,
+                path="status",
+                seen=release.unfinished,
+                wanted="deployed",
+            )
+
+
+@check.advise
+def advise(_case: CheckContext, evidence: tuple[Evidence, ...]) -> Iterator[Remedy]:
+    yield in_cluster(group(*(step for row in evidence for step in _steps(row))))
+
+
+def _steps(row: Evidence) -> Iterator[Observation | PersonTask]:
+    home, name = no_option(row.namespace), no_option(row.name)
+    yield Observation(pipe=((*HELM, home, "history", name, "--max", "5"),))
+    yield PersonTask(
+        what=f"wait for the run of release {row.name}, or take its pending revision back with helm rollback",
+        why="only who began the run knows whether it goes on",
+        where=f"helm -n {row.namespace} history {row.name}",
+    )
