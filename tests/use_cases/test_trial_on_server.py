@@ -71,7 +71,7 @@ def test_the_printed_roles_are_enough_stay_so_and_open_no_other_secret(server): 
 
 
 def test_a_cluster_that_is_registered_twice_has_one_lock(server, monkeypatch):  # D4, A13
-    monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.needed", lambda _row: 0)
+    monkeypatch.setattr("migrations_app.use_cases.rollouts.start_checks.approvals_needed", lambda _row: 0)
     installed(server, "0.32.10")
     put(server, a_provisioner(), a_pool(version="v1beta1"), *machine(OLD, template="default"))
     text = server.kubeconfig(server.admin_token).encode()
