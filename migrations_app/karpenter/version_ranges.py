@@ -1,7 +1,7 @@
 """Ranges of chart versions, as Flux and Argo CD read them: ">=1.0.0", "1.x", "~1.3", "^0.37.0 || 1.0.14".
 
-Both use Masterminds/semver (README, "Checking Version Constraints"). Pre-releases are left out: no chart of Karpenter
-that counts is one.
+Both use Masterminds/semver (README, "Checking Version Constraints"). The pre-release of a bound, as in ">=1.0.0-0", is
+not compared: no chart of Karpenter that counts is a pre-release.
 """
 
 import re
@@ -12,7 +12,9 @@ from migrations_app.karpenter.versions import Release, parse
 ANY = "*"
 _LONGEST = 200
 _TERM = re.compile(
-    r"(=|!=|>=|=>|<=|=<|>|<|~>|~|\^)?\s*v?(\d{1,6}|[xX*])(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?", re.ASCII
+    r"(=|!=|>=|=>|<=|=<|>|<|~>|~|\^)?\s*v?(\d{1,6}|[xX*])(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?"
+    r"(?:-[0-9A-Za-z.-]+)?",
+    re.ASCII,
 )
 _HYPHEN = re.compile(r"(\S+)\s+-\s+(\S+)", re.ASCII)
 
