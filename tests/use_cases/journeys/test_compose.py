@@ -100,6 +100,21 @@ def test_the_halfway_cluster_from_its_first_step_to_its_last():
     assert {one.release for one in steps("halfway_032")} == {"", release}
 
 
+def test_only_the_step_that_deletes_has_the_line_of_no_return():
+    found = steps("halfway_032")
+    assert [one.action for one in found if any("are deleted" in what for what in one.no_return)] == ["remove_legacy"]
+    (hop,) = (one for one in hops("halfway_032") if one.lands.hop == "0.33+")
+    (stage,) = (one for one in hop.stages if (one.part, one.phase) == ("before", "cleanup"))
+    other = next(one for one in hop.steps if one.id == "controller_permitted")
+    wider = msgspec.structs.replace(stage, checks=(*stage.checks, other.id))
+    stages = tuple(wider if one is stage else one for one in hop.stages)
+    installed = report("halfway_032").cluster.installed
+    mixed = journey_steps(msgspec.structs.replace(hop, stages=stages), installed=installed, choices=NO_CHOICES)
+    beside = [one for one in mixed if other.id in one.checks and "legacy_provisioners_gone" not in one.checks]
+    assert beside
+    assert [what for one in beside for what in one.no_return if "are deleted" in what] == []
+
+
 def test_crds_are_brought_by_karpdash_unless_a_delivery_keeps_them():
     ours = [one for one in steps("beta_037") if one.action == "upgrade_crds"]
     assert [(one.parameters, one.checks) for one in ours] == [({"release": "1.0.14"}, ("hop_crds_installed",))]
