@@ -59,6 +59,7 @@ def _no(*_: Any, **__: Any) -> bool:
 def _put(place: Any, **members: Any) -> Callable[[], None]:
     def plant() -> None:
         for name, value in members.items():
+            getattr(place, name)  # a member that was renamed would be replaced nowhere
             setattr(place, name, value)
 
     return plant
@@ -121,7 +122,7 @@ _ROWS: tuple[tuple[str, Callable[[], None], str, str], ...] = (
     ("a held cluster is not refused", _two_may_hold, "ada starts 1", TWO_HOLD),
     ("the sweep counts dead workers", _put(worker, stranded_rollouts=_dead_holders_count), "w1 is killed", STRANDED),
     ("the end asks for no scan", _put(transitions, ask_for_scan=_nothing), "", UNSCANNED),
-    ("settling crashes", _put(steps, settle=_crash), "w1 is killed", CRASH),
+    ("settling crashes", _put(steps, resolve_unknown_outcome=_crash), "w1 is killed", CRASH),
     ("own marks are not recognised", _put(steps, holds=_no), "the server does request 0 and fails", UNKNOWN_EFFECT),
     ("a failing server counts as a refusal", _put(WriteResult, in_doubt=property(_no)),
      "the server does request 0 and fails", DENIED),
