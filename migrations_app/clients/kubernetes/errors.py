@@ -174,5 +174,7 @@ def _tls(error: ssl.SSLError) -> errors.TlsRefused:
     if "PROTOCOL_VERSION" in reason or "UNSUPPORTED_PROTOCOL" in reason:
         return errors.TlsRefused("the server speaks only outdated TLS", code="tls_outdated")
     if "ALERT" in reason:
-        return errors.TlsRefused("the server refuses our client certificate or TLS version", code="tls_alert")
+        alert = reason.partition("ALERT_")[2].lower().replace("_", " ") or reason.lower()
+        message = f"the server ended TLS with an alert ({alert}): it may refuse our client certificate or TLS version"
+        return errors.TlsRefused(message, code="tls_alert")
     return errors.TlsRefused("the TLS connection failed", code="tls_failed")
