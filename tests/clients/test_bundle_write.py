@@ -243,22 +243,6 @@ def test_no_canary_leaves_in_a_bundle(plural: str, document: Doc) -> None:
     assert base64.b64encode(CANARY.encode()) not in kept
 
 
-def test_values_of_an_application_stay_what_they_are_to_a_scan() -> None:
-    """Without the text and the names of parameters an Application read as one that gives no values at all."""
-    text = f"settings: {{clusterName: prod}}\nlogConfig: {{enabled: true}}\ndatabase: {CANARY}\n"
-    helm = {"values": text, "parameters": [{"name": "webhook.enabled", "value": CANARY}]}
-    source = {"chart": "karpenter", "helm": helm}
-    kept = redacted(doc("argoproj.io/v1alpha1", "Application", "karpenter", spec={"source": source}), "applications")
-    assert kept is not None
-    inner = kept["spec"]["source"]["helm"]
-    assert json.loads(inner["values"]) == {
-        "settings": {"clusterName": "prod"},
-        "logConfig": {"enabled": True},
-        "database": "(removed)",
-    }
-    assert inner["parameters"] == [{"name": "webhook.enabled"}]
-
-
 def test_a_release_leaves_without_its_secrets() -> None:
     config = {"settings": {"clusterName": "prod", "dbPassword": CANARY}, "other": CANARY}
     body = secret(

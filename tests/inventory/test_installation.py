@@ -104,6 +104,8 @@ def test_values_as_text_and_of_one_among_several_sources(delivery, path, tree):
         flux(None),
         flux(valuesFrom=[{"kind": "Secret", "name": "x"}]),
         flux(values="odd"),
+        flux(values=[]),
+        flux(values=""),
         argo(valuesObject={}, values="- a list"),
         argo(valuesObject={}, values="{not: [yaml"),
         argo(valuesObject={}, values=7),

@@ -312,9 +312,16 @@ def _argo_source(source: Any) -> Any:  # noqa: ANN401 - plain JSON
     if helm.get("values"):
         helm_source["values"] = _values_text(helm["values"])
     for given in ("parameters", "fileParameters"):  # their names: that there are any makes the values uncertain
-        if isinstance(helm.get(given), list) and helm[given]:
-            helm_source[given] = [{"name": row.get("name")} for row in helm[given] if isinstance(row, dict)]
+        if helm.get(given):
+            helm_source[given] = _parameter_names(helm[given])
     return source | {"helm": helm_source}
+
+
+def _parameter_names(given: Any) -> Any:  # noqa: ANN401 - plain JSON
+    """The parameters by name; a mark stays of each that has none."""
+    if not isinstance(given, list):
+        return REMOVED
+    return [{"name": row.get("name")} if isinstance(row, dict) else REMOVED for row in given]
 
 
 def _values_text(text: Any) -> str:  # noqa: ANN401 - plain JSON

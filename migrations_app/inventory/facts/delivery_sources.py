@@ -242,7 +242,7 @@ def delivered_values(inventory: Inventory, chart: str) -> Iterator[Values]:
 def _values_of(chart_delivery: ChartDelivery) -> tuple[object, str] | None:
     spec, place = chart_delivery.delivery.spec or {}, chart_delivery.place
     if chart_delivery.delivery.kind == HELM_RELEASE:
-        return None if spec.get("valuesFrom") else (spec.get("values") or {}, "spec.values")
+        return None if spec.get("valuesFrom") else (_or_empty(spec.get("values")), "spec.values")
     at = place.at if place else ()
     source, several = below(spec, at), spec.get("sources")
     rows = [row for row in several if isinstance(row, dict)] if isinstance(several, list) else []
@@ -253,13 +253,18 @@ def _values_of(chart_delivery: ChartDelivery) -> tuple[object, str] | None:
 
 def _argo_values(at: str, source: dict[str, Any]) -> tuple[object, str] | None:
     """The values of the source with their path. `valuesObject` wins over the text in `values`, as in Argo CD."""
-    helm = source.get("helm") or {}
+    helm = _or_empty(source.get("helm"))
     if not isinstance(helm, dict) or any(helm.get(name) for name in _ELSEWHERE):
         return None
     text = helm.get("values")
     if helm.get("valuesObject") or not text:
-        return helm.get("valuesObject", {}), f"{at}.helm.valuesObject"
+        return _or_empty(helm.get("valuesObject")), f"{at}.helm.valuesObject"
     return (_parsed(text), f"{at}.helm.values") if isinstance(text, str) else None
+
+
+def _or_empty(given: object) -> object:
+    """A map without entries where nothing is given; anything else stays what it is."""
+    return {} if given is None else given
 
 
 @lru_cache(maxsize=8)  # each check asks, at each hop
