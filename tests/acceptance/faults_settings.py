@@ -30,7 +30,7 @@ HELM_FAULTS = (
         check="helm_runs_finished",
         kind="HelmRelease",
         object="karpenter",
-        path="status",
+        path="info.status",
         **HOME,
     ),
     Fault(

@@ -20,7 +20,7 @@ def test_nothing_is_under_way():
 
 def test_a_run_that_was_stopped():
     place = {"kind": "HelmRelease", "namespace": "kube-system", "name": "karpenter"}
-    row = Evidence(**place, path="status", seen="pending-upgrade", wanted="deployed")
+    row = Evidence(**place, path="info.status", seen="pending-upgrade", wanted="deployed")
     cluster = recorded("pending-upgrade")
     assert result_of(CHECK, "1.0", cluster) == ("fail", "1 Helm release is in the middle of a run", (row,))
     (given,) = remedies(CHECK, "1.0", cluster)

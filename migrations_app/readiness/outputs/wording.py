@@ -114,7 +114,7 @@ def counts_text(counts: Counts) -> str:
     return ", ".join(f"{number} {word}" for number, word in statuses if number) or "no checks"
 
 
-RECORD_FIELDS = ("config", "chart", "manifest")
+RECORD_FIELDS = ("config", "chart", "info", "manifest")
 """Where evidence about Helm's own record of a release points; what Flux's object says stands below spec."""
 
 

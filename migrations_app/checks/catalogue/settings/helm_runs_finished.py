@@ -42,7 +42,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     releases, unread = case.inventory.helm_releases.items, records_unread(case.inventory)
     if unread:
         yield Unknown(f"Helm's records could not be read ({unread})")
-        yield SeverityCap("info")  # Helm itself says so before it changes anything
+        yield SeverityCap("info")  # Helm refuses by itself before it changes the release
     elif not releases:
         yield NotApplicable("no Helm release of Karpenter is recorded")
     for release in releases:
@@ -51,7 +51,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
                 kind="HelmRelease",
                 namespace=release.namespace,
                 name=release.name,
-                path="status",
+                path="info.status",
                 seen=release.unfinished,
                 wanted="deployed",
             )
