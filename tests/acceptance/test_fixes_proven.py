@@ -143,7 +143,7 @@ def test_an_action_is_named_where_one_makes_the_fix() -> None:
 
 def test_most_causes_that_have_a_change_are_proven() -> None:
     proven = {fault.check for fault in FAULTS if proof(fault).outcome == PROVEN}
-    assert len(proven) >= 48
+    assert len(proven) >= 50
 
 
 def test_what_kubectl_alone_clears_is_run_on_a_server() -> None:

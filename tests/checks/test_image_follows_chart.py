@@ -58,7 +58,7 @@ def test_a_digest_is_of_one_image():
 
 def test_values_that_are_not_known():
     found = result_of(CHECK, "1.0", a_cluster().without("helm_releases"))
-    why = "Helm values of chart karpenter not found: a tag or digest among them would keep the old image"
+    why = "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
     assert found == ("unknown", why, ())
 
 

@@ -216,6 +216,13 @@ def given_values(inventory: Inventory, *, chart: str = CHART) -> Values | None:
     return next(delivered_values(inventory, chart), None)
 
 
+def why_values_unknown(inventory: Inventory) -> str:
+    """Why `given_values` of the chart karpenter is None, as a sentence."""
+    if unread := records_unread(inventory):
+        return f"Helm's records could not be read ({unread}), so the values are not known"
+    return "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
+
+
 def value_at(tree: Tree, key: str) -> Any:  # noqa: ANN401 - Helm values are free JSON
     """The value at a dotted key; ABSENT if it is not given. Helm treats a null value as absent."""
     node: Any = tree

@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at_value
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import ABSENT, given_values, value_at
+from migrations_app.inventory.facts.controller import ABSENT, given_values, value_at, why_values_unknown
 
 KEY = "controller.sidecarContainer"
 check = Check(
@@ -36,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         yield NotApplicable("there is no Karpenter Deployment")
         return
     if values is None:
-        yield Unknown("Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them")
+        yield Unknown(why_values_unknown(case.inventory))
         return
     sidecars = value_at(values.tree, KEY)
     if sidecars is ABSENT:

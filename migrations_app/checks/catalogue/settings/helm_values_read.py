@@ -6,7 +6,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.evidence import at_value, value_key
 from migrations_app.checks.remedies.commands import chart_values
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import given_values
+from migrations_app.inventory.facts.controller import given_values, why_values_unknown
 from migrations_app.karpenter.controller_settings import unknown_helm_keys
 
 check = Check(
@@ -32,7 +32,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
     elif values is None:
-        yield Unknown("Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them")
+        yield Unknown(why_values_unknown(case.inventory))
     else:
         for key in unknown_helm_keys(values.tree):
             yield at_value(values, key, seen="read by no release of the chart", wanted="absent, or the right name")

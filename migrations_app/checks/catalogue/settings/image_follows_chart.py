@@ -9,7 +9,7 @@ from migrations_app.checks.remedies.commands import as_json, helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
 from migrations_app.conversion.chart_values.convert import TAG, pinned_image
 from migrations_app.conversion.chart_values.trees import value_of
-from migrations_app.inventory.facts.controller import given_values
+from migrations_app.inventory.facts.controller import given_values, why_values_unknown
 from migrations_app.karpenter.releases import as_tag
 
 check = Check(
@@ -38,7 +38,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
     if not case.inventory.controller.items:
         yield NotApplicable("there is no Karpenter Deployment")
     elif values is None:
-        yield Unknown("Helm values of chart karpenter not found: a tag or digest among them would keep the old image")
+        yield Unknown(why_values_unknown(case.inventory))
     else:
         for key in pinned_image(values.tree, case.step.release):
             wanted = as_tag(case.step.release) if key == TAG else "absent, or that of the same image"

@@ -7,7 +7,7 @@ from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResul
 from migrations_app.checks.changes import HelmValue
 from migrations_app.checks.remedies.commands import helm_remedies
 from migrations_app.checks.tools import CHART_TOOLS
-from migrations_app.inventory.facts.controller import given_values, records_unread, value_at
+from migrations_app.inventory.facts.controller import given_values, value_at, why_values_unknown
 from migrations_app.karpenter.controller_settings import lost_helm_keys
 from migrations_app.redaction import is_whole
 
@@ -36,7 +36,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
         return
     values = given_values(case.inventory)
     if values is None:
-        yield Unknown(_reason(case))
+        yield Unknown(why_values_unknown(case.inventory))
         return
     for unread in lost_helm_keys(values.tree, case.step.release):
         yield Evidence(
@@ -47,12 +47,6 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             seen=unread.fate or "not read any more",
             wanted=unread.replacement or "absent",
         )
-
-
-def _reason(case: CheckContext) -> str:
-    if unread := records_unread(case.inventory):
-        return f"Helm's records could not be read ({unread}), so the values are not known"
-    return "Helm values of chart karpenter not found: no Helm record and no Flux or Argo CD object has them"
 
 
 @check.advise
