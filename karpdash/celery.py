@@ -20,6 +20,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "karpdash.settings")
 from karpdash.configuration.env import current
 from karpdash.garbage import collect_as_usual
 from karpdash.processes.lanes import QUEUES, ROUTES, SOFT_STOP
+from karpdash.soft_stop import SoftStop
 from migrations_app.clients.alive_file import AliveFile
 
 ENV = current()
@@ -106,6 +107,7 @@ class Heartbeat(StartStopStep):
 
 
 app.steps["consumer"].add(Heartbeat)
+app.steps["consumer"].add(SoftStop)
 
 
 class ProbedScheduler(Scheduler):

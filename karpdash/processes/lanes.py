@@ -36,6 +36,8 @@ ROUTES = {
 """Tasks with a lane of their own; every other task is upkeep."""
 SOFT_STOP = 10
 """Seconds that running tasks have left once their worker is asked to stop by SIGQUIT."""
+KILL_AFTER = 5
+"""Seconds after which a task's process that does not end on SIGTERM is killed."""
 
 
 def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:

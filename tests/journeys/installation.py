@@ -17,7 +17,6 @@ from tests.servers.processes import Child
 from tests.servers.waiting import eventually
 
 LEASE, SWEEP = 5, 1
-CELERY = (sys.executable, "-m", "celery", "-A", "karpdash.celery")
 
 
 class Installation:
@@ -64,15 +63,17 @@ class Installation:
         self.ask("enqueue_scan", scan)
         return scan
 
-    def worker(self) -> Child:
+    def worker(self, program: str = "celery") -> Child:
+        """Starts a worker; `program` is the module of Celery's command line."""
         number = len(self.children)
-        return self._started(number, "worker", "--loglevel", "warning", "-n", f"worker-{number}@here")
+        return self._started(number, program, "worker", "--loglevel", "warning", "-n", f"worker-{number}@here")
 
     def beat(self) -> Child:
-        return self._started(len(self.children), "beat", "--loglevel", "warning", "--pidfile", "")
+        return self._started(len(self.children), "celery", "beat", "--loglevel", "warning", "--pidfile", "")
 
-    def _started(self, number: int, role: str, *more: str) -> Child:
-        child = Child([*CELERY, role, *more], log=self.folder / f"{number}-{role}.log", env=self.env)
+    def _started(self, number: int, program: str, role: str, *more: str) -> Child:
+        command = [sys.executable, "-m", program, "-A", "karpdash.celery", role, *more]
+        child = Child(command, log=self.folder / f"{number}-{role}.log", env=self.env)
         self.children.append(child)
         return child
 

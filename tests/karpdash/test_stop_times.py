@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from karpdash.processes.lanes import SOFT_STOP
+from karpdash.processes.lanes import KILL_AFTER, SOFT_STOP
 from karpdash.processes.supervise import GRACE
 from migrations_app.use_cases.runtime import heartbeat
 
@@ -13,7 +13,7 @@ ENDING = 15
 
 
 def test_the_grace_period_holds_all_that_a_stop_may_wait_for():  # R28
-    assert GRACE >= SOFT_STOP + 2 * heartbeat.PATIENCE + ENDING
+    assert GRACE >= SOFT_STOP + KILL_AFTER + 2 * heartbeat.PATIENCE + ENDING
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no lock of the whole database")

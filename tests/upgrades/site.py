@@ -1,10 +1,12 @@
 """Runs processes of two releases on one database and one broker, and changes from one release to the other."""
 
 import itertools
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -61,7 +63,8 @@ class Site:
 
     def environment(self, release: Release) -> dict[str, str]:
         # Compiled once, not by each process; without Django's checks, as `karpdash worker` and `karpdash up` have it.
-        python = {"PYTHONPATH": release.path, "PYTHONDONTWRITEBYTECODE": "", "CELERY_SKIP_CHECKS": "1"}
+        python = {"PYTHONPATH": release.path, "PYTHONDONTWRITEBYTECODE": "", "PYTHONFAULTHANDLER": "1"}
+        python |= {"CELERY_SKIP_CHECKS": "1"}
         return bare_environment(**self.settings) | python | {"DJANGO_SETTINGS_MODULE": "karpdash.settings"}
 
     def schema(self, release: Release) -> None:
@@ -116,9 +119,20 @@ class Site:
         """Stops all processes of the release and returns their exit codes: web ends once it gets no more requests."""
         self.front.leave(old.port)
         old.web.process.send_signal(signal.SIGTERM)
-        codes = [child.process.wait(PATIENCE) for child in (*old.workers, old.web)]
+        codes = [self._code(child) for child in (*old.workers, old.web)]
         self.running.remove(old)
         return codes
+
+    def _code(self, child: Child) -> int:
+        """Returns the exit code; if the child does not end, fails with where each of its processes stands."""
+        try:
+            return child.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            for pid in sorted(members(child)):
+                os.kill(pid, signal.SIGABRT)  # PYTHONFAULTHANDLER: each thread's stack goes to the log
+                time.sleep(1)
+            told = child.log.read_text(errors="replace")[-20_000:]
+            raise AssertionError(f"{child.log.name} has not ended after {PATIENCE:.0f} s:\n{told}") from None
 
     def rows(self, question: str) -> list[tuple[Any, ...]]:
         """Returns the rows of that SQL query."""

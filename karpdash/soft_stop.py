@@ -1,0 +1,97 @@
+"""Stops a worker on SIGQUIT from its event loop: running tasks have some seconds, then they are ended."""
+
+import os
+import signal
+from contextlib import suppress
+from time import monotonic
+from typing import Any
+
+from celery.bootsteps import StartStopStep
+from celery.utils.threads import bound_open_broker_sockets  # type: ignore[attr-defined]  # not in the stubs
+from celery.worker import state
+from celery.worker.worker import SHUTDOWN_SOCKET_TIMEOUT  # type: ignore[attr-defined]  # as above
+
+from karpdash.processes.lanes import KILL_AFTER, SOFT_STOP
+
+CHECK_SECONDS = 0.2
+OK = 0
+
+
+class SoftStop(StartStopStep):
+    """A worker that gets SIGQUIT takes no more tasks, and ends when its tasks have ended: those that still run after
+    SOFT_STOP seconds get SIGTERM and their messages are redelivered; those that run on for KILL_AFTER seconds more get
+    SIGKILL. A second SIGQUIT cuts the first wait short.
+
+    Celery does all this in the signal handler, wherever the signal met the program. Meanwhile it reads nothing from
+    its pool: a task that was accepted just before is never ended, and a lock that the interrupted code holds is never
+    released. Here the handler sets a flag only; where no event loop runs, Celery's own handler stays.
+    """
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+    _celerys: Any = None
+    _timer: Any = None
+    _signals = 0
+    _tasks_end_at = 0.0
+    """When running tasks are ended, by the monotonic clock; 0 before the first check after the signal."""
+    _kill_at = 0.0
+    """When those that ignore SIGTERM are killed; 0 before tasks are ended."""
+    _ending: frozenset[int] = frozenset()
+    """The processes that got SIGTERM."""
+
+    def start(self, consumer: Any) -> None:  # noqa: ANN401 - celery has no types
+        self._celerys = signal.signal(signal.SIGQUIT, self._handle)
+        self._timer = consumer.timer.call_repeatedly(CHECK_SECONDS, self._check, (consumer,))
+
+    def stop(self, _consumer: Any) -> None:  # noqa: ANN401 - as above
+        """Gives the signal back to Celery; if the broker is lost while the worker stops, it ends at once."""
+        self._timer.cancel()
+        if not self._signals:
+            signal.signal(signal.SIGQUIT, self._celerys)
+        elif state.should_stop is None:
+            state.should_terminate = OK  # type: ignore[assignment]  # as below
+
+    def _handle(self, *_: object) -> None:
+        self._signals += 1
+
+    def _check(self, consumer: Any) -> None:  # noqa: ANN401 - as above
+        if not self._signals:
+            return
+        now = monotonic()
+        if not self._tasks_end_at:
+            self._tasks_end_at = now + SOFT_STOP
+            with suppress(*consumer.connection_errors):
+                consumer.task_consumer.cancel()
+        if not state.reserved_requests and not state.active_requests and self._all_ended(consumer, now):
+            # What is left to say to the broker must not wait for one that is silent.
+            bound_open_broker_sockets(consumer.connection, SHUTDOWN_SOCKET_TIMEOUT)
+            state.should_stop = OK  # type: ignore[assignment]  # the stubs know only None
+        elif self._signals > 1 or now >= self._tasks_end_at:
+            self._end_tasks(consumer, now)
+
+    def _end_tasks(self, consumer: Any, now: float) -> None:  # noqa: ANN401 - as above
+        """Sends SIGTERM to every process of the pool, once (a second one would not let its task say that it ended): an
+        idle one may have a task that is not known yet.
+        """
+        if not self._kill_at:
+            self._kill_at = now + KILL_AFTER
+            self._ending = _processes(consumer)
+            consumer.pool.flush()  # no waiting task goes to a process that is free now
+            told = {request.worker_pid for request in state.active_requests}
+            consumer.cancel_active_requests()
+            for pid in self._ending - told:
+                consumer.pool.terminate_job(pid)
+        for request in (*state.reserved_requests, *state.active_requests):
+            state.task_ready(request)
+
+    def _all_ended(self, consumer: Any, now: float) -> bool:  # noqa: ANN401 - as above
+        left = self._ending & _processes(consumer)
+        if now >= self._kill_at:
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        return not left
+
+
+def _processes(consumer: Any) -> frozenset[int]:  # noqa: ANN401 - celery has no types
+    """The processes of the pool; one that has ended is no longer in it."""
+    return frozenset(consumer.pool.info["processes"])
