@@ -61,7 +61,7 @@ class SoftStop(StartStopStep):
             self._tasks_end_at = now + SOFT_STOP
             with suppress(*consumer.connection_errors):
                 consumer.task_consumer.cancel()
-        if not state.reserved_requests and not state.active_requests and self._all_ended(consumer, now):
+        if not state.reserved_requests and not state.active_requests and self._all_ended(now):
             # What is left to say to the broker must not wait for one that is silent.
             bound_open_broker_sockets(consumer.connection, SHUTDOWN_SOCKET_TIMEOUT)
             state.should_stop = OK  # type: ignore[assignment]  # the stubs know only None
@@ -74,24 +74,27 @@ class SoftStop(StartStopStep):
         """
         if not self._kill_at:
             self._kill_at = now + KILL_AFTER
-            self._ending = _processes(consumer)
+            self._ending = frozenset(consumer.pool.info["processes"])
             consumer.pool.flush()  # no waiting task goes to a process that is free now
             told = {request.worker_pid for request in state.active_requests}
             consumer.cancel_active_requests()
             for pid in self._ending - told:
                 consumer.pool.terminate_job(pid)
+            consumer.pool.close()  # starts no process in the place of those
         for request in (*state.reserved_requests, *state.active_requests):
             state.task_ready(request)
 
-    def _all_ended(self, consumer: Any, now: float) -> bool:  # noqa: ANN401 - as above
-        left = self._ending & _processes(consumer)
+    def _all_ended(self, now: float) -> bool:
+        left = [pid for pid in self._ending if not _has_ended(pid)]
         if now >= self._kill_at:
             for pid in left:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
         return not left
 
 
-def _processes(consumer: Any) -> frozenset[int]:  # noqa: ANN401 - celery has no types
-    """The processes of the pool; one that has ended is no longer in it."""
-    return frozenset(consumer.pool.info["processes"])
+def _has_ended(pid: int) -> bool:
+    """Whether that child has ended. Its exit code is left for the pool."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
