@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from migrations_app.simulator.karpenter.conversion import KUBELET, converted
+from migrations_app.conversion.webhook import converted
+from migrations_app.karpenter.labels import KUBELET_COMPATIBILITY as KUBELET
 from tests.fakes.evilk8s import AUTHORITY, EvilServer, Request, Wire
 
 Tree = dict[str, Any]

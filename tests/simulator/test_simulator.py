@@ -286,6 +286,6 @@ def test_conversion_goes_to_v1_and_back():
             }
         },
     }
-    assert found["metadata"]["annotations"][KUBELET] == '{"maxPods": 42}'
+    assert found["metadata"]["annotations"][KUBELET] == '{"maxPods":42}'
     assert converted(found, "karpenter.sh/v1beta1") == BETA_POOL
     assert converted(found, "karpenter.sh/v1") is found

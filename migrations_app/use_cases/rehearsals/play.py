@@ -10,10 +10,10 @@ from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import ClusterIdentity, Plan
 from migrations_app.actions.states import Position
 from migrations_app.clients.kubernetes.api import Writer
+from migrations_app.conversion.webhook import CONVERTED, converted
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.clock import SimulatedClock
-from migrations_app.simulator.karpenter.conversion import CONVERTED, converted
 from migrations_app.simulator.simulator import KarpenterSimulator, RestlessCluster
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.rehearsals.reading import ClusterReading

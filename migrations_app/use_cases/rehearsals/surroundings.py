@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from migrations_app.conversion.webhook import CONVERTED
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.facts.controller import given_gates, installation
 from migrations_app.inventory.inventory import Inventory
@@ -13,7 +14,6 @@ from migrations_app.karpenter.versions import Release, minor_order
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.instance_sizes import ARCH, TYPE, ZONE, InstanceSize, known_sizes, measured_size
-from migrations_app.simulator.karpenter.conversion import CONVERTED
 from migrations_app.simulator.karpenter.disruption import UNDERUTILIZED, share_of
 from migrations_app.simulator.karpenter.underused_nodes import UNDERUTILIZED_POLICIES
 from migrations_app.simulator.pod_shapes import PodShapes

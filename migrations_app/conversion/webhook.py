@@ -1,0 +1,153 @@
+"""Converts NodePools, EC2NodeClasses and NodeClaims between v1beta1 and v1 as Karpenter's conversion webhook does.
+
+The API server shows them so after its CRDs serve v1; a manifest that a person converts looks different.
+
+Sources: kubernetes-sigs/karpenter@v1.0.9:pkg/apis/v1/nodepool_conversion.go and nodeclaim_conversion.go;
+aws/karpenter-provider-aws@v1.0.14:pkg/apis/v1/ec2nodeclass_conversion.go.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from migrations_app.karpenter import kinds, labels
+
+Tree = dict[str, Any]
+CONVERTED: Final = (kinds.NODE_POOL.crd_name, kinds.NODE_CLAIM.crd_name, kinds.EC2_NODE_CLASS.crd_name)
+"""The names of the CRDs whose objects are converted."""
+NEVER: Final = "Never"
+_DEFAULT_EXPIRY: Final = "720h"
+"""The default of expireAfter in a NodePool of v1beta1."""
+_BETA_POLICY, _V1_POLICY = "WhenUnderutilized", "WhenEmptyOrUnderutilized"
+_FAMILIES: Final = ("AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022")
+"""The image families that have an alias in v1."""
+_PLACEHOLDER: Final = {"id": "ami-placeholder"}
+_UBUNTU_DISK: Final = {
+    "deviceName": "/dev/sda1",
+    "rootVolume": True,
+    "ebs": {"encrypted": True, "volumeType": "gp3", "volumeSize": "20Gi"},
+}
+_ALIASES: Final = labels.ALIAS_VERSION_COMPATIBILITY
+
+
+def converted(document: Mapping[str, Any], api_version: str, *, expire_after: str | None = None) -> Tree:
+    """Returns the object in that apiVersion; the argument is not changed, and returned as it is where it has that
+    version already. `expire_after` is what a NodeClaim gets from its NodePool in v1; None leaves it out.
+    """
+    if document["apiVersion"] == api_version:
+        return document if isinstance(document, dict) else dict(document)
+    metadata = dict(document.get("metadata") or {})
+    annotations = dict(metadata.pop("annotations", None) or {})
+    to_v1, from_v1 = _CONVERTERS[document["kind"]]
+    spec = (to_v1 if api_version.endswith("/v1") else from_v1)(dict(document.get("spec") or {}), annotations)
+    if expire_after is not None and document["kind"] == kinds.NODE_CLAIM.kind and api_version.endswith("/v1"):
+        spec["expireAfter"] = expire_after
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**document, "apiVersion": api_version, "metadata": metadata, "spec": spec}
+
+
+def _pool_to_v1(spec: Tree, annotations: Tree) -> Tree:
+    template, disruption = _tree(spec.get("template")), _tree(spec.get("disruption"))
+    beta = _tree(template.get("spec"))
+    inner = _claim_to_v1(beta, annotations)
+    inner.pop("resources", None)
+    annotations[labels.NODE_CLASS_REFERENCE_COMPATIBILITY] = _json(_tree(beta.get("nodeClassRef")))
+    inner["expireAfter"] = disruption.get("expireAfter") or _DEFAULT_EXPIRY
+    return {**spec, "template": {**template, "spec": inner}, "disruption": _disruption_to_v1(disruption)}
+
+
+def _disruption_to_v1(beta: Tree) -> Tree:
+    """The disruption of v1. WhenUnderutilized had no consolidateAfter, so the webhook writes 0s, even over Never."""
+    kept = {key: value for key, value in beta.items() if key != "expireAfter"}
+    if beta.get("consolidationPolicy") == "WhenEmpty":
+        return {**kept, "consolidateAfter": beta.get("consolidateAfter") or NEVER}
+    return {**kept, "consolidationPolicy": _V1_POLICY, "consolidateAfter": "0s"}
+
+
+def _claim_to_v1(spec: Tree, annotations: Tree) -> Tree:
+    kept = {key: value for key, value in spec.items() if key != "kubelet"}
+    if kubelet := spec.get("kubelet"):
+        annotations[labels.KUBELET_COMPATIBILITY] = _json(kubelet)
+    beta = _tree(spec.get("nodeClassRef"))
+    group = str(beta.get("apiVersion") or "").partition("/")[0] or kinds.AWS_GROUP
+    kind = beta.get("kind") or kinds.EC2_NODE_CLASS.kind
+    return kept | {"nodeClassRef": {"group": group, "kind": kind, "name": beta.get("name") or ""}}
+
+
+def _class_to_v1(spec: Tree, annotations: Tree) -> Tree:
+    family, terms = spec.get("amiFamily"), spec.get("amiSelectorTerms") or []
+    version = annotations.pop(_ALIASES, "latest")
+    if family == "Ubuntu":
+        marks = ["amiFamily"]
+        if not spec.get("blockDeviceMappings"):
+            marks.append("blockDeviceMappings")
+            spec["blockDeviceMappings"] = [_UBUNTU_DISK]
+        if not terms:
+            marks.append("incompatible")
+        annotations[labels.UBUNTU_COMPATIBILITY] = ",".join(marks)
+        return spec | {"amiFamily": "AL2", "amiSelectorTerms": terms or [_PLACEHOLDER]}
+    if not terms and family in _FAMILIES:
+        spec.pop("amiFamily")
+        spec["amiSelectorTerms"] = [{"alias": f"{str(family).lower()}@{version}"}]
+    return spec
+
+
+def _pool_from_v1(spec: Tree, annotations: Tree) -> Tree:
+    template, disruption = _tree(spec.get("template")), dict(_tree(spec.get("disruption")))
+    inner = _claim_from_v1(_tree(template.get("spec")), annotations)
+    disruption["expireAfter"] = _tree(template.get("spec")).get("expireAfter") or _DEFAULT_EXPIRY
+    if disruption.get("consolidationPolicy", _V1_POLICY) == _V1_POLICY:
+        disruption["consolidationPolicy"] = _BETA_POLICY
+        disruption.pop("consolidateAfter", None)
+    return {**spec, "template": {**template, "spec": inner}, "disruption": disruption}
+
+
+def _claim_from_v1(spec: Tree, annotations: Tree) -> Tree:
+    """The spec without the fields that v1beta1 does not have."""
+    kept = {key: value for key, value in spec.items() if key not in ("expireAfter", "terminationGracePeriod")}
+    if stored := annotations.pop(labels.KUBELET_COMPATIBILITY, ""):
+        kept["kubelet"] = json.loads(stored)
+    stored = annotations.pop(labels.NODE_CLASS_REFERENCE_COMPATIBILITY, "")
+    reference = _tree(spec.get("nodeClassRef"))
+    if stored or reference:
+        version = f"{reference.get('group') or kinds.AWS_GROUP}/v1beta1"
+        built = {"apiVersion": version, "kind": reference.get("kind"), "name": reference.get("name")}
+        kept["nodeClassRef"] = json.loads(stored) if stored else built
+    return kept
+
+
+def _class_from_v1(spec: Tree, annotations: Tree) -> Tree:
+    terms = spec.get("amiSelectorTerms") or []
+    alias = next((str(term["alias"]) for term in terms if term.get("alias")), "")
+    family, _, version = alias.partition("@")
+    spec.setdefault("amiFamily", next((name for name in _FAMILIES if name.lower() == family), "Custom"))
+    if version not in ("", "latest"):
+        annotations[_ALIASES] = version
+    left = [term for term in terms if not term.get("alias")]
+    if (marks := annotations.pop(labels.UBUNTU_COMPATIBILITY, None)) is not None:
+        spec["amiFamily"] = "Ubuntu"
+        left = [] if "incompatible" in marks else left
+        if "blockDeviceMappings" in marks:
+            spec.pop("blockDeviceMappings", None)
+    spec.pop("amiSelectorTerms", None)
+    return spec | ({"amiSelectorTerms": left} if left else {})
+
+
+def _tree(value: object) -> Tree:
+    """The value if it is a mapping, or else an empty one: a healthy API server stores nothing else here."""
+    return value if isinstance(value, dict) else {}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+_CONVERTERS: dict[str, tuple[Callable[[Tree, Tree], Tree], Callable[[Tree, Tree], Tree]]] = {
+    kinds.NODE_POOL.kind: (_pool_to_v1, _pool_from_v1),
+    kinds.NODE_CLAIM.kind: (_claim_to_v1, _claim_from_v1),
+    kinds.EC2_NODE_CLASS.kind: (_class_to_v1, _class_from_v1),
+}
+"""For each kind the functions to v1 and from v1. Each gets a copy of the spec and of the annotations, changes the
+annotations, and returns the new spec.
+"""
