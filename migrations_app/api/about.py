@@ -8,10 +8,11 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app import __version__
+from migrations_app.api.framework.callers import person
 from migrations_app.api.framework.fields import OutputText, StrictSerializer
 from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.views import API_VERSION, Endpoint, body_params, person, query_params
+from migrations_app.api.framework.views import API_VERSION, Endpoint, body_params, query_params
 from migrations_app.karpenter.releases import known_up_to
 from migrations_app.queries.accounts.tool_choice import tool_of
 from migrations_app.readiness.outputs.preferred_tool import TOOLS

@@ -20,11 +20,12 @@ from rest_framework.reverse import reverse
 
 from migrations_app.api.clusters.views import NarrowedSerializer, fleet_filters, labels_field
 from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.callers import person
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
-from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.fleet.burndown import BurndownAsk, BurndownCurve, burndown
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
 from migrations_app.queries.fleet.progress import BurndownTold, FallenDay, WayTold, with_progress

@@ -15,15 +15,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from migrations_app.access import Person
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import OutputText, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import key_and_etag_required, key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.views import Endpoint, body_params, person, query_params
+from migrations_app.api.framework.views import Endpoint, body_params, query_params
 from migrations_app.errors import Conflict
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.rollouts.detail import (
@@ -38,8 +38,6 @@ from migrations_app.queries.rollouts.policies import has_no_action_workers
 from migrations_app.queries.rollouts.rollouts import RolloutRow, rollout_row
 from migrations_app.readiness.action_offers import reason_disabled
 from migrations_app.tasks import enqueue_rollout, prepare_rollout
-from migrations_app.use_cases.accounts.rights import rights_of
-from migrations_app.use_cases.accounts.tokens import TokenUse
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts.drafts import RolloutRequest, draft
@@ -125,13 +123,6 @@ class EventsSerializer(serializers.Serializer[Any]):
     wish = OutputText()
     picture = serializers.DictField(allow_null=True)
     results = JournalLineSerializer(many=True)
-
-
-def caller_of(request: Request) -> Person:
-    """Returns the caller as the approval rules take it; over the API no caller has a recent sign-in."""
-    user = person(request)
-    method = "token" if isinstance(request.auth, TokenUse) else "session"
-    return Person(id=user.pk, name=user.username, rights=rights_of(user), method=method)  # type: ignore[arg-type]  # one of the two words
 
 
 def plan_answer(detail: RolloutDetail, *, status: int = 200) -> Response:

@@ -13,12 +13,12 @@ from rest_framework.response import Response
 from migrations_app.actions.changes import RISKS
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import caller_of
 from migrations_app.errors import NotFound
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.rollouts.policies import (

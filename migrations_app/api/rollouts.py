@@ -17,6 +17,7 @@ from rest_framework.reverse import reverse
 
 from migrations_app.actions.states import STATES
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text, ordering
 from migrations_app.api.framework.idempotency import key_and_etag_required
 from migrations_app.api.framework.operations import IF_NONE_MATCH, Operation, page_of
@@ -27,7 +28,6 @@ from migrations_app.api.plans import (
     PlanWholeSerializer,
     RolloutLineSerializer,
     RolloutWholeSerializer,
-    caller_of,
     plan_answer,
     rollout_answer,
 )

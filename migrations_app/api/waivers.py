@@ -9,12 +9,12 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import caller_of
 from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, WaiverRow, waiver_of, waiver_page
 from migrations_app.use_cases.scans.waivers import WaiverRequest, revoke, waive
 
@@ -78,7 +78,9 @@ class WaiversView(Endpoint):
     def post(self, request: Request) -> Response:
         """Accepts a failing check. It stays visible as waived, and fails again when the waiver ends."""
         waiver_id = waive(
-            WaiverRequest(**body_params(request, NewWaiverSerializer)), caller_of(request), now=timezone.now()
+            WaiverRequest(**body_params(request, NewWaiverSerializer)),
+            caller_of(request),
+            now=timezone.now(),
         )
         answer = Response(WaiverRowSerializer(waiver_of(waiver_id, now=timezone.now())).data, status=201)
         answer["Location"] = reverse("api-waiver", kwargs={"id": waiver_id}, request=request)

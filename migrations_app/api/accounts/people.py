@@ -12,11 +12,11 @@ from rest_framework.reverse import reverse
 from migrations_app.api.accounts.tokens import APPOINT
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts import people
 from migrations_app.queries.accounts.people import AccountRow, Team
 from migrations_app.use_cases.accounts import management

@@ -10,10 +10,10 @@ from rest_framework.response import Response
 from migrations_app.api.accounts.tokens import APPOINT
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import StrictSerializer
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.views import Endpoint, page_answer, query_params
-from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts.directory import (
     ProvisioningTokenRow,
     provisioning_token_of,

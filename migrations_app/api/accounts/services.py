@@ -13,11 +13,11 @@ from migrations_app.access import PROGRAM_ROLES
 from migrations_app.api.accounts.tokens import APPOINT, refuse_wider
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import caller_of
 from migrations_app.queries.accounts.services import (
     ServiceRow,
     ServiceTokenRow,

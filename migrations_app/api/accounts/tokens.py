@@ -13,13 +13,13 @@ from rest_framework.reverse import reverse
 from migrations_app.access import ROLES
 from migrations_app.api.framework import etags
 from migrations_app.api.framework.answers import StructSerializer
+from migrations_app.api.framework.callers import caller_of, person
 from migrations_app.api.framework.fields import OutputText, PagedSerializer, StrictInteger, StrictSerializer, Text
 from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
-from migrations_app.api.plans import caller_of
+from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.queries.accounts.people import GrantRow, grant_of, grant_page
 from migrations_app.queries.accounts.tokens import TokenRow, token_of, token_page
 from migrations_app.queries.accounts.tokens import TokenRow as Row

@@ -28,13 +28,14 @@ from migrations_app.api.campaigns.shapes import (
     campaign_request,
 )
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import StrictSerializer
 from migrations_app.api.framework.idempotency import key_and_etag_required, key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_of
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import PLAN, ApprovingSerializer, caller_of
+from migrations_app.api.plans import PLAN, ApprovingSerializer
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.campaigns.campaigns import campaign_board, campaign_page, campaign_row, member_page
 from migrations_app.tasks import enqueue_campaign, enqueue_campaign_previews

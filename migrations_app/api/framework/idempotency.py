@@ -12,8 +12,8 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from migrations_app.api.framework.callers import person
 from migrations_app.api.framework.problem_codes import Problem
-from migrations_app.api.framework.views import person
 from migrations_app.use_cases.runtime import idempotency
 from migrations_app.use_cases.runtime.idempotency import NewRequest, StoredResponse
 

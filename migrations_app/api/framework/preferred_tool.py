@@ -5,8 +5,8 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from migrations_app.api.framework.callers import person
 from migrations_app.api.framework.fields import StrictSerializer
-from migrations_app.api.framework.views import person
 from migrations_app.queries.accounts.tool_choice import tool_of
 from migrations_app.readiness.outputs.preferred_tool import TOOLS
 

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from django.contrib.auth.models import User
 from django.core import signing
 from django.http import HttpResponseBase
 from rest_framework.exceptions import ValidationError
@@ -16,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from migrations_app.api.framework.authentication import BearerToken, Session
+from migrations_app.api.framework.callers import actor_of
 from migrations_app.api.framework.fields import StrictJsonParser, StrictSerializer
 from migrations_app.api.framework.operations import KarpdashSchema, Operation
 from migrations_app.api.framework.permissions import DeclaredPermission, EndpointPermission
@@ -23,8 +23,7 @@ from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.throttling import CallerThrottle
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.visibility import NOTHING, visibility_scope
-from migrations_app.use_cases.accounts.tokens import TokenUse
-from migrations_app.use_cases.audit.log import SYSTEM, Actor, acting_as, set_actor
+from migrations_app.use_cases.audit.log import SYSTEM, acting_as, set_actor
 
 API_VERSION = "1"
 MIB = 1024 * 1024
@@ -99,21 +98,6 @@ class Endpoint(APIView):
             for name, value in throttle.headers().items():
                 answer[name] = value
         return answer  # type: ignore[return-value]  # DRF's stubs know only its own Response
-
-
-def actor_of(request: Request) -> Actor:
-    """Returns the caller as an actor for the audit log."""
-    name, address = request.user.get_username() or "nobody", str(request.META.get("REMOTE_ADDR", ""))
-    if isinstance(request.auth, TokenUse):
-        return Actor(name=name, method="token", id=request.user.pk, address=address, token_id=str(request.auth.id))
-    return Actor(name=name, id=request.user.pk, address=address)
-
-
-def person(request: Request) -> User:
-    """Returns the caller's account; `DeclaredPermission` has refused callers without an account."""
-    if not isinstance(request.user, User):
-        raise Problem("not_signed_in")
-    return request.user
 
 
 def query_params(request: Request, shape: type[StrictSerializer]) -> dict[str, Any]:

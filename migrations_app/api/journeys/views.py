@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from migrations_app.api.framework import etags
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import StrictSerializer
 from migrations_app.api.framework.idempotency import key_and_etag_required, key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_of
@@ -34,7 +35,7 @@ from migrations_app.api.journeys.shapes import (
     WayBackSerializer,
     journey_answer,
 )
-from migrations_app.api.plans import PLAN, ApprovingSerializer, caller_of
+from migrations_app.api.plans import PLAN, ApprovingSerializer
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
 from migrations_app.queries.journeys.journeys import JourneyAsk, journey_detail, journey_page, journey_row
 from migrations_app.queries.journeys.way_back import way_back_of

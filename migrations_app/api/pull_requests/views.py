@@ -11,13 +11,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.fields import PagedSerializer, StrictSerializer
 from migrations_app.api.framework.idempotency import key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.api.plans import PLAN, caller_of
+from migrations_app.api.plans import PLAN
 from migrations_app.api.pull_requests.shapes import (
     CodeRepositorySerializer,
     NewPullRequestSerializer,

@@ -8,11 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from migrations_app.api.framework.callers import caller_of
 from migrations_app.api.framework.idempotency import key_required
 from migrations_app.api.framework.operations import KEY_NEEDED, Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import Endpoint, body_params, query_params
-from migrations_app.api.plans import PLAN, caller_of
+from migrations_app.api.plans import PLAN
 from migrations_app.api.rehearsals.shapes import (
     NewRehearsalSerializer,
     RehearsalListSerializer,
@@ -52,7 +53,11 @@ class PlanRehearsalsView(Endpoint):
         """Enqueues a rehearsal, or answers with the one under way. The cluster is read, never changed."""
         body = body_params(request, NewRehearsalSerializer)
         rehearsal_id = request_rehearsal(
-            id, caller_of(request), failures=failures_of(body["failures"]), seed=body["seed"], by=actor()
+            id,
+            caller_of(request),
+            failures=failures_of(body["failures"]),
+            seed=body["seed"],
+            by=actor(),
         )
         transaction.on_commit(partial(enqueue_rehearsal, rehearsal_id))
         row = next(rehearsal for rehearsal in rehearsals_of(id, limit=MOST_LISTED) if rehearsal.id == rehearsal_id)

@@ -1,4 +1,4 @@
-"""Shows NodePools, EC2NodeClasses and NodeClaims of an inventory in v1, as a scan reads them once their CRDs serve v1."""
+"""Shows NodePools, EC2NodeClasses and NodeClaims of an inventory in v1, as a scan reads them once CRDs serve it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace as with_fields
