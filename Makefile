@@ -26,8 +26,8 @@ test: $(VENV)/.dev servers
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	$(BIN)/python -m tests.servers.on_postgres $(PYTEST_ARGS)
 
-# Before a commit: lint, types, the deciding half, and the tests of what is not committed yet.
-PURE := $(addprefix tests/,actions checks conversion iam inventory karpenter readiness upstream)
+# Before a commit: lint, types, the deciding half without the simulator, and the tests of what is not committed yet.
+PURE := $(addprefix tests/,access actions checks conversion iam inventory karpenter manifests readiness upstream)
 check: lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --quiet -m "not apiserver and not moto and not browser" \
 		--ignore tests/karpenter/test_next_minor.py $(PURE) $$($(BIN)/python -m tests.touched)

@@ -38,6 +38,8 @@ SOFT_STOP = 10
 """Seconds that running tasks have left once their worker is asked to stop by SIGQUIT."""
 KILL_AFTER = 5
 """Seconds after which a task's process that does not end on SIGTERM is killed."""
+LAST_SECONDS = 10
+"""Seconds that the worker has left then, for its heartbeat row and for the broker."""
 
 
 def worker_command(lane: str, env: Env, *, name: str = "") -> list[str]:

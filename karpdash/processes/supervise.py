@@ -20,8 +20,8 @@ from types import FrameType
 from karpdash.processes.child_processes import Forked, die_with_parent, fork
 
 GRACE = 40.0
-"""Seconds that a child has to end. A worker needs SOFT_STOP and KILL_AFTER for its tasks, at most two waits for
-SQLite's lock of a heartbeat, and time to end its pool where the cores are busy.
+"""Seconds that a child has to end. A worker ends itself after SOFT_STOP, KILL_AFTER and LAST_SECONDS; the rest is for
+cores that are busy.
 """
 LONGEST_PAUSE = 30.0
 STEADY = 60.0

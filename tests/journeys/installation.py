@@ -63,10 +63,11 @@ class Installation:
         self.ask("enqueue_scan", scan)
         return scan
 
-    def worker(self, program: str = "celery") -> Child:
+    def worker(self, program: str = "celery", *, pool: str = "prefork") -> Child:
         """Starts a worker; `program` is the module of Celery's command line."""
         number = len(self.children)
-        return self._started(number, program, "worker", "--loglevel", "warning", "-n", f"worker-{number}@here")
+        words = ("worker", "--loglevel", "warning", "-P", pool, "-n", f"worker-{number}@here")
+        return self._started(number, program, *words)
 
     def beat(self) -> Child:
         return self._started(len(self.children), "celery", "beat", "--loglevel", "warning", "--pidfile", "")

@@ -2,11 +2,13 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
 
-from karpdash.processes.lanes import KILL_AFTER, SOFT_STOP
+from karpdash.processes.lanes import KILL_AFTER, LAST_SECONDS, SOFT_STOP
+from karpdash.soft_stop import CHECK_SECONDS
 from tests.journeys.installation import Installation, members
 from tests.journeys.slow_cluster import SlowCluster
 from tests.servers.processes import Child
@@ -17,9 +19,11 @@ SECONDS = SOFT_STOP + KILL_AFTER + WAIT_SECONDS
 GIVEN_BACK = ("queued", 0, "")
 
 
-def scanning(site: Installation, slow: SlowCluster, program: str = "celery") -> tuple[Child, str]:
+def scanning(
+    site: Installation, slow: SlowCluster, program: str = "celery", *, pool: str = "prefork"
+) -> tuple[Child, str]:
     """Returns a worker whose only process waits for the slow cluster's pods, and that cluster's id."""
-    worker, cluster = site.worker(program), site.ask("register", slow.kubeconfig, "slow")
+    worker, cluster = site.worker(program, pool=pool), site.ask("register", slow.kubeconfig, "slow")
     site.requested(cluster)
     assert slow.asked.acquire(timeout=90), "nobody lists the pods"
     return worker, cluster
@@ -29,8 +33,9 @@ def is_stopped(child: Child) -> bool:
     return Path(f"/proc/{child.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
-def test_a_scan_that_ends_in_time_is_done_once_and_the_heartbeat_goes(site: Installation, slow: SlowCluster):
-    worker, cluster = scanning(site, slow)
+@pytest.mark.parametrize("pool", ["prefork", "threads"])
+def test_a_scan_that_ends_in_time_is_done_once_and_the_heartbeat_goes(site: Installation, slow: SlowCluster, pool: str):
+    worker, cluster = scanning(site, slow, pool=pool)
     eventually(lambda: site.count("pulse") == 1, what="a heartbeat")
     worker.process.send_signal(signal.SIGQUIT)
     slow.go_on.set()
@@ -49,6 +54,26 @@ def test_a_scan_that_began_unseen_by_the_main_process_is_given_back(site: Instal
     worker.process.send_signal(signal.SIGCONT)
     assert worker.process.wait(SECONDS) == 0
     assert site.scan() == GIVEN_BACK
+
+
+def test_sigterm_after_it_does_not_wait_for_the_scan(site: Installation, slow: SlowCluster):
+    worker, _ = scanning(site, slow)
+    worker.process.send_signal(signal.SIGQUIT)
+    time.sleep(2 * CHECK_SECONDS)  # two signals at once have no order
+    worker.process.send_signal(signal.SIGTERM)
+    assert worker.process.wait(SECONDS) == 0
+    assert site.scan() == GIVEN_BACK
+
+
+def test_a_worker_whose_idle_process_hangs_is_ended_by_its_alarm(site: Installation, slow: SlowCluster):
+    worker, _ = scanning(site, slow)
+    slow.go_on.set()
+    site.wait_for_end()
+    for pid in members(worker) - {worker.process.pid}:
+        os.kill(pid, signal.SIGSTOP)
+    worker.process.send_signal(signal.SIGQUIT)
+    assert worker.process.wait(SECONDS + LAST_SECONDS) == -signal.SIGALRM
+    eventually(lambda: not members(worker), what="its pool to end with it")
 
 
 def test_a_process_that_does_not_end_is_killed(site: Installation, slow: SlowCluster):

@@ -7,7 +7,7 @@ import pytest
 from celery.worker import state
 
 from karpdash import soft_stop
-from karpdash.processes.lanes import SOFT_STOP
+from karpdash.processes.lanes import KILL_AFTER, LAST_SECONDS, SOFT_STOP
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def consumer(monkeypatch, clock):
     for which in ("reserved_requests", "active_requests"):
         monkeypatch.setattr(state, which, {running})
     monkeypatch.setattr(state, "task_ready", Mock())
+    monkeypatch.setattr(soft_stop, "signal", Mock())
     return Mock(connection_errors=(OSError,), pool=Mock(info={"processes": [4711]}))
 
 
@@ -45,8 +46,23 @@ def test_tasks_are_ended_after_some_seconds_or_at_the_second_signal(consumer, cl
 
 def test_a_broker_that_is_lost_meanwhile_does_not_keep_the_worker(consumer, monkeypatch):  # R28
     monkeypatch.setattr(state, "should_terminate", None)
+    monkeypatch.setattr(soft_stop, "worker_shutdown", told := Mock())
     step = soft_stop.SoftStop(consumer)
     step._timer = Mock()
     step._handle()
     step.stop(consumer)
     assert state.should_terminate == soft_stop.OK
+    told.send.assert_called_once_with(sender=consumer.controller)
+
+
+def test_a_stop_before_the_start_changes_nothing(consumer, monkeypatch):
+    monkeypatch.setattr(state, "should_terminate", None)
+    soft_stop.SoftStop(consumer).stop(consumer)
+    assert state.should_terminate is None
+
+
+def test_a_worker_that_waits_for_ever_is_ended_by_an_alarm(consumer):  # R28
+    step = soft_stop.SoftStop(consumer)
+    step._handle()
+    step._handle()
+    soft_stop.signal.alarm.assert_called_once_with(SOFT_STOP + KILL_AFTER + LAST_SECONDS)

@@ -3,17 +3,18 @@
 import pytest
 from django.db import connection
 
-from karpdash.processes.lanes import KILL_AFTER, SOFT_STOP
+from karpdash.processes.lanes import KILL_AFTER, LAST_SECONDS, SOFT_STOP
 from karpdash.processes.supervise import GRACE
 from migrations_app.use_cases.runtime import heartbeat
 
 NAME = "scan@here"
-ENDING = 15
+ENDING = 5
 """Seconds for a pool and an interpreter to end where others keep the cores busy."""
 
 
 def test_the_grace_period_holds_all_that_a_stop_may_wait_for():  # R28
-    assert GRACE >= SOFT_STOP + KILL_AFTER + 2 * heartbeat.PATIENCE + ENDING
+    assert LAST_SECONDS >= 2 * heartbeat.PATIENCE + ENDING
+    assert GRACE >= SOFT_STOP + KILL_AFTER + LAST_SECONDS + ENDING
 
 
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no lock of the whole database")
