@@ -13,7 +13,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import DeliveryPause, DeliveryResume
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.plan.runbook import RunbookHop
-from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.report import Installed
 
 PAUSE, RESUME = "pause_deliveries", "resume_deliveries"
@@ -25,7 +25,7 @@ itself."""
 GITOPS = ("argocd", "flux")
 
 
-def is_resume_stage(stage: Stage) -> bool:
+def is_resume_stage(stage: RunbookStage) -> bool:
     """Returns whether the stage resumes deliveries."""
     return any(isinstance(command.change, DeliveryResume) for command in stage.commands)
 

@@ -10,6 +10,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.inventory.facts.ownership import Anomaly, OwnedNode
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import Certainty
 from migrations_app.readiness.iam_sheet.values import IamSheet
 
 __all__ = [
@@ -37,7 +38,6 @@ __all__ = [
 Verdict = Literal["ready", "ready_with_warnings", "later", "needs_facts", "blocked", "in_progress", "done"]
 """`later`: only the hops before it keep this hop from being ready."""
 Stage = Literal["no_karpenter", "alpha", "mixed", "beta", "beta_v1", "v1", "unknown"]
-Certainty = Literal["exact", "at_least", "unknown"]
 FORBIDDEN = "forbidden"
 OWNERS: tuple[str, ...] = (
     "karpenter_alpha",

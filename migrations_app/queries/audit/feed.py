@@ -25,8 +25,8 @@ KEPT_DAYS = 7
 """Days for which ends of scans are kept and a position is valid."""
 WINDOW = 5000
 """Maximum number of events of each source that one request reads, matching or not."""
-Kind = Literal["scan", "plan", "rollout", "journey", "campaign"]
-KINDS: tuple[Kind, ...] = ("scan", "plan", "rollout", "journey", "campaign")
+FeedKind = Literal["scan", "plan", "rollout", "journey", "campaign"]
+KINDS: tuple[FeedKind, ...] = ("scan", "plan", "rollout", "journey", "campaign")
 PLAN_VERBS = (*(f"rollout.{state}" for state in sorted(PLANNED)), "rollout.yes", "rollout.rejected", "rollout.expired")
 SCAN_REQUESTED = "scan.requested"
 
@@ -44,11 +44,11 @@ class FeedPosition:
 class FeedAsk:
     """Filters of the feed: kinds, all if empty, and one cluster, or None for all that the caller may see."""
 
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[FeedKind, ...] = ()
     cluster: uuid.UUID | None = None
     limit: int = 100
 
-    def wants(self, kind: Kind) -> bool:
+    def wants(self, kind: FeedKind) -> bool:
         return not self.kinds or kind in self.kinds
 
 
@@ -58,7 +58,7 @@ class FeedEvent:
 
     cursor: Annotated[str, Meta(description="The position after this event.")]
     at: datetime
-    kind: Kind
+    kind: FeedKind
     event: Annotated[str, Meta(description="Such as scan.done, rollout.running or campaign.wave_opened.")]
     subject: Annotated[uuid.UUID | None, Meta(description="Id of the scan, rollout, journey or campaign.")]
     cluster: uuid.UUID | None

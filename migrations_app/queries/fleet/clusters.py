@@ -32,7 +32,7 @@ from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
 from migrations_app.queries.fleet.where_it_fails import BLOCKS, where_it_fails
-from migrations_app.queries.pagination import Key
+from migrations_app.queries.pagination import SortKey
 from migrations_app.queries.visibility import visible_clusters
 
 BUCKETS: tuple[str, ...] = (
@@ -326,13 +326,13 @@ def _ordered(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
 
 
 def _after(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    heading: type[Key] = str if ask.by and not ask.flat else int
-    kinds: tuple[type[Key], ...] = (heading, str if ask.sort in ("hop", "scanned") else int, str)
+    heading: type[SortKey] = str if ask.by and not ask.flat else int
+    kinds: tuple[type[SortKey], ...] = (heading, str if ask.sort in ("hop", "scanned") else int, str)
     keys = pagination.decode(ask.cursor, kinds)
     if keys is None:
         return rows
     group, key, name = keys
-    value: Key | datetime | None = moment(str(key)) if ask.sort == "scanned" else key
+    value: SortKey | datetime | None = moment(str(key)) if ask.sort == "scanned" else key
     if value is None:
         return rows
     beyond = "lt" if ask.descending else "gt"

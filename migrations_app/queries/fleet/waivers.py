@@ -19,8 +19,8 @@ from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_or_of_all
 from migrations_app.readiness.waivers import Waived
 
-State = Literal["active", "ended", "revoked"]
-STATES: tuple[State, ...] = ("active", "ended", "revoked")
+WaiverState = Literal["active", "ended", "revoked"]
+STATES: tuple[WaiverState, ...] = ("active", "ended", "revoked")
 SOON = timedelta(days=14)
 _MEMBERS = ClusterGroup.clusters.through
 
@@ -48,7 +48,7 @@ class WaiverRow:
     ends_at: datetime
     revoked_by: str
     revoked_at: datetime | None
-    state: State
+    state: WaiverState
     days_left: int
     soon: bool
 
@@ -60,7 +60,7 @@ class WaiverAsk:
     cluster: uuid.UUID | None = None
     group: uuid.UUID | None = None
     check: str = ""
-    state: State | Literal[""] = ""
+    state: WaiverState | Literal[""] = ""
 
 
 def holding(now: datetime) -> Q:
@@ -194,7 +194,7 @@ def _waived(row: Waiver) -> Waived:
 
 
 def _row(row: Waiver, now: datetime) -> WaiverRow:
-    state: State = "revoked" if row.revoked_at else "active" if row.ends_at > now else "ended"
+    state: WaiverState = "revoked" if row.revoked_at else "active" if row.ends_at > now else "ended"
     left = row.ends_at - now if state == "active" else timedelta(0)
     scope = _scope(row)
     return from_row(

@@ -30,7 +30,7 @@ from migrations_app.readiness.report import Installed
 UNKNOWN_INSTALLATION = Installed(namespace="NAMESPACE", release=CHART)
 """Used if the installation was not seen: the reader fills in the namespace."""
 _TO_CHANGE = ("fail", "unknown", "manual")
-Values = tuple[HelmValue, ...]
+HelmValues = tuple[HelmValue, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,8 @@ class HopUpgrades:
 
     before: tuple[Remedy, ...] = ()
     before_crds: tuple[Remedy, ...] = ()
-    crds: Values = ()
-    controller: Values = ()
+    crds: HelmValues = ()
+    controller: HelmValues = ()
     before_keys: frozenset[tuple[str, str]] = frozenset()
     """Chart and key of each value that `before` changes."""
     crds_before: bool = False
@@ -103,7 +103,7 @@ class HelmWalk:
                 if webhook_value.key not in known_keys
             )
 
-    def _changed_values(self, changes: Iterable[HelmChange], chart: str, *, to: Release | None) -> Values:
+    def _changed_values(self, changes: Iterable[HelmChange], chart: str, *, to: Release | None) -> HelmValues:
         """The values of these changes that the plan has not set so far, each key once; setting a value wins over
         removing it. `to` is the release after the Helm upgrade: values that name another image are replaced."""
         wanted_values = [value for change in changes if change.chart == chart for value in change.values]
@@ -198,7 +198,7 @@ def _helm_changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
             yield from dict.fromkeys(helm_changes)
 
 
-def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
+def crd_commands(lands: str, installed: Installed | None, *, values: HelmValues = ()) -> tuple[Remedy, ...]:
     """The commands that install the CRDs of release `lands`, with these values of their chart."""
     installation, target = installed or UNKNOWN_INSTALLATION, release(lands)
     keeper = installation.crd_keeper or ""
@@ -243,7 +243,7 @@ def with_crd_delivery(installed: Installed | None) -> Installed | None:
 
 
 def controller_commands(
-    lands: str, installed: Installed | None, *, values: Values = (), skips_crds: bool = False
+    lands: str, installed: Installed | None, *, values: HelmValues = (), skips_crds: bool = False
 ) -> tuple[Remedy, ...]:
     """The commands that upgrade the controller to release `lands`, with these values, and wait until it runs.
     `skips_crds`: Argo CD leaves out the CRDs of the chart from now on."""

@@ -13,7 +13,7 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import Collected, Scanned
 from migrations_app.readiness.waivers import apply
 from migrations_app.use_cases.collect.aws import with_policies
-from migrations_app.use_cases.collect.collect import Progress, collect
+from migrations_app.use_cases.collect.collect import ProgressReport, collect
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans.aws_access import look_into_aws
 
@@ -24,7 +24,7 @@ def judge_again(
     target: str | None = None,
     kubernetes: str | None = None,
     policies: Mapping[str, bytes] | None = None,
-    on_part: Progress | None = None,
+    on_part: ProgressReport | None = None,
 ) -> Scanned:
     """Evaluates the cluster of that name with its active waivers; `policies` replace those read from AWS.
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.upgrade_path import HOPS
-from migrations_app.queries.fleet.causes import Cause, Held, OpenBlocker, blockers_of, causes
+from migrations_app.queries.fleet.causes import BlockerCause, Held, OpenBlocker, blockers_of, causes
 from migrations_app.queries.fleet.clusters import (
     BUCKETS,
     GROUP,
@@ -138,7 +138,7 @@ def _progress_query(ask: FleetAsk) -> str | None:
 
 
 def _failing(
-    ask: FleetAsk, cause_list: Sequence[Cause], *, held: Held, now: datetime
+    ask: FleetAsk, cause_list: Sequence[BlockerCause], *, held: Held, now: datetime
 ) -> tuple[tuple[str, str, int], ...]:
     """Returns the checks that block, each with its title and the number of filtered clusters; one check can be
     chosen.

@@ -23,10 +23,10 @@ from migrations_app.web.journeys.pages import page_of_journey, planning_page
 from migrations_app.web.rollouts.commands import APPROVE, LONGEST, STOP
 from migrations_app.web.rollouts.page import refusal_status
 
-Act = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+JourneyAct = Callable[[HttpRequest, uuid.UUID], HttpResponse]
 
 
-def refused_on_page(act: Act) -> Act:
+def refused_on_page(act: JourneyAct) -> JourneyAct:
     """Decorator: a refusal is shown on the journey's page with the current state."""
 
     @wraps(act)

@@ -20,7 +20,7 @@ from migrations_app.web.rollouts.page import refusal_status
 RIGHT = "change_grant"
 SECRETS = ("account", "password")
 """Acts that return a password."""
-Act = Callable[[QueryDict, Person], str]
+PeopleAct = Callable[[QueryDict, Person], str]
 
 
 @require_right(RIGHT)
@@ -122,7 +122,7 @@ def _id(form: QueryDict, name: str) -> uuid.UUID | None:
         raise NotFound("no such group of clusters", where=name) from None
 
 
-ACTS: Mapping[str, Act] = {
+ACTS: Mapping[str, PeopleAct] = {
     "account": _account,
     "password": _password,
     "close": _close,

@@ -11,7 +11,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.hops import every_hop
 from migrations_app.karpenter.release_facts import DESTRUCTIVE_FIXES, NO_RETURN
 from migrations_app.readiness.plan.helm_upgrade import controller_commands, crd_commands
-from migrations_app.readiness.plan.stages import Stage, stages
+from migrations_app.readiness.plan.stages import RunbookStage, stages
 from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK
 from migrations_app.readiness.report import Installed
 from tests.newest import NEWEST
@@ -23,12 +23,12 @@ KUBE_SYSTEM = Installed(namespace="kube-system", release="karpenter", kept_by="h
 BY_HELM = ": the revision of the Helm release that had it"
 
 
-def made(*asked: Finding, **more: object) -> tuple[Stage, ...]:
+def made(*asked: Finding, **more: object) -> tuple[RunbookStage, ...]:
     given = {"hop": "1.0", "release": "1.0.14", "rollback_to": ("0.37.8",)} | more
     return stages(asked, step(**given), start="0.37.8", installed=KUBE_SYSTEM)  # type: ignore[arg-type]  # as a step takes them
 
 
-def shown(found: tuple[Stage, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
+def shown(found: tuple[RunbookStage, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(one.part, one.phase, one.checks) for one in found]
 
 
@@ -125,7 +125,7 @@ def test_every_row_of_no_return_is_at_a_hop_and_after_a_stage_that_is_there() ->
         assert (row.what, held) == (row.what, [row.after])
 
 
-def lost(found: tuple[Stage, ...]) -> list[tuple[str, str, str]]:
+def lost(found: tuple[RunbookStage, ...]) -> list[tuple[str, str, str]]:
     return [(one.part, one.phase, loss.what) for one in found for loss in one.no_return]
 
 

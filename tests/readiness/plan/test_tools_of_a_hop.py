@@ -9,7 +9,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.hops import BETA_LEFT
 from migrations_app.readiness.plan.helm_upgrade import HelmWalk, HopUpgrades
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
-from migrations_app.readiness.plan.stages import Stage, stages
+from migrations_app.readiness.plan.stages import RunbookStage, stages
 from migrations_app.readiness.report import Installed
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.deliveries import delivered
@@ -25,7 +25,7 @@ def of(name: str, status: str = "fail", **more: object) -> Finding:
     return finding(name, status, phase=PHASE_OF[name], **more)  # type: ignore[arg-type]  # as a finding takes them
 
 
-def first_tool(stage: Stage) -> tuple[str, str]:
+def first_tool(stage: RunbookStage) -> tuple[str, str]:
     """The tool whose commands a person is shown, and the first of them."""
     return stage.commands[0].how, stage.commands[0].text
 

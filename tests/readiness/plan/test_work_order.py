@@ -15,7 +15,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import service_of
 from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
-from migrations_app.readiness.plan.stages import Stage, stages
+from migrations_app.readiness.plan.stages import RunbookStage, stages
 from migrations_app.readiness.plan.work_order import (
     ALPHA_OBJECT_CHECKS,
     ALPHA_TO_BETA_CHECKS,
@@ -45,7 +45,7 @@ REMOVALS = ALPHA_TO_BETA_CHECKS[3:]
 BY_HELM = Installed(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
 
 
-def made(*asked: Finding, **more: object) -> tuple[Stage, ...]:
+def made(*asked: Finding, **more: object) -> tuple[RunbookStage, ...]:
     given_step = {"hop": ALPHA_LEFT, "release": "0.37.8", "rollback_to": ("0.32.10",)} | more
     installed = given_step.pop("installed", BY_HELM)
     return stages(asked, step(**given_step), start="0.32.10", installed=installed)  # type: ignore[arg-type]  # as a step takes them
@@ -55,7 +55,7 @@ def of(name: str, status: str = "fail", **more: object) -> Finding:
     return finding(name, status, phase=PHASE_OF[name], **more)  # type: ignore[arg-type]  # as a finding takes them
 
 
-def work(found: tuple[Stage, ...]) -> list[str]:
+def work(found: tuple[RunbookStage, ...]) -> list[str]:
     """What is done in order: ids of checks, the parts of the landing, and the step that makes NodePools."""
     told: list[str] = []
     for one in found:
