@@ -27,7 +27,7 @@ from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
 from migrations_app.queries.fleet.burndown import BurndownAsk, BurndownCurve, burndown
 from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
-from migrations_app.queries.fleet.progress import BurndownTold, FallenDay, WayTold, with_progress
+from migrations_app.queries.fleet.progress import BurndownWithProgress, FallenDay, OverallProgress, with_progress
 from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
 from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
 from migrations_app.readiness.progress.curve import BurndownProjection, Lacking, Point
@@ -87,7 +87,7 @@ class WayShownSerializer(StructSerializer):
     """What is done of the whole way and when it ends, as the progress page says it. `done` is unknown where nothing was
     read; `end` has a day for the outcome `falling` alone, and for `too_little` what is lacking."""
 
-    struct = WayTold
+    struct = OverallProgress
 
 
 class FallenDayShownSerializer(StructSerializer):
@@ -102,7 +102,7 @@ class BurndownShownSerializer(StructSerializer):
     do not store v1 alone as `stored_versions`; Machines, and NodeClaims that are not stored as v1, as `claims`. With
     the whole way, and why a share fell."""
 
-    struct = BurndownTold
+    struct = BurndownWithProgress
 
 
 class BurndownOfView(Endpoint):

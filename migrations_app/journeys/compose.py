@@ -24,7 +24,7 @@ from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.plan.runbook import RunbookHop
 from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS
-from migrations_app.readiness.report import Installed
+from migrations_app.readiness.report import InstallationFacts
 
 SOAK_SECONDS = 600
 """How long the new release runs before the work after it, unless the author chooses otherwise."""
@@ -65,7 +65,7 @@ class Choices(NamedTuple):
     diffs: Mapping[str, Command] = {}
 
 
-def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
+def journey_steps(hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices) -> tuple[JourneyStep, ...]:
     """Returns the steps of the hop in the order of its stages, with the ids j01, j02, ..."""
     stages = [stage for stage in hop.stages if not (choices.pauses and is_resume_stage(stage))]
     placed_steps = [
@@ -103,7 +103,7 @@ def _restoring_step(stage: RunbookStage) -> JourneyStep:
 
 
 def _steps_of(
-    stage: RunbookStage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
+    stage: RunbookStage, hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """Yields the steps of one stage."""
     if stage.part == "verify":
@@ -138,7 +138,7 @@ def _upgrades_before_hop(stage: RunbookStage, chart: str) -> bool:
 
 
 def _upgrade_steps(
-    stage: RunbookStage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
+    stage: RunbookStage, hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """Yields the steps of a stage of the upgrade itself. The last stage of its phase installs the CRDs or the
     controller; the stages before that are preparation by hand."""
@@ -158,7 +158,7 @@ def _upgrade_steps(
 
 
 def _crd_upgrade(
-    stage: RunbookStage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
+    stage: RunbookStage, hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """Yields the upgrade of the CRDs: by helm, by their delivery, by karpdash itself, or outside."""
     release, manager = hop.lands.release, installed.crds_kept_by if installed else ""
@@ -183,7 +183,7 @@ def _crd_upgrade(
 
 
 def _controller_upgrade(
-    stage: RunbookStage, release: str, *, installed: Installed | None, choices: Choices
+    stage: RunbookStage, release: str, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """Yields the upgrade of the controller, and the time that it runs before the next step."""
     if choices.by_helm and installed and installed.kept_by == HELM:
@@ -201,12 +201,12 @@ def _controller_upgrade(
         )  # fmt: skip
 
 
-def _crds_by_helm(installed: Installed | None, choices: Choices) -> bool:
+def _crds_by_helm(installed: InstallationFacts | None, choices: Choices) -> bool:
     """Returns whether helm may upgrade the CRD chart; the author's own choice of a source for the CRDs comes first."""
     return bool(choices.by_helm and installed and installed.crd_release and UPGRADE_CRDS not in choices.parameters)
 
 
-def _is_own_source(installed: Installed | None, choices: Choices, *, chart: str) -> bool:
+def _is_own_source(installed: InstallationFacts | None, choices: Choices, *, chart: str) -> bool:
     """Returns whether karpdash may upgrade the chart by its only Flux or Argo CD object, which no other source
     writes."""
     all_carriers = installed.carriers if installed else ()

@@ -12,10 +12,10 @@ from migrations_app.checks.base import PHASES
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FindingRow
 from migrations_app.queries.fleet.clusters import FleetAsk, FleetRow, matching_clusters
-from migrations_app.readiness.waivers import Waived, covering
+from migrations_app.readiness.waivers import WaiverRule, covering
 
 OPEN = ("fail", "unknown", "manual")
-Held = Mapping[uuid.UUID | None, tuple[Waived, ...]]
+Held = Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]
 """The active waivers by cluster, as returned by `held_everywhere`."""
 
 

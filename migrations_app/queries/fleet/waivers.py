@@ -17,7 +17,7 @@ from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_or_of_all
-from migrations_app.readiness.waivers import Waived
+from migrations_app.readiness.waivers import WaiverRule
 
 WaiverState = Literal["active", "ended", "revoked"]
 STATES: tuple[WaiverState, ...] = ("active", "ended", "revoked")
@@ -68,14 +68,14 @@ def holding(now: datetime) -> Q:
     return Q(revoked_at=None, ends_at__gt=now)
 
 
-def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[Waived, ...]:
+def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[WaiverRule, ...]:
     """The active waivers of one cluster."""
     return tuple(_waived(row) for row in Waiver.objects.filter(holding(now), reaching(cluster_id)))
 
 
-def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[Waived, ...]]:
+def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]:
     """The active waivers by cluster; those of all clusters are under None."""
-    by_cluster: dict[uuid.UUID | None, tuple[Waived, ...]] = {}
+    by_cluster: dict[uuid.UUID | None, tuple[WaiverRule, ...]] = {}
     rows = list(Waiver.objects.filter(holding(now)).select_related("scope"))
     members = _members({scope.group_id for row in rows if (scope := _scope(row)) and scope.group_id})
     for row in rows:
@@ -181,8 +181,8 @@ def _key(row: Waiver) -> str:
     return pagination.encode((row.made_at.isoformat(), str(row.pk)))
 
 
-def _waived(row: Waiver) -> Waived:
-    return Waived(
+def _waived(row: Waiver) -> WaiverRule:
+    return WaiverRule(
         check=row.check_id,
         owner=row.owner_name,
         reason=row.reason,

@@ -18,7 +18,7 @@ from migrations_app.queries.fleet.waivers import covered, held_everywhere
 from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.visibility import visible_clusters
-from migrations_app.readiness.waivers import Waived, covering
+from migrations_app.readiness.waivers import WaiverRule, covering
 
 FINDING_ORDERS = orders(
     {
@@ -110,7 +110,7 @@ def _wanted(ask: FindingAsk) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value}
 
 
-def _line(row: dict[str, Any], held: Mapping[uuid.UUID | None, tuple[Waived, ...]]) -> FindingLine:
+def _line(row: dict[str, Any], held: Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]) -> FindingLine:
     columns = {name: row[name] for name in _COLUMNS if name not in ("pk", "check_id", "shown", "weight")}
     applicable = (*held.get(None, ()), *held.get(row["cluster"], ()))
     waived = covering(applicable, check=row["check_id"], status=row["status"], severity=row["severity"], hop=row["hop"])

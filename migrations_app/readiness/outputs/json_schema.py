@@ -15,10 +15,11 @@ from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.plan.chart_values import ChartHop
+from migrations_app.readiness.plan.rollback import IrreversibleEffect
 from migrations_app.readiness.plan.runbook import Runbook
 from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.published_fields import INTERNAL, PLAN, TYPED_PLAN, published
-from migrations_app.readiness.report import Carrier, GivenChart, LegacyObject, Report
+from migrations_app.readiness.report import Carrier, GivenChart, InstallationFacts, LegacyObject, Report
 
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -90,7 +91,11 @@ def scan_schema() -> dict[str, Any]:
     }
 
 
-PUBLISHED_NAMES: Mapping[str, str] = {RunbookStage.__name__: "Stage"}
+PUBLISHED_NAMES: Mapping[str, str] = {
+    InstallationFacts.__name__: "Installed",
+    IrreversibleEffect.__name__: "Lost",
+    RunbookStage.__name__: "Stage",
+}
 """Names of types in published schemas that are not those of the classes."""
 _CHANGES = tuple(change_type.__name__ for change_type in (ChangeTarget, HelmValue, *get_args(Change)))
 

@@ -22,7 +22,7 @@ from migrations_app.readiness.plan.helm_upgrade import (
     controller_commands,
     crd_commands,
 )
-from migrations_app.readiness.plan.rollback import Lost, no_way_back, rollback_commands, way_back
+from migrations_app.readiness.plan.rollback import IrreversibleEffect, no_way_back, rollback_commands, way_back
 from migrations_app.readiness.plan.work_order import (
     CRDS_INSTALLED_CHECK,
     DRIFT_HOLD_CHECKS,
@@ -36,7 +36,7 @@ from migrations_app.readiness.plan.work_order import (
     reverted_after_upgrade,
     work_sort_key,
 )
-from migrations_app.readiness.report import Installed, PathStep
+from migrations_app.readiness.report import InstallationFacts, PathStep
 
 _TITLES_BEFORE: dict[Phase, str] = {
     "preflight": "Preflight: make sure that the upgrade can start",
@@ -77,7 +77,7 @@ class RunbookStage(msgspec.Struct, frozen=True, kw_only=True):
     back: str = ""
     back_commands: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
-    no_return: tuple[Lost, ...] = ()
+    no_return: tuple[IrreversibleEffect, ...] = ()
 
 
 def stages(
@@ -85,7 +85,7 @@ def stages(
     step: PathStep,
     *,
     start: str,
-    installed: Installed | None,
+    installed: InstallationFacts | None,
     upgrades: HopUpgrades | None = None,
     parts: Mapping[str, HopPart] | None = None,
     late: frozenset[str] | None = None,
@@ -171,7 +171,7 @@ _RESUME_DELIVERIES = "Resume deliveries, once their sources match the cluster"
 _FIX_LAST = "Fix what can only be done, or only shows, after the work above"
 _RESUME_FLUX = "Resume Flux: from here on it applies the changed source"
 _HOLD_DRIFT = "Hold drift during the upgrade"
-_KUBERNETES_RAISED = Lost(
+_KUBERNETES_RAISED = IrreversibleEffect(
     "A Kubernetes version that was raised for the upgrade cannot be lowered again",
     "The release to roll back to must support the newer Kubernetes too",
 )
@@ -211,7 +211,7 @@ def _upgrade_stages(
     step: PathStep,
     *,
     start: str,
-    installed: Installed | None,
+    installed: InstallationFacts | None,
     upgrades: HopUpgrades,
     guards: bool,
     back: str,
@@ -311,11 +311,18 @@ def _rewriting_stage() -> Iterator[RunbookStage]:
 
 
 def _stage(
-    part: HopPart, phase: Phase, *, does: str, findings: list[Finding], back: str, no_return: tuple[Lost, ...]
+    part: HopPart,
+    phase: Phase,
+    *,
+    does: str,
+    findings: list[Finding],
+    back: str,
+    no_return: tuple[IrreversibleEffect, ...],
 ) -> RunbookStage:
     open_ids = tuple(finding.id for finding in findings if finding.status in OPEN_STATUSES)
     destroyed = tuple(
-        Lost(row.what, row.back, row.source, row.checks) for row in release_facts.destroyed_by_fixes(open_ids)
+        IrreversibleEffect(row.what, row.back, row.source, row.checks)
+        for row in release_facts.destroyed_by_fixes(open_ids)
     )
     return RunbookStage(
         part=part,
@@ -328,5 +335,5 @@ def _stage(
     )
 
 
-def _losses(hop: str, phase: str) -> tuple[Lost, ...]:
-    return tuple(Lost(row.what, row.back, row.source) for row in release_facts.after(hop, phase))
+def _losses(hop: str, phase: str) -> tuple[IrreversibleEffect, ...]:
+    return tuple(IrreversibleEffect(row.what, row.back, row.source) for row in release_facts.after(hop, phase))

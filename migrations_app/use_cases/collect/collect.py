@@ -15,7 +15,7 @@ from migrations_app.errors import ReadError
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import NOT_CONVERTED, Behind, Part, Seen, Unseen
 from migrations_app.inventory.struct_types import build_structs
-from migrations_app.readiness.report import Collected, PartLine
+from migrations_app.readiness.report import CollectResult, PartLine
 from migrations_app.use_cases.collect import missing_conversion
 from migrations_app.use_cases.collect import parts as readers
 from migrations_app.use_cases.collect.list_cache import PartMemory
@@ -91,7 +91,7 @@ def collect(
     on_part: ProgressReport | None = None,
     now: str = "",
     memory: PartMemory | None = None,
-) -> Collected:
+) -> CollectResult:
     """Reads everything that a scan needs.
 
     `deadline` is in seconds; parts that are not read by then are unseen (`timeout`). With a `memory`, lists that are
@@ -108,7 +108,7 @@ def collect(
     run.parts |= missing_conversion.read_by_content(run.reading)
     parts: dict[str, Any] = {**run.parts}
     inventory = Inventory(cluster=cluster, taken_at=taken_at(api, now), **parts)
-    return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_skipped_documents(api)))
+    return CollectResult(inventory, (*(_line(name, run) for name in PART_NAMES), *_skipped_documents(api)))
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.places import with_parts
 from migrations_app.readiness.plan.hop_work import state_after_upgrade, state_before_upgrade
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.use_cases.collect.collect import ProgressReport, collect
@@ -74,7 +74,7 @@ class _Way:
     """The cluster during the rehearsal: what is not on the twin is in the inventory of `collected`."""
 
     request: WayRequest
-    collected: Collected
+    collected: CollectResult
     stage: RehearsalStage
     read: tuple[str, ...]
     """The names of the parts that are on the twin."""

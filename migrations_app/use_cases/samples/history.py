@@ -23,7 +23,7 @@ from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.models.scan import LegacyDay, Snapshot
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.progress.remaining import Remaining, legacy_columns, remaining
-from migrations_app.readiness.report import Collected, Scanned
+from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.samples.kubernetes_objects import server_version
 from migrations_app.samples.living import charts, clusters
@@ -67,7 +67,7 @@ class HistoryStageResult:
 
     stage: PastStage
     until: int
-    scanned: Scanned
+    scanned: ScanResult
     left: Remaining
     plan: Plan | None = None
 
@@ -124,7 +124,7 @@ def _moments(first: int, *, end: int, now: datetime) -> Iterator[datetime]:
         yield now - timedelta(days=number)
 
 
-def _planned(cluster: Cluster, twin: Twin, *, collected: Collected, rollout: PastRollout) -> Plan:
+def _planned(cluster: Cluster, twin: Twin, *, collected: CollectResult, rollout: PastRollout) -> Plan:
     action = registry.find(rollout.action)
     if action is None:
         raise LookupError(rollout.action)
@@ -146,7 +146,7 @@ def _planned(cluster: Cluster, twin: Twin, *, collected: Collected, rollout: Pas
 
 
 def _scene(
-    action: Action, writer: TwinWriter, *, collected: Collected, rollout: PastRollout, limits: RolloutLimits
+    action: Action, writer: TwinWriter, *, collected: CollectResult, rollout: PastRollout, limits: RolloutLimits
 ) -> PlanningContext:
     inventory = collected.inventory
     running: DetectedRelease = detect_running_release(inventory)

@@ -23,7 +23,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.readiness.next_step import cause_of
 from migrations_app.readiness.plan.one_check import judge_one_check, stored_answer
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from migrations_app.use_cases.collect.collect import ProgressReport
 from migrations_app.use_cases.collect.some_parts import ALWAYS, PartsOnDemand
 from migrations_app.use_cases.runtime.connections import connect, limits
@@ -129,7 +129,9 @@ def answer_now(
     while True:
         inventory = parts.inventory(part_names)
         if AWS in part_names:
-            aws = aws or look_into_aws(cluster, api, collected=Collected(parts.inventory(FOR_AWS), ())).inventory.aws
+            aws = (
+                aws or look_into_aws(cluster, api, collected=CollectResult(parts.inventory(FOR_AWS), ())).inventory.aws
+            )
             inventory = replace(inventory, aws=aws)
         noted = noting(inventory)
         finding, read_names = noted.reading(

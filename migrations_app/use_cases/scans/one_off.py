@@ -23,7 +23,7 @@ from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Scanned
+from migrations_app.readiness.report import ScanResult
 from migrations_app.use_cases.collect.aws import with_policies
 from migrations_app.use_cases.collect.collect import ProgressReport, collect
 
@@ -51,7 +51,7 @@ def scan_bundle(
     kubernetes: str | None = None,
     policies: Policies | None = None,
     on_part: ProgressReport | None = None,
-) -> Scanned:
+) -> ScanResult:
     """Evaluates a bundle, a folder or file. Raises InvalidInput for an unusable path or target.
 
     `policies` replace those in the bundle's folder `iam`.
@@ -102,7 +102,7 @@ def scan_kubeconfig(
     reachable: Reachable,
     policies: Policies | None = None,
     on_part: ProgressReport | None = None,
-) -> Scanned:
+) -> ScanResult:
     """Evaluates a live cluster.
 
     Raises InvalidKubeconfig, InvalidInput for the target, ReadError if the cluster does not answer.

@@ -10,7 +10,7 @@ from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Scanned
+from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.waivers import apply
 from migrations_app.use_cases.collect.aws import with_policies
 from migrations_app.use_cases.collect.collect import ProgressReport, collect
@@ -25,7 +25,7 @@ def judge_again(
     kubernetes: str | None = None,
     policies: Mapping[str, bytes] | None = None,
     on_part: ProgressReport | None = None,
-) -> Scanned:
+) -> ScanResult:
     """Evaluates the cluster of that name with its active waivers; `policies` replace those read from AWS.
 
     Raises NotFound, InvalidInput for the target, ReadError if the cluster does not answer.
@@ -43,7 +43,7 @@ def judge_again(
     return msgspec.structs.replace(scanned, report=apply(scanned.report, held_at(cluster.pk, now), now=now))
 
 
-def _evaluated(cluster: Cluster, collected: Collected, *, target: str | None, kubernetes: str | None) -> Scanned:
+def _evaluated(cluster: Cluster, collected: CollectResult, *, target: str | None, kubernetes: str | None) -> ScanResult:
     if target or not cluster.target:
         return evaluate(collected, target=target, kubernetes=kubernetes)
     try:

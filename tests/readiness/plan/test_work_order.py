@@ -27,7 +27,7 @@ from migrations_app.readiness.plan.work_order import (
     WITH_UPGRADE,
     parts_by_check,
 )
-from migrations_app.readiness.report import Installed, Report
+from migrations_app.readiness.report import InstallationFacts, Report
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import judged
 from tests.builders import without_changes
@@ -42,7 +42,7 @@ ALPHA_WORK = (
     CRDS_INSTALLED_CHECK,
 )
 REMOVALS = ALPHA_TO_BETA_CHECKS[3:]
-BY_HELM = Installed(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
+BY_HELM = InstallationFacts(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
 
 
 def made(*asked: Finding, **more: object) -> tuple[RunbookStage, ...]:
@@ -150,7 +150,7 @@ def test_whatever_brings_the_controller_to_the_new_chart_does_so_with_the_landin
 
 @pytest.mark.parametrize("kept", ["kept_by", "crds_kept_by"])
 def test_where_argo_cd_delivers_the_crds_are_marked_before_a_chart_leaves_them_out(kept: str) -> None:
-    installed = Installed(namespace="kube-system", release="karpenter", **{kept: "argocd"})
+    installed = InstallationFacts(namespace="kube-system", release="karpenter", **{kept: "argocd"})
     first, second, third, *_ = made(installed=installed)
     assert [(one.part, one.phase, one.does[:8]) for one in (first, second, third)] == [
         ("before", "crds", "Mark the"),
