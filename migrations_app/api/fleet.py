@@ -25,8 +25,8 @@ from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, person, query_params
-from migrations_app.queries.fleet.burndown import BurndownAsk, BurndownCurve, burndown
-from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
+from migrations_app.queries.fleet.burndown import BurndownCurve, BurndownFilters, burndown
+from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
 from migrations_app.queries.fleet.progress import BurndownWithProgress, FallenDay, OverallProgress, with_progress
 from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
 from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
@@ -117,8 +117,8 @@ class BurndownOfView(Endpoint):
         """Daily numbers of ninety days, and where they lead."""
         query = query_params(request, BurndownQuerySerializer)
         labels = tuple(filter(None, query.get("label", "").split(",")))
-        ask = BurndownAsk(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
-        return Response(BurndownShownSerializer(with_progress(burndown(ask, now=timezone.now()))).data)
+        filters = BurndownFilters(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
+        return Response(BurndownShownSerializer(with_progress(burndown(filters, now=timezone.now()))).data)
 
 
 class FleetSummarySerializer(serializers.Serializer[Any]):
@@ -143,7 +143,7 @@ class SummaryView(Endpoint):
     def get(self, request: Request) -> Response:
         """Clusters by stage and by what they wait for, and how much legacy is left."""
         query = query_params(request, NarrowedSerializer)
-        page = fleet_page(FleetAsk(**fleet_filters(query)), now=timezone.now(), limit=1)
+        page = fleet_page(FleetFilters(**fleet_filters(query)), now=timezone.now(), limit=1)
         totals = page.totals
         return Response(
             FleetSummarySerializer(

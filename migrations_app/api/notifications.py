@@ -24,8 +24,8 @@ from migrations_app.api.framework.views import Endpoint, body_params, cursor_of,
 from migrations_app.queries.notifications.channels import (
     STATES,
     ChannelRow,
-    DeliveryAsk,
     DeliveryAttempt,
+    DeliveryFilters,
     DeliveryRow,
     GroupName,
     all_channels,
@@ -251,8 +251,8 @@ class DeliveriesView(Endpoint):
     def get(self, request: Request) -> Response:
         """Deliveries, newest first."""
         query = query_params(request, DeliveryQuerySerializer)
-        ask = DeliveryAsk(channel=query.get("channel"), state=query.get("state", ""))
-        page = delivery_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        filters = DeliveryFilters(channel=query.get("channel"), state=query.get("state", ""))
+        page = delivery_page(filters, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=DeliveryRowSerializer)
 
 

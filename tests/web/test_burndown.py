@@ -8,7 +8,7 @@ import pytest
 
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
-from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.queries.fleet.burndown import BurndownFilters, burndown
 from migrations_app.queries.fleet.progress import ends_of
 from migrations_app.readiness.progress.curve import COLUMNS
 from migrations_app.use_cases.clusters import groups, labels
@@ -45,7 +45,7 @@ def falling(name="shop"):
 
 
 def drawn():
-    told = burndown(BurndownAsk(), now=NOW)
+    told = burndown(BurndownFilters(), now=NOW)
     return chart(days_of(told), ends=ends_of(told))
 
 

@@ -15,7 +15,7 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
-from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
+from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
 from migrations_app.samples.living.clusters import SAMPLES
 from migrations_app.templatetags.audit_words import deed
 from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
@@ -267,7 +267,7 @@ def test_an_installation_with_clusters_gets_samples_by_one_click(ada):
     }
     page = ada.get("/samples/").content.decode()
     assert ("Add sample clusters" in page, "Remove all samples" in page) == (False, True)
-    assert fleet_page(FleetAsk(), now=NOW).totals.clusters == 1
+    assert fleet_page(FleetFilters(), now=NOW).totals.clusters == 1
     assert (who(signed_in(OPERATOR)), who(signed_in(APPROVER))) == (OPERATOR, APPROVER)
     assert ada.post(reverse("samples-remove")).url == reverse("fleet")
     assert list(Cluster.objects.values_list("pk", flat=True)) == [real.pk]
@@ -301,9 +301,9 @@ def test_samples_that_are_missing_come_back_and_the_others_stay_as_they_are():
 
 
 def test_samples_do_not_count_beside_a_real_cluster():
-    assert fleet_page(FleetAsk(), now=NOW).totals.clusters == Cluster.objects.count() > 3
+    assert fleet_page(FleetFilters(), now=NOW).totals.clusters == Cluster.objects.count() > 3
     real = a_cluster("prod")
-    found = fleet_page(FleetAsk(), now=NOW)
+    found = fleet_page(FleetFilters(), now=NOW)
     assert ([row.id for row in found.rows], found.totals.clusters) == ([real.pk], 1)
-    shown = fleet_page(FleetAsk(environment="sample"), now=NOW)
+    shown = fleet_page(FleetFilters(environment="sample"), now=NOW)
     assert shown.totals.clusters == Cluster.objects.count() - 1

@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 from migrations_app.checks.base import PHASES
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FindingRow
-from migrations_app.queries.fleet.clusters import FleetAsk, FleetRow, matching_clusters
+from migrations_app.queries.fleet.clusters import FleetFilters, FleetRow, matching_clusters
 from migrations_app.readiness.waivers import WaiverRule, covering
 
 OPEN = ("fail", "unknown", "manual")
@@ -67,9 +67,9 @@ def blockers_of(rows: Iterable[FleetRow], *, held: Held) -> Mapping[uuid.UUID, t
     return {cluster: tuple(_shown(lines)) for cluster, lines in lines_by_cluster.items()}
 
 
-def causes(ask: FleetAsk, *, held: Held, now: datetime) -> tuple[BlockerCause, ...]:
+def causes(filters: FleetFilters, *, held: Held, now: datetime) -> tuple[BlockerCause, ...]:
     """The causes that block the matching clusters, those with most clusters first; a status filter has no effect."""
-    blocked = matching_clusters(replace(ask, bucket="blocked", buckets=()), now=now)
+    blocked = matching_clusters(replace(filters, bucket="blocked", buckets=()), now=now)
     clusters = {row["latest_id"]: row for row in _columns(blocked)}
     failing = _next_blockers(clusters, statuses=("fail",))
     lines = [line for line in failing if not _waived(line, held, cluster=clusters[line["snapshot"]]["pk"])]

@@ -54,7 +54,7 @@ class WaiverRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaiverAsk:
+class WaiverFilters:
     """Filters of waivers; empty means no filter. `cluster` includes waivers of its groups and of all clusters."""
 
     cluster: uuid.UUID | None = None
@@ -151,16 +151,16 @@ def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
     return _row(row, now)
 
 
-def waiver_page(ask: WaiverAsk, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
+def waiver_page(filters: WaiverFilters, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
     """One page of waivers, newest first."""
-    rows = Waiver.objects.filter(_in_state(ask.state, now), waivers_in_sight())
+    rows = Waiver.objects.filter(_in_state(filters.state, now), waivers_in_sight())
     rows = rows.select_related("cluster", "scope").defer("cluster__sealed")
-    if ask.cluster:
-        rows = rows.filter(reaching(ask.cluster))
-    if ask.group:
-        rows = rows.filter(scope__group=ask.group)
-    if ask.check:
-        rows = rows.filter(check_id=ask.check)
+    if filters.cluster:
+        rows = rows.filter(reaching(filters.cluster))
+    if filters.group:
+        rows = rows.filter(scope__group=filters.group)
+    if filters.check:
+        rows = rows.filter(check_id=filters.check)
     keys = moment_and_id(after)
     if keys:
         when, last = keys

@@ -86,11 +86,11 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster-nodes")
     head, report = context["head"], context["report"]
     if report is not None:
-        ask = ownership.node_filters(request.GET)
+        filters = ownership.node_filters(request.GET)
         nodes = nodes_of(head.snapshot.id)
-        context |= ownership.page_of(nodes, ask)._asdict()
+        context |= ownership.page_of(nodes, filters)._asdict()
         context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes)
-        context["ask"] = ask
+        context["ask"] = filters
         context["segments"] = ownership.segments(report.nodes)
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)
         context["anomalies"] = [row for row in report.anomalies if row.kind != "Node"][:ANOMALIES]

@@ -68,7 +68,7 @@ def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right(*OPERATE)
 @require_POST
 @refused_on_page
-def ask(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+def request_approval(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview."""
     return _apply_change(request, journey_id, change=approvals.request_journey_approval)
 

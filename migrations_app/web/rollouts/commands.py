@@ -47,7 +47,7 @@ def refused_on_page(act: RolloutAct) -> RolloutAct:
 @require_right(*OPERATE)
 @require_POST
 @refused_on_page
-def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+def request_approval(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview, which cannot change after that."""
     typed = request.POST.get("typed", "")
     row = flow.request_approval(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)

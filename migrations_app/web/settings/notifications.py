@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.queries.notifications.channels import (
     STATES,
     ChannelRow,
-    DeliveryAsk,
+    DeliveryFilters,
     all_channels,
     channel_row,
     delivery_page,
@@ -186,12 +186,12 @@ def _channels_page(request: HttpRequest, form: ChannelForm, *, secret: str = "")
     return answer
 
 
-def _delivery_filters(request: HttpRequest) -> DeliveryAsk:
+def _delivery_filters(request: HttpRequest) -> DeliveryFilters:
     state, channel = request.GET.get("state", ""), request.GET.get("channel", "")
     try:
-        return DeliveryAsk(channel=uuid.UUID(channel) if channel else None, state=state)
+        return DeliveryFilters(channel=uuid.UUID(channel) if channel else None, state=state)
     except ValueError:
-        return DeliveryAsk(state=state)
+        return DeliveryFilters(state=state)
 
 
 def _as_it_is(row: ChannelRow) -> dict[str, Any]:

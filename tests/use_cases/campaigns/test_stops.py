@@ -260,7 +260,7 @@ class TestTold:
             CampaignMember.objects.filter(campaign=row).update(lands="0.33.10", shown={"cluster": "", "name": "pink"})
             Campaign.objects.filter(pk=row.pk).update(state="previewed")
             with pytest.raises(Conflict) as refused:
-                approvals.ask_campaign(row.pk, person(bea), by=actor(bea))
+                approvals.request_campaign_approval(row.pk, person(bea), by=actor(bea))
         assert (refused.value.code, refused.value.message) == (
             "campaign_holds",
             "another campaign has 1 of the clusters",
