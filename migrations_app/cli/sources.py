@@ -118,9 +118,9 @@ def _scan_registered(options: argparse.Namespace, policies: "Policies", *, progr
     from migrations_app.cli.django_setup import setup_django
 
     setup_django()
-    from migrations_app.use_cases.scans.registered_cluster import judge_again
+    from migrations_app.use_cases.scans.registered_cluster import evaluate_registered
 
-    return judge_again(
+    return evaluate_registered(
         options.cluster,
         target=options.to,
         kubernetes=options.kubernetes,

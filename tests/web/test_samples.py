@@ -16,7 +16,7 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
-from migrations_app.samples.living.clusters import SAMPLES
+from migrations_app.samples.changeable.clusters import SAMPLES
 from migrations_app.templatetags.audit_words import deed
 from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until

@@ -13,9 +13,9 @@ from migrations_app.simulator.karpenter.provisioning import pool_limits
 from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
 from migrations_app.use_cases.collect.collect import ProgressReport, collect
-from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
+from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,

@@ -29,9 +29,9 @@ from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.use_cases.collect.collect import ProgressReport, collect
-from migrations_app.use_cases.rehearsals.garbage import seldom_collected
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
+from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
 from migrations_app.use_cases.rehearsals.reading import PARTS, is_ours, read_objects
 from migrations_app.use_cases.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
 from migrations_app.use_cases.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep

@@ -25,10 +25,10 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.progress.remaining import Remaining, legacy_columns, remaining
 from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.samples.changeable import charts, clusters
+from migrations_app.samples.changeable.clusters import ChangeableSample
+from migrations_app.samples.changeable.past import DAYS, PastRollout, PastStage, past
 from migrations_app.samples.kubernetes_objects import server_version
-from migrations_app.samples.living import charts, clusters
-from migrations_app.samples.living.clusters import LivingSample
-from migrations_app.samples.living.past import DAYS, PastRollout, PastStage, past
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
@@ -72,7 +72,7 @@ class HistoryStageResult:
     plan: Plan | None = None
 
 
-def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
+def _write(cluster: Cluster, sample: ChangeableSample, *, now: datetime) -> bool:
     """Stores the history of one cluster completely or not at all: after a killed process it is made again.
 
     False if another process was faster, or the cluster was removed.
@@ -94,7 +94,7 @@ def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
 
 
 def _scan_stage(
-    cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime
+    cluster: Cluster, sample: ChangeableSample, *, stage: PastStage, until: int, now: datetime
 ) -> HistoryStageResult:
     at = now - timedelta(days=stage.days_ago)
     documents = stage.build(at)

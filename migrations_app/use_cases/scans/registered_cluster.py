@@ -18,7 +18,7 @@ from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans.aws_access import look_into_aws
 
 
-def judge_again(
+def evaluate_registered(
     name: str,
     *,
     target: str | None = None,

@@ -13,7 +13,7 @@ from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.aws.client import AwsApi
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
-from migrations_app.samples.living import clusters
+from migrations_app.samples.changeable import clusters
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.twin.ports.writing import TwinWriter

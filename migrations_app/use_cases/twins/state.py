@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from migrations_app.errors import ServerFailed
 from migrations_app.models.sample_twin import SampleTwin
-from migrations_app.samples.living.conversion import CONVERTED, converted
+from migrations_app.samples.changeable.conversion import CONVERTED, converted
 from migrations_app.simulator.behaviour import Behaviour, Delays
 from migrations_app.simulator.clock import SimulatedClock
 from migrations_app.simulator.instance_sizes import TYPE, known_sizes
