@@ -277,7 +277,7 @@ def checkpoint() -> None:
 
 
 @shared_task(name="look_at_organization", ignore_result=True)
-def look_at_organization(organization_id: str) -> None:
+def list_organization(organization_id: str) -> None:
     """Lists the accounts and clusters of an AWS organization, unless another worker does."""
     with bound_contextvars(organization=organization_id):
         claim = organization_queue.claim(uuid.UUID(organization_id))
@@ -294,7 +294,7 @@ def sweep_organizations() -> None:
 
 def enqueue_listing(organization_id: uuid.UUID) -> bool:
     """Enqueues the listing of an organization; False if the broker is down: then the sweep tries again (R05)."""
-    return _send(look_at_organization, str(organization_id))
+    return _send(list_organization, str(organization_id))
 
 
 @shared_task(name="begin_fleet_scan", ignore_result=True)

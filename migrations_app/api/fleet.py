@@ -33,7 +33,7 @@ from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState,
 from migrations_app.readiness.progress.curve import BurndownProjection, Lacking, Point
 from migrations_app.readiness.progress.share import DonePercent, ProjectedEnd
 from migrations_app.tasks import enqueue_fleet_scan
-from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, forget_view, keep_view
+from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, create_view, remove_view
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
 
 
@@ -249,7 +249,7 @@ class SavedViewsView(Endpoint):
     @idempotent
     def post(self, request: Request) -> Response:
         """Keeps a view."""
-        view_id = keep_view(person(request).pk, **body_params(request, NewViewSerializer))
+        view_id = create_view(person(request).pk, **body_params(request, NewViewSerializer))
         answer = Response(ViewShownSerializer(view_of(view_id, person_id=person(request).pk)).data, status=201)
         answer["Location"] = reverse("api-fleet-view", kwargs={"id": view_id}, request=request)
         return answer
@@ -271,5 +271,5 @@ class SavedViewDetailView(Endpoint):
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets one's own view. Needs no If-Match."""
-        forget_view(id, person_id=person(request).pk)
+        remove_view(id, person_id=person(request).pk)
         return Response(status=204)

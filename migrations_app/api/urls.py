@@ -82,7 +82,7 @@ from migrations_app.api.notifications import (
 )
 from migrations_app.api.organizations import (
     OrganizationClustersView,
-    OrganizationLookView,
+    OrganizationListingView,
     OrganizationsView,
     OrganizationView,
 )
@@ -153,7 +153,7 @@ urlpatterns: list[URLPattern] = [
     *_with_slash("clusters/<uuid:id>/labels", ClusterLabelsView, name="api-cluster-labels"),
     *_with_slash("aws-organizations", OrganizationsView, name="api-aws-organizations"),
     *_with_slash("aws-organizations/<uuid:id>", OrganizationView, name="api-aws-organization"),
-    *_with_slash("aws-organizations/<uuid:id>/look", OrganizationLookView, name="api-aws-organization-look"),
+    *_with_slash("aws-organizations/<uuid:id>/look", OrganizationListingView, name="api-aws-organization-look"),
     *_with_slash(
         "aws-organizations/<uuid:id>/clusters", OrganizationClustersView, name="api-aws-organization-clusters"
     ),

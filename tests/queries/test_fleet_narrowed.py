@@ -34,7 +34,7 @@ def grouped(**members):
     """Groups by name, of clusters by name."""
     made = {}
     for group, clusters in members.items():
-        made[group] = arrange.make_group(group)
+        made[group] = arrange.create_group(group)
         arrange.add_to_group(made[group], [one.pk for one in clusters])
     return made
 

@@ -48,7 +48,7 @@ def blockers(*rows):
 
 
 def team(*clusters, name="team"):
-    made = groups.make_group(name)
+    made = groups.create_group(name)
     groups.add_to_group(made, [one.pk for one in clusters])
     return made
 

@@ -22,7 +22,7 @@ from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team,
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from migrations_app.use_cases.accounts.tokens import issue_for
 from migrations_app.use_cases.audit import proof
-from migrations_app.use_cases.clusters.groups import add_to_group, make_group
+from migrations_app.use_cases.clusters.groups import add_to_group, create_group
 from migrations_app.use_cases.samples.load import add_samples, load_samples
 from migrations_app.use_cases.samples.people import PEOPLE
 from migrations_app.use_cases.samples.reset import remove_samples
@@ -132,14 +132,14 @@ def test_a_sample_person_with_more_rights_does_not_sign_in():
 
 
 def test_a_sample_person_gets_no_right_over_real_clusters():
-    group = make_group("prod")
+    group = create_group("prod")
     add_to_group(group, [a_cluster("prod").pk])
     for over in (None, group):
         with pytest.raises(Conflict, match="over sample clusters only"):
             grant_role(RoleGrant(role="viewer", person=OPERATOR, over=over), person=None)
     with pytest.raises(Conflict, match="over sample clusters only"):
         add_to_team("ops", member=OPERATOR, person=None)
-    empty = make_group("empty")
+    empty = create_group("empty")
     grant_role(RoleGrant(role="viewer", person=OPERATOR, over=empty), person=None)
     with pytest.raises(Conflict, match="sample clusters only"):
         add_to_group(empty, [a_cluster("prod-2").pk])

@@ -10,7 +10,7 @@ from migrations_app.use_cases.collect.aws import add_aws, refuse_aws, with_polic
 from migrations_app.use_cases.runtime.connections import connect_aws
 
 
-def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: CollectResult) -> CollectResult:
+def with_aws_parts(cluster: Cluster, api: ClusterApi, *, collected: CollectResult) -> CollectResult:
     """Adds what AWS shows, and a bundle's policy documents. Errors of AWS become unseen parts and do not fail
     the scan.
     """

@@ -28,7 +28,7 @@ from migrations_app.use_cases.collect.collect import ProgressReport
 from migrations_app.use_cases.collect.some_parts import ALWAYS, PartsOnDemand
 from migrations_app.use_cases.runtime.connections import connect, limits
 from migrations_app.use_cases.runtime.counters import calls_by_name
-from migrations_app.use_cases.scans.aws_access import look_into_aws
+from migrations_app.use_cases.scans.aws_access import with_aws_parts
 from migrations_app.use_cases.scans.feed import note_end
 from migrations_app.use_cases.scans.identity import answering, refuse_other
 from migrations_app.use_cases.scans.queue import ScanClaim
@@ -130,7 +130,7 @@ def answer_now(
         inventory = parts.inventory(part_names)
         if AWS in part_names:
             aws = (
-                aws or look_into_aws(cluster, api, collected=CollectResult(parts.inventory(FOR_AWS), ())).inventory.aws
+                aws or with_aws_parts(cluster, api, collected=CollectResult(parts.inventory(FOR_AWS), ())).inventory.aws
             )
             inventory = replace(inventory, aws=aws)
         noted = noting(inventory)

@@ -15,7 +15,7 @@ from migrations_app.readiness.waivers import apply
 from migrations_app.use_cases.collect.aws import with_policies
 from migrations_app.use_cases.collect.collect import ProgressReport, collect
 from migrations_app.use_cases.runtime.connections import connect
-from migrations_app.use_cases.scans.aws_access import look_into_aws
+from migrations_app.use_cases.scans.aws_access import with_aws_parts
 
 
 def evaluate_registered(
@@ -37,7 +37,7 @@ def evaluate_registered(
         if isinstance(api, LiveApi):
             api.get("/version")
         collected = collect(api, cluster=cluster.name, on_part=on_part)
-        collected = with_policies(look_into_aws(cluster, api, collected=collected), policies or {})
+        collected = with_policies(with_aws_parts(cluster, api, collected=collected), policies or {})
     scanned = _evaluated(cluster, collected, target=target, kubernetes=kubernetes)
     now = timezone.now()
     return msgspec.structs.replace(scanned, report=apply(scanned.report, held_at(cluster.pk, now), now=now))

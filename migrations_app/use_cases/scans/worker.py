@@ -24,7 +24,7 @@ from migrations_app.readiness.report import CollectResult, PartLine, ScanResult
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans import queue, store
-from migrations_app.use_cases.scans.aws_access import look_into_aws
+from migrations_app.use_cases.scans.aws_access import with_aws_parts
 from migrations_app.use_cases.scans.check_again import ScanWatch, end_if_open
 from migrations_app.use_cases.scans.identity import PART, AnsweringCluster, answering, refuse_other
 from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists
@@ -90,7 +90,7 @@ def _collect(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float)
             # Again, because the cluster may have been replaced while it was read.
             refuse_other(_as_answered(cluster, behind), answering(api))
             heartbeat.note("aws", len(PART_NAMES))
-            with_aws = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
+            with_aws = _with_identity(with_aws_parts(cluster, api, collected=collected), behind)
             return _ReadResult(with_aws, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
         finally:
             heartbeat.add_calls(api.clock().calls)

@@ -124,7 +124,7 @@ def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Removes a channel with its delivery log."""
-    channels.forget_channel(channel_id)
+    channels.remove_channel(channel_id)
     messages.success(request, _("The channel is removed."))
     return redirect("notifications")
 
@@ -207,7 +207,7 @@ def _add(request: HttpRequest, form: ChannelForm) -> str | None:
     where = {"kind": values["kind"], "target": values["target"].strip(), "key": values["key"].strip()}
     channel_settings = ChannelSettings(name=values["name"], **where, **form.list_values())
     try:
-        return channels.add_channel(
+        return channels.create_channel(
             channel_settings, by=request.user.get_username(), now=timezone.now()
         ).secret.reveal()
     except (InvalidInput, Conflict) as error:

@@ -74,8 +74,8 @@ def _password(form: QueryDict, person: Person) -> str:
     return management.first_password(form.get("name", ""), person=person)
 
 
-def _drop_team(form: QueryDict, person: Person) -> str:
-    management.drop_team(form.get("team", ""), person=person)
+def _remove_team(form: QueryDict, person: Person) -> str:
+    management.remove_team(form.get("team", ""), person=person)
     return "The team is removed, with its roles."
 
 
@@ -129,7 +129,7 @@ ACTS: Mapping[str, PeopleAct] = {
     "open": _open,
     "join": _join,
     "leave": _leave,
-    "drop_team": _drop_team,
+    "drop_team": _remove_team,
     "give": _give,
     "take_back": _take_back,
 }
