@@ -4,7 +4,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from migrations_app.readiness.look import BadgeStyle
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.journey_tags import CAUSES as JOURNEY_CAUSES
 from migrations_app.templatetags.readiness_tags import NONE, icon

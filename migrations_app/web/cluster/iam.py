@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from migrations_app.iam.requirements.gaps import depends_on_settings
 from migrations_app.iam.requirements.output import as_json
 from migrations_app.queries.cluster.reports import sheet_of
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.iam_sheet.values import (
     IamCell,
     IamColumn,
@@ -28,7 +29,6 @@ from migrations_app.readiness.iam_sheet.values import (
     IamSheet,
     IamSize,
 )
-from migrations_app.readiness.look import BadgeStyle
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.iam_words import (

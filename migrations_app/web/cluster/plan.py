@@ -12,7 +12,7 @@ from django.templatetags.static import static
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from migrations_app.readiness.look import BadgeStyle
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook

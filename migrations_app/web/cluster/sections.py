@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from migrations_app.checks.base import PHASES, Finding, Remedy
-from migrations_app.readiness.look import BadgeStyle
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.next_step import FindingGroup, group_findings
 from migrations_app.readiness.plan.work_order import in_stage_order
 from migrations_app.readiness.verdict import finding_sort_key

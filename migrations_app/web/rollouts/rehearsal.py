@@ -10,7 +10,7 @@ from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.actions.spans import span_words
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
-from migrations_app.readiness.look import BadgeStyle
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS
 from migrations_app.use_cases.rehearsals.document import RehearsalDocument, RehearsalPlay, read_document
