@@ -80,8 +80,8 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < _ASTRAL else f"\\U{code:08x}"
 
 
-NodePath = tuple[str | int, ...]
-LineMarks = dict[NodePath, int]
+DocumentPath = tuple[str | int, ...]
+LineMarks = dict[DocumentPath, int]
 
 _STEP = "  "
 _LONGEST_KEY: Final = 1000
@@ -95,7 +95,7 @@ class _Writer:
         self.lines: list[str] = []
         self.marks: LineMarks = {}
 
-    def map(self, value: Mapping[str, Any], pad: str, *, at: NodePath) -> None:
+    def map(self, value: Mapping[str, Any], pad: str, *, at: DocumentPath) -> None:
         for key, item in value.items():
             name, value_path, start = quoted(str(key)), (*at, key), len(self.lines) + 1
             if len(name) > _LONGEST_KEY:
@@ -104,7 +104,7 @@ class _Writer:
             self.entry(f"{pad}{name}:", item, pad=pad, at=value_path)
             self.marks[value_path] = start
 
-    def list(self, value: list[Any], pad: str, *, at: NodePath) -> None:
+    def list(self, value: list[Any], pad: str, *, at: DocumentPath) -> None:
         for index, item in enumerate(value):
             item_path = (*at, index)
             if isinstance(item, Mapping | list) and item:
@@ -119,7 +119,7 @@ class _Writer:
             else:
                 self.entry(f"{pad}-", item, pad=pad, at=item_path)
 
-    def entry(self, head: str, item: Plain, *, pad: str, at: NodePath) -> None:
+    def entry(self, head: str, item: Plain, *, pad: str, at: DocumentPath) -> None:
         self.marks[at] = len(self.lines) + 1
         if isinstance(item, Mapping) and item:
             self.lines.append(head)

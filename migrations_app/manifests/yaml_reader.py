@@ -21,7 +21,7 @@ from yaml.events import (
 )
 
 from migrations_app.errors import InvalidInput, InvalidManifest
-from migrations_app.manifests.writer import NodePath, Plain, resolved
+from migrations_app.manifests.writer import DocumentPath, Plain, resolved
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -73,7 +73,7 @@ class NotReadable(InvalidManifest):
 
 
 class Repeat(NamedTuple):
-    path: NodePath
+    path: DocumentPath
     line: int
 
 
@@ -86,7 +86,7 @@ class Composed:
     repeats: list[Repeat] = field(default_factory=list)
     line: int = 0
 
-    def line_of(self, path: NodePath) -> int:
+    def line_of(self, path: DocumentPath) -> int:
         """The line, from 0, of the field or of its nearest ancestor in the text."""
         result, value = self.line, self.value
         for step in path:
@@ -277,7 +277,7 @@ class _ManifestComposer(_Composer):
         parent.value[key] = value
         self.lines[id(parent.value), key] = parent.key_line
 
-    def _path(self) -> NodePath:
+    def _path(self) -> DocumentPath:
         """The path of the innermost open map."""
         return tuple(len(above.value) if above.key is None else above.key for above in self.open[1:-1])
 

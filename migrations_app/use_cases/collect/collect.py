@@ -27,7 +27,7 @@ PARALLEL = 4
 DOCUMENTS = "documents"
 """Name of the report line for skipped documents of a bundle; it is not a part of the inventory."""
 
-ProgressReport = Callable[[str, int], None]
+ProgressListener = Callable[[str, int], None]
 """Called with the name of each part once it is read, and the number of parts read so far."""
 
 
@@ -36,7 +36,7 @@ class PartsRun:
     """The parts that were read so far, and the seconds that each took."""
 
     reading: Reading
-    on_part: ProgressReport | None
+    on_part: ProgressListener | None
     parts: dict[str, Part[Any]]
     seconds: dict[str, float]
     memory: PartMemory | None
@@ -88,7 +88,7 @@ def collect(
     *,
     cluster: str,
     deadline: float = 600.0,
-    on_part: ProgressReport | None = None,
+    on_part: ProgressListener | None = None,
     now: str = "",
     memory: PartMemory | None = None,
 ) -> CollectResult:

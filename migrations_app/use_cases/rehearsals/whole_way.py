@@ -28,7 +28,7 @@ from migrations_app.readiness.plan.runbook import RunbookHop, runbook
 from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.twin.ports.reading import TwinReader
-from migrations_app.use_cases.collect.collect import ProgressReport, collect
+from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
 from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
@@ -55,7 +55,7 @@ class WayRequest:
 
 @seldom_collected()
 def rehearse_way(
-    api: ClusterApi, request: WayRequest, *, cluster: str, on_part: ProgressReport | None = None
+    api: ClusterApi, request: WayRequest, *, cluster: str, on_part: ProgressListener | None = None
 ) -> WayResult:
     """Reads the cluster and plays all hops. Raises InvalidInput for an invalid target or a cluster without an upgrade
     path, ReadError.

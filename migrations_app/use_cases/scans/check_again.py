@@ -24,7 +24,7 @@ from migrations_app.models.scan import Scan
 from migrations_app.readiness.next_step import cause_of
 from migrations_app.readiness.plan.one_check import judge_one_check, stored_answer
 from migrations_app.readiness.report import CollectResult
-from migrations_app.use_cases.collect.collect import ProgressReport
+from migrations_app.use_cases.collect.collect import ProgressListener
 from migrations_app.use_cases.collect.some_parts import ALWAYS, PartsOnDemand
 from migrations_app.use_cases.runtime.connections import connect, limits
 from migrations_app.use_cases.runtime.counters import calls_by_name
@@ -62,7 +62,7 @@ def known_check(check_id: str) -> str:
 class ScanWatch(NamedTuple):
     """Callbacks of a scan: for each part that was read, and for the number of requests by verb and status."""
 
-    on_part: ProgressReport
+    on_part: ProgressListener
     on_calls: Callable[[Calls], None]
 
 
@@ -119,7 +119,7 @@ class SingleFinding(NamedTuple):
 
 
 def answer_now(
-    cluster: Cluster, api: ClusterApi, *, check: Check, hop: str, on_part: ProgressReport | None
+    cluster: Cluster, api: ClusterApi, *, check: Check, hop: str, on_part: ProgressListener | None
 ) -> SingleFinding | None:
     """The current finding of the check, with all parts that it reads; None if the hop is not the next one or has no
     such check.

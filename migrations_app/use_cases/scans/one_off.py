@@ -25,7 +25,7 @@ from migrations_app.iam.templates import MOST_BYTES, policy_texts
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import ScanResult
 from migrations_app.use_cases.collect.aws import with_policies
-from migrations_app.use_cases.collect.collect import ProgressReport, collect
+from migrations_app.use_cases.collect.collect import ProgressListener, collect
 
 LARGEST_KUBECONFIG = 1024 * 1024
 SECONDS = 600.0
@@ -50,7 +50,7 @@ def scan_bundle(
     target: str | None = None,
     kubernetes: str | None = None,
     policies: Policies | None = None,
-    on_part: ProgressReport | None = None,
+    on_part: ProgressListener | None = None,
 ) -> ScanResult:
     """Evaluates a bundle, a folder or file. Raises InvalidInput for an unusable path or target.
 
@@ -101,7 +101,7 @@ def scan_kubeconfig(
     kubernetes: str | None = None,
     reachable: Reachable,
     policies: Policies | None = None,
-    on_part: ProgressReport | None = None,
+    on_part: ProgressListener | None = None,
 ) -> ScanResult:
     """Evaluates a live cluster.
 
@@ -165,7 +165,7 @@ def bundle_kubeconfig(
     out: Path,
     reachable: Reachable,
     made_by: str,
-    on_part: ProgressReport | None = None,
+    on_part: ProgressListener | None = None,
 ) -> BundleResult:
     """Writes the whole bundle or nothing. Raises InvalidInput, ReadError if the cluster does not answer."""
     if not out.parent.is_dir() or out.is_dir():

@@ -13,7 +13,7 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.waivers import apply
 from migrations_app.use_cases.collect.aws import with_policies
-from migrations_app.use_cases.collect.collect import ProgressReport, collect
+from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans.aws_access import with_aws_parts
 
@@ -24,7 +24,7 @@ def evaluate_registered(
     target: str | None = None,
     kubernetes: str | None = None,
     policies: Mapping[str, bytes] | None = None,
-    on_part: ProgressReport | None = None,
+    on_part: ProgressListener | None = None,
 ) -> ScanResult:
     """Evaluates the cluster of that name with its active waivers; `policies` replace those read from AWS.
 
