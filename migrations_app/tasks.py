@@ -34,7 +34,7 @@ from migrations_app.use_cases.rehearsal_runs.worker import rehearse_claimed
 from migrations_app.use_cases.rollouts import preview, worker
 from migrations_app.use_cases.rollouts.lifecycle import expire_old_plans
 from migrations_app.use_cases.rollouts.transitions import waiting_scan
-from migrations_app.use_cases.rollouts.worker import stranded_rollouts
+from migrations_app.use_cases.rollouts.worker import rollouts_to_enqueue
 from migrations_app.use_cases.runtime import disk_space, heartbeat
 from migrations_app.use_cases.samples.history import make_history
 from migrations_app.use_cases.scans import fleet_scan as scan_fleet_flow
@@ -197,7 +197,7 @@ def sweep_campaigns() -> None:
     time.
     """
     expire_campaigns()
-    for campaign_id in campaign_worker.campaigns_to_advance():
+    for campaign_id in campaign_worker.campaigns_to_enqueue():
         enqueue_campaign_previews(campaign_id)
         enqueue_campaign(campaign_id)
 
@@ -220,7 +220,7 @@ def sweep_journeys() -> None:
     and time.
     """
     expire_journeys()
-    for journey_id in journey_worker.stranded_journeys():
+    for journey_id in journey_worker.journeys_to_enqueue():
         enqueue_journey(journey_id)
 
 
@@ -254,7 +254,7 @@ def sweep_rollouts() -> None:
     expire_old_plans()
     for ended in uncompared():
         keep_comparison(ended)
-    for rollout_id, state in stranded_rollouts():
+    for rollout_id, state in rollouts_to_enqueue():
         enqueue_rollout(rollout_id, prepare_rollout if state == "draft" else advance_rollout)
 
 
@@ -277,7 +277,7 @@ def checkpoint() -> None:
 
 
 @shared_task(name="look_at_organization", ignore_result=True)
-def look_at_organization(organization_id: str) -> None:
+def list_organization(organization_id: str) -> None:
     """Lists the accounts and clusters of an AWS organization, unless another worker does."""
     with bound_contextvars(organization=organization_id):
         claim = organization_queue.claim(uuid.UUID(organization_id))
@@ -294,7 +294,7 @@ def sweep_organizations() -> None:
 
 def enqueue_listing(organization_id: uuid.UUID) -> bool:
     """Enqueues the listing of an organization; False if the broker is down: then the sweep tries again (R05)."""
-    return _send(look_at_organization, str(organization_id))
+    return _send(list_organization, str(organization_id))
 
 
 @shared_task(name="begin_fleet_scan", ignore_result=True)
@@ -311,9 +311,9 @@ def sweep() -> None:
     Also stores beat's heartbeat.
     """
     heartbeat.beat(heartbeat.BEAT, [heartbeat.BEAT])
-    for scan_id in queue.stranded():
+    for scan_id in queue.scans_to_enqueue():
         enqueue_scan(scan_id)
-    for rehearsal_id in rehearsals.stranded():
+    for rehearsal_id in rehearsals.rehearsals_to_enqueue():
         enqueue_rehearsal(rehearsal_id)
     for fleet_scan_id in scan_fleet_flow.fleet_scans_to_enqueue():
         enqueue_fleet_scan(fleet_scan_id)

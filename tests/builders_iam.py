@@ -7,12 +7,12 @@ from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.remedies import closing, document_of, size_of
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.objects.aws import (
+    AwsRole,
     ControllerRole,
     EksCluster,
     NodeRole,
     OidcProvider,
     PolicyDocument,
-    Role,
 )
 from migrations_app.inventory.parts import Seen
 from tests.builders import PLACE, ACluster, a_cluster
@@ -49,9 +49,9 @@ def managed(
     return PolicyDocument(name=name, kind=kind, text=text, size=size_of(json.loads(text)))
 
 
-def iam_role(name: str = "KarpenterController", *, trust: str = "{}") -> Role:
+def iam_role(name: str = "KarpenterController", *, trust: str = "{}") -> AwsRole:
     arn = f"arn:aws:iam::111122223333:role/{name}"
-    return Role(name=name, arn=arn, path="/", trust=trust, boundary_arn="", max_session_seconds=3600)
+    return AwsRole(name=name, arn=arn, path="/", trust=trust, boundary_arn="", max_session_seconds=3600)
 
 
 def a_role(

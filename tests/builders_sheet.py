@@ -8,7 +8,7 @@ from migrations_app.iam.requirements.gaps import find_gaps
 from migrations_app.iam.requirements.remedies import closing
 from migrations_app.iam.site import AwsSite
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.aws import AwsSeen, ControllerRole, CrossCheck, PolicyDocument, Role
+from migrations_app.inventory.objects.aws import AwsRole, AwsSeen, ControllerRole, CrossCheck, PolicyDocument
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen
 from migrations_app.readiness.iam_sheet.build import IamSheet, iam_sheet
@@ -51,7 +51,7 @@ def a_controller_role(*documents: PolicyDocument | str, arn: str = ARN, **more: 
     """Returns a role found by its annotation; texts become documents."""
     made = tuple(one if isinstance(one, PolicyDocument) else a_document(one) for one in documents)
     name = arn.rpartition("/")[2]
-    role = Role(name=name, arn=arn, path="/", trust="{}", boundary_arn="", max_session_seconds=3600)
+    role = AwsRole(name=name, arn=arn, path="/", trust="{}", boundary_arn="", max_session_seconds=3600)
     parts: dict[str, Any] = {"role": Seen((role,)), "policies": Seen(made), "boundary": Seen(())}
     home = {"namespace": "kube-system", "service_account": "karpenter", "found_by": "irsa"}
     return ControllerRole(**({"arn": arn} | home | parts | more))

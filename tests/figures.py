@@ -29,7 +29,9 @@ def largest_folder(paths: list[str]) -> tuple[str, int]:
 
 def repeated_classes(paths: list[str]) -> list[str]:
     """Returns names of public classes that more than one module defines."""
-    names = Counter(name for path in paths for name in measures.top_classes(path) if not name.startswith("_"))
+    names = Counter(
+        name for path in paths for name, alias_of in measures.top_types(path) if not alias_of and name[0] != "_"
+    )
     return sorted(name for name, times in names.items() if times > 1)
 
 

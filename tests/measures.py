@@ -17,6 +17,7 @@ PRODUCT = ("karpdash", "migrations_app")
 SCHEMA_STEPS = "migrations_app/migrations/"
 NOT_OURS = re.compile(r"^(\.|var/|build/|staticfiles/|htmlcov/)|__pycache__|\.egg-info/")
 SWITCHES = re.compile(r"\b(type: ignore|noqa|nosec|pragma: no cover)\b[: ]*(\[[\w, -]+\]|[A-Z]+\d+(, ?[A-Z]+\d+)*)?")
+TYPE_NAME = re.compile(r"[A-Z]\w*[a-z]\w*")
 BROAD = {"Exception", "BaseException"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -46,7 +47,8 @@ class Source:
 
     docstring: str | None
     functions: tuple[Function, ...]
-    classes: tuple[str, ...]
+    types: tuple[tuple[str, str], ...]
+    """Name of each class and type alias that is not nested, and what the alias stands for; "" for a class."""
     names: tuple[tuple[int, str], ...]
     broad_excepts: tuple[int, ...]
     calls: tuple[tuple[int, frozenset[str], tuple[object, ...]], ...]
@@ -98,11 +100,26 @@ def source(path: str) -> Source:
         functions=tuple(
             _function(path, node, outermost=id(node) in top) for node in nodes if isinstance(node, FUNCTIONS)
         ),
-        classes=tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef)),
+        types=tuple(found for found in map(_type, tree.body) if found),
         names=tuple(found for node in nodes for found in _named(node)),
         broad_excepts=tuple(line for node in nodes for line in _broad(node)),
         calls=tuple(found for node in nodes if isinstance(node, ast.Call) and (found := _call(node))[2]),
     )
+
+
+def _type(node: ast.stmt) -> tuple[str, str] | None:
+    target: object = None
+    value: object = None
+    match node:
+        case ast.ClassDef(name=name):
+            return name, ""
+        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value):
+            pass
+        case _ if type(node).__name__ == "TypeAlias":  # a `type` statement; Python 3.11 has no such node
+            target, value = vars(node)["name"], vars(node)["value"]
+    if isinstance(target, ast.Name) and isinstance(value, ast.Subscript | ast.BinOp | ast.Attribute):
+        return (target.id, ast.unparse(value)) if TYPE_NAME.fullmatch(target.id) else None
+    return None
 
 
 def functions(paths: list[str]) -> list[Function]:
@@ -129,9 +146,9 @@ def defined_names(path: str) -> tuple[tuple[int, str], ...]:
     return source(path).names
 
 
-def top_classes(path: str) -> tuple[str, ...]:
-    """Returns the names of the classes that are not nested in other classes."""
-    return source(path).classes
+def top_types(path: str) -> tuple[tuple[str, str], ...]:
+    """Returns name and text of the classes and type aliases that are not nested; the text of a class is empty."""
+    return source(path).types
 
 
 def called_with(path: str, callables: set[str]) -> Iterator[tuple[int, object]]:

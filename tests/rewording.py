@@ -21,7 +21,7 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.next_step import group_findings
 from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.report import Report
-from migrations_app.use_cases.collect.collect import Collected
+from migrations_app.use_cases.collect.collect import CollectResult
 
 REWORDED = "otherwise said"
 _COMMENT = re.compile(r"(^|\s+)#(\s.*)?$")
@@ -32,7 +32,7 @@ def other(text: str) -> str:
     return f"{REWORDED} {hashlib.sha256(text.encode()).hexdigest()[:8]}" if text else ""
 
 
-def reworded(collected: Collected) -> Report:
+def reworded(collected: CollectResult) -> Report:
     """Returns the report of a scan in which all sentences of checks and of unread parts are replaced."""
     with ExitStack() as stack:
         for name, runner_text in _RUNNER_TEXTS.items():
@@ -67,14 +67,14 @@ def _word(word: Any) -> Any:
     return word
 
 
-def _unread(collected: Collected) -> Collected:
+def _unread(collected: CollectResult) -> CollectResult:
     """Returns the scan with other sentences about unread parts, in the inventory and in the lines about its parts."""
     inventory = collected.inventory
     parts = {one.name: _part(getattr(inventory, one.name)) for one in fields(inventory) if one.init}
     aws = {one.name: _part(getattr(inventory.aws, one.name)) for one in fields(inventory.aws) if one.init}
     parts["aws"] = replace(inventory.aws, **aws)
     lines = tuple(msgspec.structs.replace(line, detail=other(line.detail)) for line in collected.parts)
-    return Collected(replace(inventory, **parts), lines)
+    return CollectResult(replace(inventory, **parts), lines)
 
 
 def _part(part: Any) -> Any:

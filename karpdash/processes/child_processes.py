@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from karpdash.garbage import collect_as_usual
+from karpdash.python_gc import collect_as_usual
 
 CAN_FORK = sys.platform == "linux"
 _STOPPING = {signal.SIGINT, signal.SIGTERM}
@@ -45,7 +45,7 @@ LOADED = (
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None) if os.name == "posix" else None
 
 
-class Forked:
+class ForkedProcess:
     """A forked process with the methods of subprocess.Popen that the supervisor uses."""
 
     def __init__(self, pid: int) -> None:
@@ -101,7 +101,7 @@ def load_program() -> None:
 
 def fork(
     run: Callable[[], int], *, name: str, log: Path | None = None, stop_by: signal.Signals = signal.SIGTERM
-) -> Forked:
+) -> ForkedProcess:
     """Calls `run` in a fork of this process; its result is the exit code. Without a log, output goes where that of this
     process goes.
     """
@@ -113,7 +113,7 @@ def fork(
     if not pid:
         _run_child(run, name=name, log=log, stop_by=stop_by)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return Forked(pid)
+    return ForkedProcess(pid)
 
 
 def run_module(arguments: Sequence[str]) -> int:

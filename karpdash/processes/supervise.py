@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from karpdash.processes.child_processes import Forked, die_with_parent, fork
+from karpdash.processes.child_processes import ForkedProcess, die_with_parent, fork
 
 GRACE = 40.0
 """Seconds that a child has to end. A worker ends itself after SOFT_STOP, KILL_AFTER and LAST_SECONDS; the rest is for
@@ -40,7 +40,7 @@ class Child:
     """The signal to stop it: sent by the supervisor, and by the kernel if the supervisor dies."""
     run: Callable[[], int] | None = None
     """The function that a fork of this process runs instead of the command; returns the exit code."""
-    process: subprocess.Popen[bytes] | Forked | None = None
+    process: subprocess.Popen[bytes] | ForkedProcess | None = None
     started: float = 0.0
     restarts: int = 0
     next_start: float = 0.0
@@ -93,7 +93,7 @@ class Child:
         self.clear()
 
 
-def _has_ended(process: subprocess.Popen[bytes] | Forked) -> bool:
+def _has_ended(process: subprocess.Popen[bytes] | ForkedProcess) -> bool:
     """Whether the process has ended. It is not reaped here: until then the kernel does not reuse its session
     id.
 
@@ -106,7 +106,7 @@ def _has_ended(process: subprocess.Popen[bytes] | Forked) -> bool:
     return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
-def _ends(process: subprocess.Popen[bytes] | Forked, *, seconds: float) -> bool:
+def _ends(process: subprocess.Popen[bytes] | ForkedProcess, *, seconds: float) -> bool:
     end = time.monotonic() + seconds
     while not _has_ended(process):
         if time.monotonic() > end:

@@ -7,7 +7,7 @@ import msgspec
 
 from migrations_app.errors import InvalidInput
 
-Verb = Literal["create", "apply", "patch", "delete", "helm"]
+RequestVerb = Literal["create", "apply", "patch", "delete", "helm"]
 Risk = Literal["low", "medium", "high", "destructive"]
 RISKS: tuple[Risk, ...] = ("low", "medium", "high", "destructive")
 Body = dict[str, Any]
@@ -75,14 +75,14 @@ def checked_name(name: str) -> str:
     return name
 
 
-class Change(ActionValue, frozen=True):
+class PlannedRequest(ActionValue, frozen=True):
     """One request. `body` is sent as is, plus uid and resourceVersion, which come from the read just before (A18).
 
     `create` sends a complete object, `apply` a server-side apply without force, `patch` a merge patch, and `delete`
     the options of a deletion. `helm` is a run of helm (`helm_request.HelmRun`): its target is the record that it makes.
     """
 
-    verb: Verb
+    verb: RequestVerb
     target: ObjectTarget
     body: Body = {}
     subresource: str = ""
@@ -126,21 +126,21 @@ class RbacNeed(ActionValue, frozen=True, order=True):
         return f'{{apiGroups: ["{self.group}"], resources: ["{resource}"], verbs: ["{self.verb}"]}}'
 
 
-def deletion(target: ObjectTarget, *, foreground: bool = False) -> Change:
+def deletion(target: ObjectTarget, *, foreground: bool = False) -> PlannedRequest:
     """Deletes one object and waits for its finalizers; `foreground` deletes its dependents too."""
     policy = "Foreground" if foreground else "Background"
-    return Change(verb="delete", target=target, body={"propagationPolicy": policy})
+    return PlannedRequest(verb="delete", target=target, body={"propagationPolicy": policy})
 
 
-def creation(target: ObjectTarget, body: Body) -> Change:
-    return Change(verb="create", target=target, body=body)
+def creation(target: ObjectTarget, body: Body) -> PlannedRequest:
+    return PlannedRequest(verb="create", target=target, body=body)
 
 
-def merge(target: ObjectTarget, body: Body, *, subresource: str = "") -> Change:
+def merge(target: ObjectTarget, body: Body, *, subresource: str = "") -> PlannedRequest:
     """A merge patch: maps are merged, lists are replaced, null removes a field."""
-    return Change(verb="patch", target=target, body=body, subresource=subresource)
+    return PlannedRequest(verb="patch", target=target, body=body, subresource=subresource)
 
 
-def application(target: ObjectTarget, body: Body) -> Change:
+def application(target: ObjectTarget, body: Body) -> PlannedRequest:
     """Server-side apply of these fields without force: a field of another manager is a conflict (A34)."""
-    return Change(verb="apply", target=target, body=body)
+    return PlannedRequest(verb="apply", target=target, body=body)

@@ -6,7 +6,7 @@ A merge patch replaces whole lists, so a step depends on the complete list that 
 from collections.abc import Iterator
 from typing import Any
 
-from migrations_app.actions.changes import Body, Change, ObjectTarget, application, creation, deletion, merge
+from migrations_app.actions.changes import Body, ObjectTarget, PlannedRequest, application, creation, deletion, merge
 from migrations_app.actions.conditions import Condition, Exists, Field, FieldEquals, Terminating, Tree, fields_digest
 from migrations_app.actions.plan import Step
 
@@ -110,7 +110,7 @@ def delete_step(
     **more: Any,  # noqa: ANN401 - the other fields of a Step
 ) -> Step:
     """A step that deletes the object; it cannot be undone."""
-    change: Change = deletion(target, foreground=foreground)
+    change: PlannedRequest = deletion(target, foreground=foreground)
     return Step(id="", change=change, preconditions=preconditions, postconditions=(Terminating(),), **more)
 
 

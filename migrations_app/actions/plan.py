@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from migrations_app.actions.changes import RISKS, ActionValue, Change, ObjectTarget, RbacNeed, Risk
+from migrations_app.actions.changes import RISKS, ActionValue, ObjectTarget, PlannedRequest, RbacNeed, Risk
 from migrations_app.actions.conditions import Condition, Field, Tree, content_digest, value_at
 from migrations_app.actions.gate import Gate
 from migrations_app.errors import InvalidInput
@@ -64,11 +64,11 @@ class Step(ActionValue, frozen=True, rename=_STORED_NAMES):
 
     id: str
     title: str
-    change: Change | None = None
+    change: PlannedRequest | None = None
     preconditions: tuple[Field, ...] = ()
     digest: str = ""
     postconditions: tuple[Condition, ...] = ()
-    undo: Change | None = None
+    undo: PlannedRequest | None = None
     undo_postconditions: tuple[Condition, ...] = ()
     risk: Risk = "low"
     skippable: bool = False

@@ -15,8 +15,8 @@ from migrations_app.actions.changes import (
     MARK_PLAN,
     MARK_ROLLOUT,
     Body,
-    Change,
     ObjectTarget,
+    PlannedRequest,
     checked_name,
 )
 from migrations_app.actions.conditions import Tree
@@ -60,14 +60,14 @@ def _sentences(step: Step) -> Iterator[str]:
         yield f"  then: {gate_words(step.after)}"
 
 
-def _undo_words(change: Change) -> str:
+def _undo_words(change: PlannedRequest) -> str:
     if change.verb == "helm":
         return _helm_run_words(change)
     verb = {"create": "creating", "apply": "applying", "patch": "patching", "delete": "deleting"}[change.verb]
     return f"{verb} {change.target.display_name}"
 
 
-def _helm_run_words(change: Change) -> str:
+def _helm_run_words(change: PlannedRequest) -> str:
     """Such as `helm rollback of karpenter/karpenter to revision 4`."""
     run = run_of(change.body)
     return f"helm {run.do} of {run.namespace}/{run.release} to {f'revision {run.to}' if run.to else run.version}"
@@ -100,7 +100,7 @@ def as_kubectl(step: Step) -> str:
     return f"{head}\n{command(step.change)}"
 
 
-def command(change: Change) -> str:
+def command(change: PlannedRequest) -> str:
     """The request as one kubectl command, with its input if it has one. Raises InvalidInput for an invalid name."""
     checked_name(change.target.name)
     if change.verb == "helm":
@@ -113,7 +113,7 @@ def command(change: Change) -> str:
     return _quoted("kubectl", *home, change.verb, _resource(change.target), change.target.name, *_options(change))
 
 
-def _helm_command(change: Change) -> str:
+def _helm_command(change: PlannedRequest) -> str:
     """The commands for a person: the first reads the values of the release. Names and values are quoted."""
     run = run_of(change.body)
     release, home = shlex.quote(run.release), shlex.quote(run.namespace)
@@ -132,7 +132,7 @@ def _helm_upgrade(run: HelmRun, *, release: str, home: str) -> str:
     return " ".join(words)
 
 
-def _options(change: Change) -> Iterator[str]:
+def _options(change: PlannedRequest) -> Iterator[str]:
     if change.verb == "delete":
         policy = str(change.body.get("propagationPolicy", "Background")).lower()
         yield from (f"--cascade={policy}", "--wait=false")
@@ -177,7 +177,7 @@ def gitops_patch(plan: Plan) -> str:
     return "\n".join([*left_out, stream(documents)] if left_out else [stream(documents)]).rstrip("\n") + "\n"
 
 
-def _exclusion_reason(change: Change) -> str:
+def _exclusion_reason(change: PlannedRequest) -> str:
     if change.verb == "helm":
         return "helm does it, with the values of the release"
     if change.target.kind in NOT_IN_GIT:
@@ -185,7 +185,7 @@ def _exclusion_reason(change: Change) -> str:
     return "only the cluster holds a status" if change.subresource else ""
 
 
-def _full_object(change: Change) -> Body:
+def _full_object(change: PlannedRequest) -> Body:
     """The object as it is sent, with its identifying fields."""
     target = change.target
     place = {"namespace": target.namespace} if target.namespace else {}
@@ -194,10 +194,10 @@ def _full_object(change: Change) -> Body:
     return {"apiVersion": target.api_version, "kind": target.kind, "metadata": metadata} | rest
 
 
-def _patch_body(change: Change) -> Body:
+def _patch_body(change: PlannedRequest) -> Body:
     if change.verb != "delete":
         return _replacing(_full_object(change)) if change.verb == "patch" else _full_object(change)
-    return {"$patch": "delete"} | _full_object(Change(verb="patch", target=change.target))
+    return {"$patch": "delete"} | _full_object(PlannedRequest(verb="patch", target=change.target))
 
 
 def _replacing(value: Any) -> Any:  # noqa: ANN401 - plain JSON

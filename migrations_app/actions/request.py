@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from migrations_app.actions.changes import MARK_PLAN, MARK_ROLLOUT, Body, Change
+from migrations_app.actions.changes import MARK_PLAN, MARK_ROLLOUT, Body, PlannedRequest
 from migrations_app.actions.conditions import Tree, value_at
 
 
@@ -33,7 +33,7 @@ def marks(rollout: str, digest: str) -> dict[str, str]:
     return {MARK_ROLLOUT: rollout, MARK_PLAN: digest}
 
 
-def request_body(change: Change, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
+def request_body(change: PlannedRequest, tie: ObjectVersion, *, own: Mapping[str, str]) -> Body:
     """The body to send, with uid and resourceVersion of the read as preconditions. `own`: annotations of karpdash."""
     if change.verb == "delete":
         return _deletion(change.body, tie)
@@ -59,7 +59,7 @@ def _deletion(options: Body, tie: ObjectVersion) -> Body:
     return {"apiVersion": "v1", "kind": "DeleteOptions"} | options | {"preconditions": preconditions}
 
 
-def _named(change: Change, body: Body) -> Body:
+def _named(change: PlannedRequest, body: Body) -> Body:
     target = change.target
     place = {"namespace": target.namespace} if target.namespace else {}
     document = {"apiVersion": target.api_version, "kind": target.kind} | body

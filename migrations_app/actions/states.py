@@ -10,7 +10,7 @@ from typing import Literal, Protocol, get_args
 
 from migrations_app.actions.plan import Plan, Step
 
-Phase = Literal["request", "settle", "gate"]
+StepPhase = Literal["request", "settle", "gate"]
 GATE = "gate"
 """The verb of the journal line that says that a step was verified and its gate passed."""
 SKIP = "skip"
@@ -37,7 +37,7 @@ class Position:
     """
 
     step: Step
-    phase: Phase
+    phase: StepPhase
     open: JournalEntry | None = None
     refusals: int = 0
     in_doubt: bool = False
@@ -101,7 +101,7 @@ def _step_position(step: Step, lines: list[JournalEntry]) -> Position | None:
     return Position(step, "request", refusals=refused, in_doubt=any(line.outcome == "not_applied" for line in lines))
 
 
-State = Literal[
+RolloutState = Literal[
     "draft",
     "previewed",
     "awaiting_approval",
@@ -117,9 +117,9 @@ State = Literal[
     "rolling_back",
     "needs_attention",
 ]
-STATES: tuple[State, ...] = get_args(State)
+STATES: tuple[RolloutState, ...] = get_args(RolloutState)
 
-FOLLOWS: dict[State, frozenset[State]] = {
+FOLLOWS: dict[RolloutState, frozenset[RolloutState]] = {
     "draft": frozenset({"previewed", "expired"}),
     "previewed": frozenset({"awaiting_approval", "expired"}),
     "awaiting_approval": frozenset({"approved", "rejected", "expired"}),
@@ -137,19 +137,19 @@ FOLLOWS: dict[State, frozenset[State]] = {
 }
 """A07 and A09. A person resolves `needs_attention`; `failed` and `aborted` are final except for a rollback."""
 
-PLANNED: frozenset[State] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
+PLANNED: frozenset[RolloutState] = frozenset({"draft", "previewed", "awaiting_approval", "approved"})
 """States of a plan of which no step was sent yet: it may still expire or be voided."""
-FINAL: frozenset[State] = frozenset(state for state, following in FOLLOWS.items() if not following)
-WORKING: frozenset[State] = frozenset({"running"})
+FINAL: frozenset[RolloutState] = frozenset(state for state, following in FOLLOWS.items() if not following)
+WORKING: frozenset[RolloutState] = frozenset({"running"})
 """States in which a worker makes progress. A rollback is a rollout of its own, with its own state."""
-HOLDING: frozenset[State] = WORKING | {"paused", "needs_attention"}
+HOLDING: frozenset[RolloutState] = WORKING | {"paused", "needs_attention"}
 """States in which no other rollout may start on the cluster (A13)."""
 
 
-def may_follow(now: State, then: State) -> bool:
+def may_follow(now: RolloutState, then: RolloutState) -> bool:
     return then in FOLLOWS[now]
 
 
-def pairs() -> tuple[tuple[State, State], ...]:
+def pairs() -> tuple[tuple[RolloutState, RolloutState], ...]:
     """Every allowed transition, in table order."""
     return tuple((now, then) for now in STATES for then in STATES if then in FOLLOWS[now])

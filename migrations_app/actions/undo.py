@@ -9,7 +9,7 @@ from typing import NoReturn
 import msgspec
 
 from migrations_app.actions.base import Unavailable
-from migrations_app.actions.changes import RISKS, Change, ObjectTarget, Risk
+from migrations_app.actions.changes import RISKS, ObjectTarget, PlannedRequest, Risk
 from migrations_app.actions.conditions import (
     Condition,
     Deleted,
@@ -94,7 +94,7 @@ def inverses(
 
 def _inverse(
     step: Step,
-    change: Change,
+    change: PlannedRequest,
     *,
     objects: Mapping[ObjectTarget, Tree],
     made: Mapping[str, str],
@@ -120,7 +120,7 @@ def _inverse(
 
 def _helm_rollback(
     step: Step,
-    change: Change,
+    change: PlannedRequest,
     *,
     objects: Mapping[ObjectTarget, Tree],
     made: Mapping[str, str],
@@ -145,7 +145,7 @@ def _refuse_final(step: Step) -> NoReturn:
     raise Unavailable(f"nothing takes this step back: {step.title}", code="no_way_back")
 
 
-def _bound_to_uid(step: Step, undo: Change, *, made: Mapping[str, str]) -> Change:
+def _bound_to_uid(step: Step, undo: PlannedRequest, *, made: Mapping[str, str]) -> PlannedRequest:
     """The undo, limited by uid to the object that karpdash created, never a later object with the same name."""
     if undo.verb == "create" or undo.target.uid:
         return undo
@@ -155,11 +155,11 @@ def _bound_to_uid(step: Step, undo: Change, *, made: Mapping[str, str]) -> Chang
     return msgspec.structs.replace(undo, target=msgspec.structs.replace(undo.target, uid=uid))
 
 
-def _is_gone(undo: Change, read: Tree | None) -> bool:
+def _is_gone(undo: PlannedRequest, read: Tree | None) -> bool:
     return holds(Deleted(), read, uid=undo.target.uid)
 
 
-def _recreate(step: Step, undo: Change, *, read: Tree | None) -> UndoStep:
+def _recreate(step: Step, undo: PlannedRequest, *, read: Tree | None) -> UndoStep:
     """The step that creates the deleted object again; a step that sends nothing if that was done already."""
     if read is None:
         return _undo_step(step, undo)
@@ -173,7 +173,7 @@ def _content(tree: Tree) -> Tree:
 
 
 def _refuse_changed(
-    step: Step, change: Change, *, read: Tree | None, written: set[tuple[str, Field]], uid: str
+    step: Step, change: PlannedRequest, *, read: Tree | None, written: set[tuple[str, Field]], uid: str
 ) -> None:
     """Raises Unavailable unless each field is as the step left it; fields that a later step overwrote belong to that
     step.
@@ -202,7 +202,7 @@ def _place_of(condition: Condition) -> str:
             return "the object itself"
 
 
-def _undo_step(step: Step, undo: Change, *, over: Collection[Field] = ()) -> UndoStep:
+def _undo_step(step: Step, undo: PlannedRequest, *, over: Collection[Field] = ()) -> UndoStep:
     """The undo step, which can itself be undone if it changes fields of the same object.
 
     It does not depend on the fields `over`, which earlier undo steps change.
@@ -228,7 +228,7 @@ def _undo_step(step: Step, undo: Change, *, over: Collection[Field] = ()) -> Und
     )
 
 
-def _risk(step: Step, undo: Change) -> Risk:
+def _risk(step: Step, undo: PlannedRequest) -> Risk:
     """The risk of the undo: deleting a created object is at least high, since it may be in use by now."""
     return max(step.risk, "high", key=RISKS.index) if undo.verb == "delete" else step.risk
 

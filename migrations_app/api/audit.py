@@ -15,7 +15,7 @@ from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import EndpointPermission
 from migrations_app.api.framework.problem_codes import Problem
 from migrations_app.api.framework.views import Endpoint, cursor_of, page_answer, query_params
-from migrations_app.queries.audit.log import AUDIT_ORDERS, COLUMNS, AuditAsk, AuditLine, audit_page, export_lines
+from migrations_app.queries.audit.log import AUDIT_ORDERS, COLUMNS, AuditFilters, AuditLine, audit_page, export_lines
 from migrations_app.queries.pagination import Page
 
 NEED = EndpointPermission("audit", "view_auditevent")
@@ -70,13 +70,13 @@ class AuditView(Endpoint):
         """Events that fit every filter."""
         query = query_params(request, AuditQuerySerializer)
         columns = _columns(query.get("fields", ""))
-        ask = AuditAsk(
+        filters = AuditFilters(
             cluster=str(query.get("cluster", "")),
             since=query.get("since"),
             until=query.get("until"),
             **{name: query.get(name, "") for name in FILTERS},
         )
-        events = audit_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
+        events = audit_page(filters, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         page = Page(tuple(_row(line, columns) for line in events.rows), events.next_cursor)
         return page_answer(request, page, shape=AuditEventSerializer)
 
@@ -92,7 +92,7 @@ class AuditExportView(Endpoint):
     def get(self, request: Request) -> StreamingHttpResponse:
         """Events as JSON lines, oldest first, as they stand when the answer begins."""
         query = query_params(request, ExportQuerySerializer)
-        lines = export_lines(AuditAsk(first=query["first"], last=query.get("last")))
+        lines = export_lines(AuditFilters(first=query["first"], last=query.get("last")))
         return StreamingHttpResponse(lines, content_type=LINES)
 
 

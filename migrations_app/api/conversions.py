@@ -17,7 +17,7 @@ from migrations_app.api.framework.operations import Operation
 from migrations_app.api.framework.permissions import READ
 from migrations_app.api.framework.views import MIB, Endpoint, body_params
 from migrations_app.conversion.findings import SEVERITIES
-from migrations_app.conversion.objects import Options, Target
+from migrations_app.conversion.objects import Options, TargetVersion
 from migrations_app.conversion.report import ConversionReport, LocatedFinding, convert_texts
 
 FIELD = "manifests"
@@ -42,7 +42,7 @@ class NewConversionSerializer(StrictSerializer):
     manifests = Text(
         max_length=MIB, trim_whitespace=False, help_text="YAML or JSON: documents, Lists, what kubectl get prints."
     )
-    to = serializers.ChoiceField(choices=get_args(Target), required=False, allow_null=True, default=None)
+    to = serializers.ChoiceField(choices=get_args(TargetVersion), required=False, allow_null=True, default=None)
     ignore_defaults = StrictBoolean(
         required=False, default=False, help_text="Leave away the requirements that the alpha webhook added."
     )

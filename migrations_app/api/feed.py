@@ -30,8 +30,8 @@ from migrations_app.api.framework.views import Endpoint, query_params
 from migrations_app.queries.audit.feed import (
     KEPT_DAYS,
     KINDS,
-    FeedAsk,
     FeedEvent,
+    FeedFilters,
     FeedPage,
     FeedPosition,
     encode_position,
@@ -103,10 +103,10 @@ class FeedView(Endpoint):
         begins_new = not cursor and query["begin"] == "oldest"
         position = oldest_position(now) if begins_new else position_of(cursor[:200], now=now)
         _refuse_unreachable(position)
-        ask = FeedAsk(
+        filters = FeedFilters(
             kinds=(query["kind"],) if "kind" in query else (), cluster=query.get("cluster"), limit=query["limit"]
         )
-        page, waited = _waited(position, ask, seconds=query["wait"])
+        page, waited = _waited(position, filters, seconds=query["wait"])
         retry_seconds = 0 if page.events or page.more or waited else PAUSE
         answer = (
             _stream(page, retry_seconds) if STREAM in request.headers.get("Accept", "") else _json(page, retry_seconds)
@@ -115,12 +115,12 @@ class FeedView(Endpoint):
         return answer
 
 
-def _waited(position: FeedPosition, ask: FeedAsk, *, seconds: int) -> tuple[FeedPage, bool]:
+def _waited(position: FeedPosition, filters: FeedFilters, *, seconds: int) -> tuple[FeedPage, bool]:
     """Returns the page, and whether the request had a place to wait in."""
     placed = seconds > 0 and places.acquire(blocking=False)
     try:
         wait_seconds = seconds if placed else 0
-        return wait_for_events(position, ask, seconds=wait_seconds, pause=pause, clock=timezone.now), placed
+        return wait_for_events(position, filters, seconds=wait_seconds, pause=pause, clock=timezone.now), placed
     finally:
         if placed:
             places.release()

@@ -26,15 +26,15 @@ from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.queries.fleet.burndown import BurndownAsk, BurndownCurve, burndown
-from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
-from migrations_app.queries.fleet.progress import BurndownTold, FallenDay, WayTold, with_progress
+from migrations_app.queries.fleet.burndown import BurndownCurve, BurndownFilters, burndown
+from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
+from migrations_app.queries.fleet.progress import BurndownWithProgress, FallenDay, OverallProgress, with_progress
 from migrations_app.queries.fleet.saved_views import ViewRow, view_of, view_page
 from migrations_app.queries.scans.fleet_scans import FailedScan, FleetScanState, SlowScan, fleet_scan
 from migrations_app.readiness.progress.curve import BurndownProjection, Lacking, Point
 from migrations_app.readiness.progress.share import DonePercent, ProjectedEnd
 from migrations_app.tasks import enqueue_fleet_scan
-from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, forget_view, keep_view
+from migrations_app.use_cases.clusters.saved_views import LONGEST_NAME, LONGEST_QUERY, create_view, remove_view
 from migrations_app.use_cases.scans.fleet_scan import request_fleet_scan
 
 
@@ -88,7 +88,7 @@ class WayShownSerializer(StructSerializer):
     """What is done of the whole way and when it ends, as the progress page says it. `done` is unknown where nothing was
     read; `end` has a day for the outcome `falling` alone, and for `too_little` what is lacking."""
 
-    struct = WayTold
+    struct = OverallProgress
 
 
 class FallenDayShownSerializer(StructSerializer):
@@ -103,7 +103,7 @@ class BurndownShownSerializer(StructSerializer):
     do not store v1 alone as `stored_versions`; Machines, and NodeClaims that are not stored as v1, as `claims`. With
     the whole way, and why a share fell."""
 
-    struct = BurndownTold
+    struct = BurndownWithProgress
 
 
 class BurndownOfView(Endpoint):
@@ -118,8 +118,8 @@ class BurndownOfView(Endpoint):
         """Daily numbers of ninety days, and where they lead."""
         query = query_params(request, BurndownQuerySerializer)
         labels = tuple(filter(None, query.get("label", "").split(",")))
-        ask = BurndownAsk(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
-        return Response(BurndownShownSerializer(with_progress(burndown(ask, now=timezone.now()))).data)
+        filters = BurndownFilters(cluster=query.get("cluster"), group=query.get("group"), labels=labels)
+        return Response(BurndownShownSerializer(with_progress(burndown(filters, now=timezone.now()))).data)
 
 
 class FleetSummarySerializer(serializers.Serializer[Any]):
@@ -144,7 +144,7 @@ class SummaryView(Endpoint):
     def get(self, request: Request) -> Response:
         """Clusters by stage and by what they wait for, and how much legacy is left."""
         query = query_params(request, NarrowedSerializer)
-        page = fleet_page(FleetAsk(**fleet_filters(query)), now=timezone.now(), limit=1)
+        page = fleet_page(FleetFilters(**fleet_filters(query)), now=timezone.now(), limit=1)
         totals = page.totals
         return Response(
             FleetSummarySerializer(
@@ -250,7 +250,7 @@ class SavedViewsView(Endpoint):
     @idempotent
     def post(self, request: Request) -> Response:
         """Keeps a view."""
-        view_id = keep_view(person(request).pk, **body_params(request, NewViewSerializer))
+        view_id = create_view(person(request).pk, **body_params(request, NewViewSerializer))
         answer = Response(ViewShownSerializer(view_of(view_id, person_id=person(request).pk)).data, status=201)
         answer["Location"] = reverse("api-fleet-view", kwargs={"id": view_id}, request=request)
         return answer
@@ -272,5 +272,5 @@ class SavedViewDetailView(Endpoint):
 
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Forgets one's own view. Needs no If-Match."""
-        forget_view(id, person_id=person(request).pk)
+        remove_view(id, person_id=person(request).pk)
         return Response(status=204)

@@ -85,7 +85,7 @@ class GroupsView(Endpoint):
     def post(self, request: Request) -> Response:
         """Makes a group without clusters."""
         body = body_params(request, NewGroupSerializer)
-        group_id = groups.make_group(body["name"], interval=body["interval_seconds"])
+        group_id = groups.create_group(body["name"], interval=body["interval_seconds"])
         answer = _group_answer(group_id)
         answer.status_code = 201
         answer["Location"] = reverse("api-group", kwargs={"id": group_id}, request=request)
@@ -121,7 +121,7 @@ class GroupView(Endpoint):
         """Removes the group with the roles over it, and revokes its waivers. Its clusters stay."""
         row = group_of(id)
         etags.require_match(request, etags.of_version(row.version))
-        groups.drop_group(id, version=row.version)
+        groups.remove_group(id, version=row.version)
         return Response(status=204)
 
 

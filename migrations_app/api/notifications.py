@@ -24,8 +24,8 @@ from migrations_app.api.framework.views import Endpoint, body_params, cursor_of,
 from migrations_app.queries.notifications.channels import (
     STATES,
     ChannelRow,
-    DeliveryAsk,
     DeliveryAttempt,
+    DeliveryFilters,
     DeliveryRow,
     GroupName,
     all_channels,
@@ -40,9 +40,9 @@ from migrations_app.tasks import enqueue_channel
 from migrations_app.use_cases.notifications.channels import (
     ChannelSettings,
     ChannelUpdate,
-    add_channel,
     change_channel,
-    forget_channel,
+    create_channel,
+    remove_channel,
     resend,
     rotate,
     send_test,
@@ -138,7 +138,7 @@ class ChannelsView(Endpoint):
         channel_settings = ChannelSettings(
             **body | {"events": tuple(body["events"]), "groups": tuple(body.get("groups", ()))}
         )
-        channel = add_channel(channel_settings, by=request.user.get_username(), now=timezone.now())
+        channel = create_channel(channel_settings, by=request.user.get_username(), now=timezone.now())
         row = channel_row(channel.id)
         answer = Response(ChannelRowSerializer(row).data | {"secret": channel.secret.reveal()}, status=201)
         answer["ETag"] = etags.of_version(row.version)
@@ -173,7 +173,7 @@ class ChannelView(Endpoint):
     def delete(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Removes the channel with its log."""
         etags.require_match(request, etags.of_version(channel_row(id).version))
-        forget_channel(id)
+        remove_channel(id)
         return Response(status=204)
 
 
@@ -251,8 +251,8 @@ class DeliveriesView(Endpoint):
     def get(self, request: Request) -> Response:
         """Deliveries, newest first."""
         query = query_params(request, DeliveryQuerySerializer)
-        ask = DeliveryAsk(channel=query.get("channel"), state=query.get("state", ""))
-        page = delivery_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        filters = DeliveryFilters(channel=query.get("channel"), state=query.get("state", ""))
+        page = delivery_page(filters, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=DeliveryRowSerializer)
 
 

@@ -200,7 +200,7 @@ class OrganizationView(Endpoint):
         return Response(status=204)
 
 
-class OrganizationLookView(Endpoint):
+class OrganizationListingView(Endpoint):
     """A look at an AWS organization."""
 
     needs = {"POST": REGISTER}

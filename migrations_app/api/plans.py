@@ -239,7 +239,7 @@ class PlanView(Endpoint):
         return plan_answer(rollout_detail(id))
 
 
-class PlanAskView(Endpoint):
+class PlanApprovalRequestView(Endpoint):
     """Asking for approval."""
 
     needs = {"POST": PLAN}

@@ -31,7 +31,7 @@ from migrations_app.queries.rollouts.policies import (
 )
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
-from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy, drop_policy
+from migrations_app.use_cases.rollouts.policies import MOST_APPROVALS, MOST_WINDOWS, Rules, change_policy, remove_policy
 
 CHANGE = EndpointPermission("admin", "administer_policy")
 NUMBERS = ("batch", "per_hour", "pool_percent")
@@ -168,7 +168,7 @@ class ClusterPolicyView(Endpoint):
         etags.require_match(request, etags.of_version(row.version))
         if not row.own:
             raise NotFound("the cluster has no policy of its own")
-        drop_policy(id, caller_of(request), version=row.version, by=actor())
+        remove_policy(id, caller_of(request), version=row.version, by=actor())
         return Response(status=204)
 
 

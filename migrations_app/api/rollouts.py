@@ -33,7 +33,7 @@ from migrations_app.api.plans import (
 )
 from migrations_app.errors import NotFound
 from migrations_app.queries.rollouts.detail import MOST_LINES, journal_of, picture_of, rollout_detail
-from migrations_app.queries.rollouts.rollouts import GROUPS, ROLLOUT_ORDERS, RolloutAsk, rollout_page, rollout_row
+from migrations_app.queries.rollouts.rollouts import GROUPS, ROLLOUT_ORDERS, RolloutFilters, rollout_page, rollout_row
 from migrations_app.tasks import advance_rollout, enqueue_rollout, prepare_rollout
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import lifecycle
@@ -83,8 +83,10 @@ class RolloutsView(Endpoint):
     def get(self, request: Request) -> Response:
         """Rollouts, newest first without another order."""
         query = query_params(request, RolloutQuerySerializer)
-        ask = RolloutAsk(cluster=query.get("cluster"), state=query.get("state", ""), action=query.get("action", ""))
-        page = rollout_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
+        filters = RolloutFilters(
+            cluster=query.get("cluster"), state=query.get("state", ""), action=query.get("action", "")
+        )
+        page = rollout_page(filters, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         return page_answer(request, page, shape=RolloutLineSerializer)
 
 

@@ -36,9 +36,9 @@ from migrations_app.api.framework.preferred_tool import ToolQuerySerializer, too
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.checks.base import PHASES, Evidence, Remedy, Severity, Status
 from migrations_app.queries.cluster.detail import report_of
-from migrations_app.queries.scans.findings import FINDING_ORDERS, FindingAsk, FindingLine, finding_page
+from migrations_app.queries.scans.findings import FINDING_ORDERS, FindingFilters, FindingLine, finding_page
 from migrations_app.queries.scans.scans import SCAN_ORDERS, ScanAttempt, scan_attempt, scan_page
-from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingAsk, snapshot_finding_page
+from migrations_app.queries.scans.snapshot_findings import FindingDetail, SnapshotFindingFilters, snapshot_finding_page
 from migrations_app.queries.scans.snapshots import SNAPSHOT_ORDERS, SnapshotLine, node_page, snapshot_page
 from migrations_app.readiness.outputs import csv_table, junit, markdown, sarif, table
 from migrations_app.readiness.outputs.preferred_tool import report_by_tool
@@ -89,8 +89,8 @@ class FindingsView(Endpoint):
     def get(self, request: Request) -> Response:
         """Findings, without another order by cluster and in the order of each report."""
         query = query_params(request, FindingQuerySerializer)
-        ask = FindingAsk(cluster=query.get("cluster"), **{name: query.get(name, "") for name in FILTERS})
-        page = finding_page(ask, after=cursor_of(request, query), limit=query["limit"])
+        filters = FindingFilters(cluster=query.get("cluster"), **{name: query.get(name, "") for name in FILTERS})
+        page = finding_page(filters, after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=FindingLineSerializer)
 
 
@@ -290,9 +290,11 @@ class SnapshotFindingsView(Endpoint):
     def get(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Findings in full, in the order of the report, with the waivers over them, the fixes of one's tool first."""
         query = query_params(request, SnapshotFindingQuerySerializer)
-        ask = SnapshotFindingAsk(**{name: query.get(name, "") for name in ("check", "status", "severity", "hop")})
+        filters = SnapshotFindingFilters(
+            **{name: query.get(name, "") for name in ("check", "status", "severity", "hop")}
+        )
         after, tool = cursor_of(request, query), tool_asked(request, query)
-        page = snapshot_finding_page(id, ask, after=after, limit=query["limit"], tool=tool)
+        page = snapshot_finding_page(id, filters, after=after, limit=query["limit"], tool=tool)
         return page_answer(request, page, shape=FindingDetailSerializer)
 
 

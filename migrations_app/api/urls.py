@@ -13,8 +13,8 @@ from migrations_app.api.audit import AuditExportView, AuditView
 from migrations_app.api.campaigns.pending_decisions import CampaignDecideView, CampaignWaitingView
 from migrations_app.api.campaigns.views import (
     CampaignAbortView,
+    CampaignApprovalRequestView,
     CampaignApproveView,
-    CampaignAskView,
     CampaignClustersView,
     CampaignLeaveOutView,
     CampaignOpenWaveView,
@@ -57,8 +57,8 @@ from migrations_app.api.iam import ClusterIamView, EvaluationsView
 from migrations_app.api.journeys.views import (
     JourneyAbortView,
     JourneyAcceptView,
+    JourneyApprovalRequestView,
     JourneyApproveView,
-    JourneyAskView,
     JourneyHoldView,
     JourneyPauseView,
     JourneyResumeView,
@@ -82,11 +82,11 @@ from migrations_app.api.notifications import (
 )
 from migrations_app.api.organizations import (
     OrganizationClustersView,
-    OrganizationLookView,
+    OrganizationListingView,
     OrganizationsView,
     OrganizationView,
 )
-from migrations_app.api.plans import PlanApproveView, PlanAskView, PlansView, PlanView
+from migrations_app.api.plans import PlanApprovalRequestView, PlanApproveView, PlansView, PlanView
 from migrations_app.api.policies import ClusterPolicyView, DefaultPolicyView, KillSwitchView, PoliciesView
 from migrations_app.api.pull_requests.views import (
     ClusterPullRequestsView,
@@ -153,7 +153,7 @@ urlpatterns: list[URLPattern] = [
     *_with_slash("clusters/<uuid:id>/labels", ClusterLabelsView, name="api-cluster-labels"),
     *_with_slash("aws-organizations", OrganizationsView, name="api-aws-organizations"),
     *_with_slash("aws-organizations/<uuid:id>", OrganizationView, name="api-aws-organization"),
-    *_with_slash("aws-organizations/<uuid:id>/look", OrganizationLookView, name="api-aws-organization-look"),
+    *_with_slash("aws-organizations/<uuid:id>/look", OrganizationListingView, name="api-aws-organization-look"),
     *_with_slash(
         "aws-organizations/<uuid:id>/clusters", OrganizationClustersView, name="api-aws-organization-clusters"
     ),
@@ -181,7 +181,7 @@ urlpatterns: list[URLPattern] = [
     *_with_slash("events", FeedView, name="api-events"),
     *_with_slash("plans", PlansView, name="api-plans"),
     *_with_slash("plans/<uuid:id>", PlanView, name="api-plan"),
-    *_with_slash("plans/<uuid:id>/ask", PlanAskView, name="api-plan-ask"),
+    *_with_slash("plans/<uuid:id>/ask", PlanApprovalRequestView, name="api-plan-ask"),
     *_with_slash("plans/<uuid:id>/approve", PlanApproveView, name="api-plan-approve"),
     *_with_slash("plans/<uuid:id>/rehearsals", PlanRehearsalsView, name="api-plan-rehearsals"),
     *_with_slash("repositories", RepositoriesView, name="api-repositories"),
@@ -204,7 +204,7 @@ urlpatterns: list[URLPattern] = [
     *_with_slash("campaigns/<uuid:id>/clusters", CampaignClustersView, name="api-campaign-clusters"),
     *_with_slash("campaigns/<uuid:id>/waiting", CampaignWaitingView, name="api-campaign-waiting"),
     *_with_slash("campaigns/<uuid:id>/decide", CampaignDecideView, name="api-campaign-decide"),
-    *_with_slash("campaigns/<uuid:id>/ask", CampaignAskView, name="api-campaign-ask"),
+    *_with_slash("campaigns/<uuid:id>/ask", CampaignApprovalRequestView, name="api-campaign-ask"),
     *_with_slash("campaigns/<uuid:id>/approve", CampaignApproveView, name="api-campaign-approve"),
     *_with_slash("campaigns/<uuid:id>/start", CampaignStartView, name="api-campaign-start"),
     *_with_slash("campaigns/<uuid:id>/pause", CampaignPauseView, name="api-campaign-pause"),
@@ -215,7 +215,7 @@ urlpatterns: list[URLPattern] = [
     *_with_slash("campaigns/<uuid:id>/try-again", CampaignTryAgainView, name="api-campaign-try-again"),
     *_with_slash("journeys", JourneysView, name="api-journeys"),
     *_with_slash("journeys/<uuid:id>", JourneyView, name="api-journey"),
-    *_with_slash("journeys/<uuid:id>/ask", JourneyAskView, name="api-journey-ask"),
+    *_with_slash("journeys/<uuid:id>/ask", JourneyApprovalRequestView, name="api-journey-ask"),
     *_with_slash("journeys/<uuid:id>/approve", JourneyApproveView, name="api-journey-approve"),
     *_with_slash("journeys/<uuid:id>/start", JourneyStartView, name="api-journey-start"),
     *_with_slash("journeys/<uuid:id>/pause", JourneyPauseView, name="api-journey-pause"),

@@ -15,7 +15,7 @@ from migrations_app.api.framework.idempotency import idempotent
 from migrations_app.api.framework.operations import Operation, page_of
 from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import Endpoint, body_params, cursor_of, page_answer, query_params
-from migrations_app.queries.fleet.waivers import STATES, WaiverAsk, WaiverRow, waiver_of, waiver_page
+from migrations_app.queries.fleet.waivers import STATES, WaiverFilters, WaiverRow, waiver_of, waiver_page
 from migrations_app.use_cases.scans.waivers import WaiverRequest, revoke, waive
 
 CHANGE = EndpointPermission("admin", "change_cluster")
@@ -70,8 +70,8 @@ class WaiversView(Endpoint):
         """Waivers, newest first."""
         query = query_params(request, WaiverQuerySerializer)
         texts = {name: query.get(name, "") for name in ("check", "state")}
-        ask = WaiverAsk(cluster=query.get("cluster"), group=query.get("group"), **texts)
-        page = waiver_page(ask, now=timezone.now(), after=cursor_of(request, query), limit=query["limit"])
+        filters = WaiverFilters(cluster=query.get("cluster"), group=query.get("group"), **texts)
+        page = waiver_page(filters, now=timezone.now(), after=cursor_of(request, query), limit=query["limit"])
         return page_answer(request, page, shape=WaiverRowSerializer)
 
     @idempotent

@@ -78,7 +78,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the approval also covers plans that can only be made later; see journeys/beforehand.py."""
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class WaveCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """The facts that decide the wave of a cluster."""
 
     id: str
@@ -87,7 +87,7 @@ class Placed(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int
 
 
-def in_waves(clusters: Sequence[Placed], recipe: Recipe) -> tuple[tuple[str, ...], ...]:
+def in_waves(clusters: Sequence[WaveCandidate], recipe: Recipe) -> tuple[tuple[str, ...], ...]:
     """Returns the ids of the clusters by wave, each once; waves without a cluster are left out.
 
     Clusters beyond the last size form one more wave.

@@ -76,11 +76,11 @@ def _verify_live(options: argparse.Namespace) -> audit_verify.ChainVerdict:
 
 def _export(options: argparse.Namespace) -> int:
     setup_django()
-    from migrations_app.queries.audit.log import AuditAsk, export_lines
+    from migrations_app.queries.audit.log import AuditFilters, export_lines
 
     if options.first < 1 or (options.last is not None and options.last < options.first):
         raise InvalidInput("events are counted from 1, and --to does not come before --from", where="--from")
-    return _write(export_lines(AuditAsk(first=options.first, last=options.last)), options.output)
+    return _write(export_lines(AuditFilters(first=options.first, last=options.last)), options.output)
 
 
 def _checkpoints(options: argparse.Namespace) -> int:

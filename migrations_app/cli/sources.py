@@ -12,7 +12,7 @@ from migrations_app.cli.terminal import Progress
 from migrations_app.errors import AddressRefused, InvalidInput
 
 if TYPE_CHECKING:
-    from migrations_app.readiness.report import Scanned
+    from migrations_app.readiness.report import ScanResult
     from migrations_app.use_cases.scans.one_off import Policies, Reachable
 
 _LOOPBACK = "KARPDASH_ALLOW_LOOPBACK"
@@ -46,7 +46,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="HOP|RELEASE", help="where to go, such as 1.0, 1.4.2 or 0.33+; else the newest")
 
 
-def scan_source(options: argparse.Namespace) -> "Scanned":
+def scan_source(options: argparse.Namespace) -> "ScanResult":
     """Reads and evaluates the source. Raises InvalidInput with the file or option, and ReadError."""
     from migrations_app.karpenter.versions import kubernetes_minor
     from migrations_app.readiness.missing_rows import require_rows
@@ -86,7 +86,7 @@ def with_hint(refused: AddressRefused) -> AddressRefused:
     return AddressRefused(refused.message + hint, code=refused.code, where=refused.where)
 
 
-def _scan_source(options: argparse.Namespace, progress: Progress) -> "Scanned":
+def _scan_source(options: argparse.Namespace, progress: Progress) -> "ScanResult":
     from migrations_app.use_cases.scans import one_off
 
     policies = one_off.read_policies(options.iam_policy)
@@ -114,13 +114,13 @@ def _scan_source(options: argparse.Namespace, progress: Progress) -> "Scanned":
         raise with_hint(refused) from None
 
 
-def _scan_registered(options: argparse.Namespace, policies: "Policies", *, progress: Progress) -> "Scanned":
+def _scan_registered(options: argparse.Namespace, policies: "Policies", *, progress: Progress) -> "ScanResult":
     from migrations_app.cli.django_setup import setup_django
 
     setup_django()
-    from migrations_app.use_cases.scans.registered_cluster import judge_again
+    from migrations_app.use_cases.scans.registered_cluster import evaluate_registered
 
-    return judge_again(
+    return evaluate_registered(
         options.cluster,
         target=options.to,
         kubernetes=options.kubernetes,

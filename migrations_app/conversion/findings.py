@@ -12,12 +12,12 @@ from migrations_app.conversion.finding_codes import CATALOGUE
 from migrations_app.manifests.writer import Plain
 
 FindingSeverity = Literal["error", "action", "warn", "info"]
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 SEVERITIES: Final[tuple[FindingSeverity, ...]] = ("error", "action", "warn", "info")
 
 
-def field_path(path: Path) -> str:
+def field_path(path: FieldPath) -> str:
     """`spec.requirements[2].values` for ("spec", "requirements", 2, "values"); keys with dots are put in brackets."""
     parts: list[str] = []
     for step in path:
@@ -39,7 +39,7 @@ class ConversionFinding:
     code: str
     kind: str
     name: str
-    at: Path
+    at: FieldPath
     what: str
     proposal: Plain = None
 
@@ -87,7 +87,7 @@ class FindingCollector:
         self.losses: list[ConversionFinding] = []
         self.failed = False
 
-    def add(self, code: str, at: Path, *, what: str, proposal: Plain = None) -> None:
+    def add(self, code: str, at: FieldPath, *, what: str, proposal: Plain = None) -> None:
         self.losses.append(ConversionFinding(code, self.kind, self.name, at, what, proposal))
         self.failed = self.failed or CATALOGUE[code].severity == "error"
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from migrations_app.conversion import quantities
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, filled, free_name, replaced, template_spec
 
 _RESERVABLE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pid"})
@@ -30,7 +30,7 @@ _EVICTION: Final = ("evictionHard", "evictionSoft", "evictionSoftGracePeriod")
 _DEFAULT_RUNTIME: Final = "containerd"
 
 
-def without_runtime(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollector) -> dict[str, Any]:
+def without_runtime(kubelet: Mapping[str, Any], at: FieldPath, *, notes: FindingCollector) -> dict[str, Any]:
     """The settings without containerRuntime, which the new API does not have."""
     runtime = kubelet.get("containerRuntime")
     if runtime is not None:
@@ -44,7 +44,7 @@ def without_runtime(kubelet: Mapping[str, Any], at: Path, *, notes: FindingColle
     return {key: value for key, value in kubelet.items() if key != "containerRuntime"}
 
 
-def check(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollector) -> None:
+def check(kubelet: Mapping[str, Any], at: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding for each setting that the API server would refuse."""
     for part in _RESERVED:
         for key, value in (kubelet.get(part) or {}).items():
@@ -61,7 +61,7 @@ def check(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollector) -> N
     _check_pairs(kubelet, at, notes=notes)
 
 
-def _check_pairs(kubelet: Mapping[str, Any], at: Path, *, notes: FindingCollector) -> None:
+def _check_pairs(kubelet: Mapping[str, Any], at: FieldPath, *, notes: FindingCollector) -> None:
     soft, grace = kubelet.get("evictionSoft") or {}, kubelet.get("evictionSoftGracePeriod") or {}
     for key in sorted(soft.keys() - grace.keys()):
         notes.add("kubelet-invalid", (*at, "evictionSoft", key), what=f"{key} has no grace period")

@@ -8,7 +8,7 @@ karpenter.k8s.aws_ec2nodeclasses.yaml; kubernetes-sigs/karpenter@v0.32.3:pkg/api
 from collections.abc import Mapping
 from typing import Any, Final
 
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.conversion.schema import OPERATORS as OLD_OPERATORS
 from migrations_app.conversion.schema import shown, text, text_map, wrong
 from migrations_app.karpenter import labels
@@ -77,7 +77,7 @@ def is_restricted(key: str) -> bool:
     return domain.endswith(_CLOSED) and not domain.endswith(_OPEN)
 
 
-def open_labels(labels: dict[str, str], at: Path, *, notes: FindingCollector) -> dict[str, str]:
+def open_labels(labels: dict[str, str], at: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
     """The labels without those that the new API refuses; each of these is a finding."""
     for key in labels:
         if is_restricted(key):
@@ -87,7 +87,7 @@ def open_labels(labels: dict[str, str], at: Path, *, notes: FindingCollector) ->
     return {key: value for key, value in labels.items() if not is_restricted(key)}
 
 
-def current_annotations(annotations: dict[str, str], at: Path, *, notes: FindingCollector) -> dict[str, str]:
+def current_annotations(annotations: dict[str, str], at: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
     """The template annotations with karpenter.sh/do-not-disrupt instead of its two predecessors."""
     current = {key: value for key, value in annotations.items() if key not in _REPLACED}
     for key in _REPLACED:
@@ -106,7 +106,7 @@ def _refused_tag(key: str, *, v1: bool) -> bool:
     return key in (_V1_TAGS if v1 else _BETA_TAGS) or key.startswith("kubernetes.io/cluster")
 
 
-def open_tags(tags: dict[str, str], at: Path, *, notes: FindingCollector, v1: bool) -> dict[str, str]:
+def open_tags(tags: dict[str, str], at: FieldPath, *, notes: FindingCollector, v1: bool) -> dict[str, str]:
     """The EC2 tags without those that Karpenter sets itself; each of these is a finding, an empty key is an error."""
     for key, value in tags.items():
         if not key:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from migrations_app.conversion import metadata, node_template, schema, selectors
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.conversion.objects import PLACEHOLDER, KnownNames, ObjectDraft, Options, filled, manifest, spec_of
 from migrations_app.conversion.schema import FieldReader, anything, list_of, map_of, text
 from migrations_app.manifests.nesting import parse_json
@@ -205,7 +205,7 @@ _CHECKED_TEMPLATE: Final[Mapping[str, FieldReader]] = {
     "nodeClassRef": map_of(text),
     "requirements": list_of(_seen_map),
 }
-_KUBELET_AT: Final[Path] = ("metadata", "annotations", KUBELET)
+_KUBELET_AT: Final[FieldPath] = ("metadata", "annotations", KUBELET)
 
 
 def _cleaned_manifest(body: Mapping[str, Any], notes: FindingCollector) -> dict[str, Any]:
@@ -220,7 +220,9 @@ def _cleaned_manifest(body: Mapping[str, Any], notes: FindingCollector) -> dict[
     return {key: head if key == "metadata" else value for key, value in body.items() if key != "status"}
 
 
-def _check(spec: Mapping[str, Any], table: Mapping[str, FieldReader], *, at: Path, notes: FindingCollector) -> None:
+def _check(
+    spec: Mapping[str, Any], table: Mapping[str, FieldReader], *, at: FieldPath, notes: FindingCollector
+) -> None:
     for name, shape in table.items():
         if spec.get(name) is not None:
             shape(spec[name], (*at, name), notes=notes)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from migrations_app.conversion import kubelet, metadata, provisioner, quantities, schema
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.conversion.objects import (
     CLASS_GROUP,
     CLASS_KIND,
@@ -127,7 +127,7 @@ def _template(template: Spec, disruption: Spec, *, notes: FindingCollector) -> S
     return {"metadata": new_head, "spec": new_spec} if new_head else {"spec": new_spec}
 
 
-def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> dict[str, str]:
+def class_reference(old: Mapping[str, str] | None, at: FieldPath, *, notes: FindingCollector) -> dict[str, str]:
     """The reference to the node class by group, kind and name."""
     if not old or not old.get("name"):
         notes.add("no-nodeclass-ref", at, what="nodeClassRef.name is missing; name the node class of this object")
@@ -139,7 +139,7 @@ def class_reference(old: Mapping[str, str] | None, at: Path, *, notes: FindingCo
     return {"group": group, "kind": kind, "name": old["name"]}
 
 
-def _kubelet(spec: Spec, at: Path, *, notes: FindingCollector) -> Spec | None:
+def _kubelet(spec: Spec, at: FieldPath, *, notes: FindingCollector) -> Spec | None:
     if not spec.get("kubelet"):
         return None
     settings = kubelet.without_runtime(spec["kubelet"], at, notes=notes)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from migrations_app.conversion import metadata, schema, selectors
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.conversion.objects import PLACEHOLDER, KnownNames, ObjectDraft, Options, filled, manifest, spec_of
 from migrations_app.conversion.schema import shown
 from migrations_app.manifests.writer import Plain
@@ -21,7 +21,7 @@ SPELLINGS: Final = (PLACEHOLDER, "${KARPENTER_NODE_ROLE}")
 
 
 def identity(
-    profile: str | None, at: Path, *, notes: FindingCollector, options: Options, known: KnownNames
+    profile: str | None, at: FieldPath, *, notes: FindingCollector, options: Options, known: KnownNames
 ) -> dict[str, str]:
     """`role` or `instanceProfile` of the new class; exactly one of them."""
     profile_at = (*at, "instanceProfile")
@@ -37,7 +37,7 @@ def identity(
     return {"role": role}
 
 
-def check_role(role: str, at: Path, *, notes: FindingCollector) -> None:
+def check_role(role: str, at: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding if the role is given as an ARN."""
     if role.startswith("arn:"):
         name = role.rpartition("/")[2]
@@ -49,7 +49,7 @@ def is_placeholder(text: str) -> bool:
     return any(spelling in text for spelling in SPELLINGS)
 
 
-def placeholder_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
+def placeholder_paths(value: Plain, at: FieldPath = ()) -> Iterator[FieldPath]:
     """Every path in a manifest that contains the placeholder; such a manifest must never reach an API server."""
     if isinstance(value, str):
         if is_placeholder(value):
@@ -76,7 +76,7 @@ def accepted_size(text: str) -> bool:
     return match["unit"] != "Ti" or number <= 9 or number % 10 <= _TEBIBYTE_ENDS or number == _MOST["Ti"]
 
 
-def check(devices: list[dict[str, Any]], at: Path, *, notes: FindingCollector) -> None:
+def check(devices: list[dict[str, Any]], at: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding for each volume whose size is missing or would be refused."""
     for index, device in enumerate(devices):
         ebs = (device or {}).get("ebs")
@@ -125,7 +125,7 @@ def convert_template(
 
 def class_from_spec(
     template: Spec,
-    at: Path,
+    at: FieldPath,
     *,
     notes: FindingCollector,
     options: Options,
@@ -161,7 +161,7 @@ def class_from_spec(
     }
 
 
-def _networks(template: Spec, at: Path, *, notes: FindingCollector) -> Spec:
+def _networks(template: Spec, at: FieldPath, *, notes: FindingCollector) -> Spec:
     return filled(
         {
             f"{name}Terms": selectors.network_terms(template.get(name), (*at, name), notes=notes)
@@ -170,7 +170,7 @@ def _networks(template: Spec, at: Path, *, notes: FindingCollector) -> Spec:
     )
 
 
-def _refuse_launch_template(template: Spec, at: Path, *, notes: FindingCollector) -> None:
+def _refuse_launch_template(template: Spec, at: FieldPath, *, notes: FindingCollector) -> None:
     for name in ("launchTemplate", "launchTemplateName"):
         if template.get(name):
             message = (
@@ -182,7 +182,7 @@ def _refuse_launch_template(template: Spec, at: Path, *, notes: FindingCollector
 
 
 def _metadata_options(
-    template: Spec, at: Path, *, notes: FindingCollector, known: KnownNames, cluster_dns: Sequence[str]
+    template: Spec, at: FieldPath, *, notes: FindingCollector, known: KnownNames, cluster_dns: Sequence[str]
 ) -> dict[str, Any] | None:
     """The options with omitted fields set to EC2's defaults; None if there is no block."""
     metadata_options: dict[str, Any] | None = template.get("metadataOptions")

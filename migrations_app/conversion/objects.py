@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.manifests.writer import Plain
 
 CLASS_GROUP: Final = "karpenter.k8s.aws"
@@ -19,7 +19,7 @@ class ObjectDraft:
         self.body = body
         self.notes = notes
         self.kubelet: Mapping[str, Any] | None = None
-        self.kubelet_at: Path = ()
+        self.kubelet_at: FieldPath = ()
         self.view_only = False
 
     @property
@@ -83,7 +83,7 @@ def spec_of(body: Mapping[str, Any]) -> Plain:
     return {} if spec is None else spec
 
 
-Target = Literal["v1beta1", "v1"]
+TargetVersion = Literal["v1beta1", "v1"]
 
 PLACEHOLDER: Final = "$KARPENTER_NODE_ROLE"
 
@@ -92,7 +92,7 @@ PLACEHOLDER: Final = "$KARPENTER_NODE_ROLE"
 class Options:
     """`to`: None converts each object to its next generation. `live`: objects of a cluster, to be applied there."""
 
-    to: Target | None = None
+    to: TargetVersion | None = None
     ignore_defaults: bool = False
     node_role: str | None = None
     keep_instance_profile: bool = False

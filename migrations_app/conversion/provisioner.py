@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from migrations_app.conversion import kubelet, metadata, quantities, schema
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.conversion.node_template import CLASS_API, class_from_spec
 from migrations_app.conversion.objects import KnownNames, ObjectDraft, Options, filled, free_name, manifest, spec_of
 from migrations_app.conversion.schema import shown
@@ -37,7 +37,7 @@ _SHAPE_KEYS: Final = frozenset(
 
 
 def checked(
-    requirements: list[ConvertedRequirement], at: Path, *, notes: FindingCollector
+    requirements: list[ConvertedRequirement], at: FieldPath, *, notes: FindingCollector
 ) -> list[ConvertedRequirement]:
     """The requirements without those whose key the new API refuses; an impossible requirement is an error."""
     for index, requirement in enumerate(requirements):
@@ -49,7 +49,7 @@ def checked(
     return [item for item in requirements if not metadata.is_restricted(item.get("key") or "")]
 
 
-def _check_values(requirement: ConvertedRequirement, at: Path, *, notes: FindingCollector) -> None:
+def _check_values(requirement: ConvertedRequirement, at: FieldPath, *, notes: FindingCollector) -> None:
     operator, values = requirement.get("operator"), requirement.get("values") or []
     if operator == "In" and not values:
         notes.add("bad-type", (*at, "values"), what="In needs at least one value")
@@ -57,7 +57,7 @@ def _check_values(requirement: ConvertedRequirement, at: Path, *, notes: Finding
         notes.add("bad-type", (*at, "values"), what=f"{operator} needs exactly one whole number, written as text")
 
 
-def check_count(requirements: list[ConvertedRequirement], at: Path, *, notes: FindingCollector) -> None:
+def check_count(requirements: list[ConvertedRequirement], at: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding if v1beta1 would refuse the number of requirements."""
     if len(requirements) > MOST_IN_BETA:
         message = f"{len(requirements)} requirements; v1beta1 of 0.32 accepts {MOST_IN_BETA}"

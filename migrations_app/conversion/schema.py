@@ -10,14 +10,14 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, Protocol
 
 from migrations_app.conversion import quantities
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 from migrations_app.manifests.writer import Plain
 
 
 class FieldReader(Protocol):
     """A reader: returns the cleaned value, or None and adds an error finding."""
 
-    def __call__(self, value: Any, at: Path, /, *, notes: FindingCollector) -> Any:  # noqa: ANN401  # fields of any type are read
+    def __call__(self, value: Any, at: FieldPath, /, *, notes: FindingCollector) -> Any:  # noqa: ANN401  # fields of any type are read
         ...
 
 
@@ -43,18 +43,18 @@ def _kind_of(value: Plain) -> str:
     return "a list" if isinstance(value, list) else "a map" if isinstance(value, Mapping) else "null"
 
 
-def wrong(value: Plain, at: Path, *, notes: FindingCollector, expected: str) -> None:
+def wrong(value: Plain, at: FieldPath, *, notes: FindingCollector, expected: str) -> None:
     """Adds a `bad-type` finding: the found and the expected type."""
     hint = "; put it in quotes" if expected == "text" and isinstance(value, bool | int | float) else ""
     notes.add("bad-type", at, what=f"{shown(value)} is {_kind_of(value)}, {expected} is wanted{hint}")
 
 
-def anything(value: Plain, _at: Path, *, notes: FindingCollector) -> Plain:  # noqa: ARG001  # a reader always gets findings
+def anything(value: Plain, _at: FieldPath, *, notes: FindingCollector) -> Plain:  # noqa: ARG001  # a reader always gets findings
     """The value unchanged."""
     return value
 
 
-def text(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
+def text(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
     """The string; None with an error otherwise."""
     if isinstance(value, str):
         return value
@@ -62,7 +62,7 @@ def text(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     return None
 
 
-def flag(value: Plain, at: Path, *, notes: FindingCollector) -> bool | None:
+def flag(value: Plain, at: FieldPath, *, notes: FindingCollector) -> bool | None:
     """true or false; None with an error otherwise."""
     if isinstance(value, bool):
         return value
@@ -73,7 +73,7 @@ def flag(value: Plain, at: Path, *, notes: FindingCollector) -> bool | None:
 def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: str = "a whole number") -> FieldReader:
     """A reader of integers; values out of range are an error with that code."""
 
-    def read(value: Plain, at: Path, *, notes: FindingCollector) -> int | None:
+    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> int | None:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
@@ -90,7 +90,7 @@ def whole(*, least: int = 0, most: int = INT32, code: str = "bad-type", unit: st
 def one_of(*words: str) -> FieldReader:
     """A reader of one of these words."""
 
-    def read(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
+    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
         if value in words and isinstance(value, str):
             return value
         notes.add("bad-type", at, what=f"{shown(value)} is not one of {', '.join(words)}")
@@ -110,7 +110,7 @@ def quantity_text(value: Plain) -> str | None:
     return repr(value)
 
 
-def _quantity(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
+def _quantity(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
     as_text = quantity_text(value)
     if as_text is not None and quantities.read(as_text) is not None:
         return as_text
@@ -118,18 +118,18 @@ def _quantity(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
     return None
 
 
-def quantity_kept(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
+def quantity_kept(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
     """The quantity in the user's spelling, always as text."""
     return _quantity(value, at, notes=notes)
 
 
-def quantity_canonical(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
+def quantity_canonical(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
     """The quantity in canonical spelling."""
     as_text = _quantity(value, at, notes=notes)
     return None if as_text is None else quantities.canonical(as_text)
 
 
-def _duration(value: Plain, at: Path, *, notes: FindingCollector) -> int | None:
+def _duration(value: Plain, at: FieldPath, *, notes: FindingCollector) -> int | None:
     if not isinstance(value, str):
         wrong(value, at, notes=notes, expected="text such as 30s or 1h30m")
         return None
@@ -141,18 +141,18 @@ def _duration(value: Plain, at: Path, *, notes: FindingCollector) -> int | None:
     return length
 
 
-def duration_kept(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
+def duration_kept(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
     """The duration in the user's spelling."""
     return value if _duration(value, at, notes=notes) is not None else None
 
 
-def duration_printed(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
+def duration_printed(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
     """The duration in Go's format."""
     length = _duration(value, at, notes=notes)
     return None if length is None else quantities.text_of(length)
 
 
-def duration_or_never(value: Plain, at: Path, *, notes: FindingCollector) -> str | None:
+def duration_or_never(value: Plain, at: FieldPath, *, notes: FindingCollector) -> str | None:
     """`Never`, or a duration of whole h, m and s in the user's spelling."""
     if value == quantities.NEVER:
         return quantities.NEVER
@@ -167,7 +167,7 @@ def duration_or_never(value: Plain, at: Path, *, notes: FindingCollector) -> str
 def list_of(shape: FieldReader) -> FieldReader:
     """A reader of lists whose items are read by `shape`."""
 
-    def read(value: Plain, at: Path, *, notes: FindingCollector) -> list[Any] | None:
+    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> list[Any] | None:
         if not isinstance(value, list):
             wrong(value, at, notes=notes, expected="a list")
             return None
@@ -179,7 +179,7 @@ def list_of(shape: FieldReader) -> FieldReader:
 def map_of(shape: FieldReader) -> FieldReader:
     """A reader of maps whose values are read by `shape`."""
 
-    def read(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, Any] | None:
+    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             wrong(value, at, notes=notes, expected="a map")
             return None
@@ -188,7 +188,7 @@ def map_of(shape: FieldReader) -> FieldReader:
     return read
 
 
-def text_map(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, str] | None:
+def text_map(value: Plain, at: FieldPath, *, notes: FindingCollector) -> dict[str, str] | None:
     """A map of strings; null values become empty strings, as in Go."""
     if not isinstance(value, Mapping):
         wrong(value, at, notes=notes, expected="a map")
@@ -207,7 +207,7 @@ def fields(
     are dropped too, except the empty fields in `present`, whose presence has a meaning.
     """
 
-    def read(value: Plain, at: Path, *, notes: FindingCollector) -> dict[str, Any] | None:
+    def read(value: Plain, at: FieldPath, *, notes: FindingCollector) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             wrong(value, at, notes=notes, expected="a map")
             return None

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any, Final
 
-from migrations_app.conversion.findings import FindingCollector, Path
+from migrations_app.conversion.findings import FieldPath, FindingCollector
 
 MOST_TERMS: Final = 30
 MOST_TAGS: Final = 20
@@ -18,10 +18,10 @@ _IDS: Final = ("aws-ids", "aws::ids")
 _NAME: Final = "aws::name"
 _OWNERS: Final = "aws::owners"
 
-Term = dict[str, Any]
+SelectorTerm = dict[str, Any]
 
 
-def _parts(selector: Mapping[str, str], key: str, *, at: Path, notes: FindingCollector) -> list[str]:
+def _parts(selector: Mapping[str, str], key: str, *, at: FieldPath, notes: FindingCollector) -> list[str]:
     """The values of a comma-separated list; `*` if it is empty."""
     parts = [part.strip() for part in selector[key].split(",")]
     filled = [part for part in parts if part]
@@ -31,7 +31,7 @@ def _parts(selector: Mapping[str, str], key: str, *, at: Path, notes: FindingCol
 
 
 def _tag_sets(
-    selector: Mapping[str, str], tag_keys: list[str], *, at: Path, notes: FindingCollector
+    selector: Mapping[str, str], tag_keys: list[str], *, at: FieldPath, notes: FindingCollector
 ) -> list[dict[str, str]]:
     """Every combination of the tag values; the first key varies fastest."""
     sets: list[dict[str, str]] = [{}]
@@ -44,7 +44,9 @@ def _tag_sets(
     return sets
 
 
-def _id_terms(selector: Mapping[str, str], id_keys: list[str], *, at: Path, notes: FindingCollector) -> list[Term]:
+def _id_terms(
+    selector: Mapping[str, str], id_keys: list[str], *, at: FieldPath, notes: FindingCollector
+) -> list[SelectorTerm]:
     others = sorted(key for key in selector if key not in id_keys)
     if others:
         message = f"{', '.join(others)} beside {id_keys[-1]} had no effect in 0.32 and is left out"
@@ -52,7 +54,9 @@ def _id_terms(selector: Mapping[str, str], id_keys: list[str], *, at: Path, note
     return [{"id": value} for value in _parts(selector, id_keys[-1], at=at, notes=notes) if value != "*"]
 
 
-def terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollector, images: bool = False) -> list[Term]:
+def terms(
+    selector: Mapping[str, str], at: FieldPath, *, notes: FindingCollector, images: bool = False
+) -> list[SelectorTerm]:
     """The terms that select what this map selects; `images` enables the keys that only the AMI selector has."""
     if "" in selector:
         notes.add("bad-type", at, what="a selector has an empty key")
@@ -67,7 +71,9 @@ def terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollector, ima
     return result
 
 
-def _filter_terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollector, images: bool) -> list[Term]:
+def _filter_terms(
+    selector: Mapping[str, str], at: FieldPath, *, notes: FindingCollector, images: bool
+) -> list[SelectorTerm]:
     special = (_NAME, _OWNERS) if images else ()
     tag_keys = sorted(key for key in selector if key not in special)
     tag_sets = _tag_sets(selector, tag_keys, at=at, notes=notes) if tag_keys else [None]
@@ -79,19 +85,19 @@ def _filter_terms(selector: Mapping[str, str], at: Path, *, notes: FindingCollec
     )
     result = []
     for owner, name, tags in product(owners, names, tag_sets):
-        term: Term = {"tags": tags, "name": name, "owner": owner}
+        term: SelectorTerm = {"tags": tags, "name": name, "owner": owner}
         result.append({key: value for key, value in term.items() if value})
     return result
 
 
-def _check_size(every_term: list[Term], at: Path, *, notes: FindingCollector) -> None:
+def _check_size(every_term: list[SelectorTerm], at: FieldPath, *, notes: FindingCollector) -> None:
     if len(every_term) > MOST_TERMS:
         notes.add("too-many-terms", at, what=f"{len(every_term)} terms; the API accepts {MOST_TERMS}")
     if any(len(term.get("tags", ())) > MOST_TAGS for term in every_term):
         notes.add("too-many-terms", at, what=f"a term has more than the {MOST_TAGS} tags that the API accepts")
 
 
-def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> list[Term]:
+def network_terms(selector: Mapping[str, str] | None, at: FieldPath, *, notes: FindingCollector) -> list[SelectorTerm]:
     """The terms of a subnet or security group selector; an empty one is a finding."""
     result = terms(selector, at, notes=notes) if selector else []
     if not result:
@@ -99,7 +105,7 @@ def network_terms(selector: Mapping[str, str] | None, at: Path, *, notes: Findin
     return result
 
 
-def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingCollector) -> list[Term]:
+def image_terms(selector: Mapping[str, str] | None, at: FieldPath, *, notes: FindingCollector) -> list[SelectorTerm]:
     """The terms of an AMI selector; empty if there is none."""
     if not selector:
         return []
@@ -110,7 +116,7 @@ def image_terms(selector: Mapping[str, str] | None, at: Path, *, notes: FindingC
     return result
 
 
-def warn_of_commas(every_term: list[Term], at: Path, *, notes: FindingCollector) -> None:
+def warn_of_commas(every_term: list[SelectorTerm], at: FieldPath, *, notes: FindingCollector) -> None:
     """Adds a finding for tag values with a comma, which were lists up to 0.32 and are literal since then."""
     for index, term in enumerate(every_term):
         for key, value in (term.get("tags") or {}).items():

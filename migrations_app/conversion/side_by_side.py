@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Any, Final, Literal
 
-from migrations_app.conversion.findings import ConversionFinding, Path
+from migrations_app.conversion.findings import ConversionFinding, FieldPath
 from migrations_app.manifests import writer
 from migrations_app.manifests.writer import Plain
 
@@ -30,7 +30,7 @@ class SideBySideRow:
     losses: tuple[int, ...] = ()
 
 
-def _line_of(path: Path, marks: Mapping[Path, int]) -> int:
+def _line_of(path: FieldPath, marks: Mapping[FieldPath, int]) -> int:
     """The line of the path or of its nearest ancestor; 1 if neither exists."""
     for length in range(len(path), 0, -1):
         if path[:length] in marks:

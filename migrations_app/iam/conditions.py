@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
-from migrations_app.iam.patterns import Look, Tokens, arn_matches, matches, tokens_of
+from migrations_app.iam.patterns import KeyLookup, Tokens, arn_matches, matches, tokens_of
 from migrations_app.iam.policy import PolicyCondition
 from migrations_app.iam.three_valued_logic import Tri, all_of, any_of, negated
 
@@ -36,7 +36,7 @@ class _Name:
     if_exists: bool
 
 
-def holds(condition: PolicyCondition, look: Look, *, variables: bool) -> Tri:
+def holds(condition: PolicyCondition, look: KeyLookup, *, variables: bool) -> Tri:
     """Whether the condition is met; None if that cannot be determined from what the request states."""
     name = _taken_apart(condition.operator)
     if "${" in condition.key or not condition.values or not known(condition.operator):

@@ -10,7 +10,7 @@ from functools import lru_cache
 from migrations_app.iam.three_valued_logic import Tri, all_of
 
 # The values of a key in the request; () if it is known not to carry the key, None if it is not stated.
-Look = Callable[[str], tuple[str, ...] | None]
+KeyLookup = Callable[[str], tuple[str, ...] | None]
 
 _PIECE = re.compile(r"\$\{([^{}]*)\}|.", re.DOTALL)
 _DEFAULTED = re.compile(r"([^,]*?)\s*,\s*'([^']*)'\s*")
@@ -28,7 +28,7 @@ Token = str | Wild
 Tokens = tuple[Token, ...]
 
 
-def tokens_of(text: str, look: Look, *, variables: bool, wildcards: bool) -> Tokens | None:
+def tokens_of(text: str, look: KeyLookup, *, variables: bool, wildcards: bool) -> Tokens | None:
     """The text split into characters, wildcards and unknown parts; None if a variable has no value, so that nothing
     matches.
     """
@@ -45,7 +45,7 @@ def tokens_of(text: str, look: Look, *, variables: bool, wildcards: bool) -> Tok
     return tuple(tokens)
 
 
-def _value(name: str, look: Look, *, variables: bool) -> Tokens | None:
+def _value(name: str, look: KeyLookup, *, variables: bool) -> Tokens | None:
     if name in ("*", "?", "$"):
         return (name,)
     if ":" not in name or "::" in name:
@@ -76,7 +76,7 @@ def action_matches(pattern: str, action: str) -> Tri:
     return matches(tokens_of(pattern, _nothing, variables=False, wildcards=True), action)
 
 
-def resource_matches(pattern: str, resource: str, *, look: Look, variables: bool) -> Tri:
+def resource_matches(pattern: str, resource: str, *, look: KeyLookup, variables: bool) -> Tri:
     """Whether a Resource element matches the resource; like IAM, an ARN with too few fields is padded with `*`."""
     if pattern.startswith("arn:") and (missing := 5 - _PIECE_OF_ARN.sub("", pattern).count(":")) > 0:
         pattern += ":*" * missing

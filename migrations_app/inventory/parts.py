@@ -1,8 +1,10 @@
 """The result of one read: `Seen` or `Unseen`. Absent and empty are Seen; every failure to read is Unseen."""
 
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
+Certainty = Literal["exact", "at_least", "unknown"]
+"""Of a count: `at_least` if a part of what is counted was not read."""
 T = TypeVar("T", covariant=True)
 NO_NAME = "(no name)"
 """Name of an object whose metadata cannot be read; no real object can have it."""

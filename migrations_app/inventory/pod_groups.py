@@ -109,7 +109,7 @@ TEMPLATE_HASHES = (("pod-template-hash", "Deployment"), ("rollouts-pod-template-
 argoproj/argo-rollouts@master:pkg/apis/rollouts/v1alpha1.
 """
 
-Key = tuple[str, str, str, tuple[tuple[str, str], ...], tuple[Constraint, ...], tuple[str, ...], bool]
+PodGroupKey = tuple[str, str, str, tuple[tuple[str, str], ...], tuple[Constraint, ...], tuple[str, ...], bool]
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class PodGrouper:
     """
 
     total: int = 0
-    groups: dict[Key, _Tally] = field(default_factory=dict)
+    groups: dict[PodGroupKey, _Tally] = field(default_factory=dict)
     bad: list[UnparsableObject] = field(default_factory=list)
     bad_total: int = 0
     names: dict[str, str] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class PodGrouper:
             tally.nodes[self.names.setdefault(pod.spec.node_name, pod.spec.node_name)] = None
 
 
-def _key(pod: Pod) -> Key:
+def _key(pod: Pod) -> PodGroupKey:
     kind, name = _owner(pod.metadata)
     marks = tuple(sorted(markers(pod.metadata).items()))
     devices = bool(pod.spec.resource_claims)
@@ -215,7 +215,7 @@ def _controller(references: list[OwnerReference] | None) -> OwnerReference | Non
     return next((reference for reference in references if reference.controller), references[0])
 
 
-def _group(key: Key, tally: _Tally) -> PodGroup:
+def _group(key: PodGroupKey, tally: _Tally) -> PodGroup:
     namespace, kind, name, marks, places, storage, devices = key
     return PodGroup(
         namespace=namespace,

@@ -22,9 +22,9 @@ from migrations_app.journeys.states import StepKind
 from migrations_app.karpenter.versions import minor_order, parse
 from migrations_app.readiness.action_order import LAST_RESORT
 from migrations_app.readiness.plan.runbook import RunbookHop
-from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK, DRIFT_HOLD_CHECKS
-from migrations_app.readiness.report import Installed
+from migrations_app.readiness.report import InstallationFacts
 
 SOAK_SECONDS = 600
 """How long the new release runs before the work after it, unless the author chooses otherwise."""
@@ -65,7 +65,7 @@ class Choices(NamedTuple):
     diffs: Mapping[str, Command] = {}
 
 
-def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> tuple[JourneyStep, ...]:
+def journey_steps(hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices) -> tuple[JourneyStep, ...]:
     """Returns the steps of the hop in the order of its stages, with the ids j01, j02, ..."""
     stages = [stage for stage in hop.stages if not (choices.pauses and is_resume_stage(stage))]
     placed_steps = [
@@ -83,18 +83,18 @@ def journey_steps(hop: RunbookHop, *, installed: Installed | None, choices: Choi
     return tuple(structs.replace(step, id=f"j{number:02d}") for number, step in enumerate(every, 1))
 
 
-def _is_fence(stage: Stage) -> bool:
+def _is_fence(stage: RunbookStage) -> bool:
     """Returns whether the stage taints old Provisioners by hand; the action that taints them makes it unnecessary."""
     return (stage.part, stage.phase) == ("before", "rollout") and not stage.checks
 
 
-def _ends_hold(stage: Stage) -> bool:
+def _ends_hold(stage: RunbookStage) -> bool:
     """Returns whether the stage ends, by hand, a hold of disruption; needed only if another step starts the hold."""
     by_hand = any(command.how == "kubectl" for command in stage.commands)
     return (stage.part, stage.phase) == ("after", "rollout") and not stage.checks and by_hand
 
 
-def _restoring_step(stage: Stage) -> JourneyStep:
+def _restoring_step(stage: RunbookStage) -> JourneyStep:
     """Returns the step that restores the budgets from where the hold recorded them; its rollout reads them at its
     end."""
     action = registry.find(RELEASE)
@@ -102,7 +102,9 @@ def _restoring_step(stage: Stage) -> JourneyStep:
     return _step(stage, "rollout", title=title, action=RELEASE, protects=True, settled=True)
 
 
-def _steps_of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices) -> Iterator[JourneyStep]:
+def _steps_of(
+    stage: RunbookStage, hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices
+) -> Iterator[JourneyStep]:
     """Yields the steps of one stage."""
     if stage.part == "verify":
         yield _step(stage, "outside", release=hop.lands.release, protects=True)
@@ -121,22 +123,22 @@ def _steps_of(stage: Stage, hop: RunbookHop, *, installed: Installed | None, cho
         yield _step(stage, "person", checks=settled_checks, protects=True)
 
 
-def settled_by_upgrade(stage: Stage, hop: RunbookHop) -> tuple[str, ...]:
+def settled_by_upgrade(stage: RunbookStage, hop: RunbookHop) -> tuple[str, ...]:
     """Returns the checks that this stage settles by an upgrade of the running release before the hop's own upgrade;
     a scan proves them. If a check needs several upgrades, only the last one settles it."""
-    last: dict[str, Stage] = {}
+    last: dict[str, RunbookStage] = {}
     for hop_stage in hop.stages:
         last |= {check: hop_stage for chart, check in hop.upgraded_first if _upgrades_before_hop(hop_stage, chart)}
     return tuple(check for check, hop_stage in last.items() if hop_stage is stage)
 
 
-def _upgrades_before_hop(stage: Stage, chart: str) -> bool:
+def _upgrades_before_hop(stage: RunbookStage, chart: str) -> bool:
     by_hand = bool(stage.commands) and stage.commands[0].how != "kubectl" and not is_resume_stage(stage)
     return stage.part == "before" and not stage.checks and by_hand and CHART_BY_PHASE.get(stage.phase) == chart
 
 
 def _upgrade_steps(
-    stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
+    stage: RunbookStage, hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """Yields the steps of a stage of the upgrade itself. The last stage of its phase installs the CRDs or the
     controller; the stages before that are preparation by hand."""
@@ -156,7 +158,7 @@ def _upgrade_steps(
 
 
 def _crd_upgrade(
-    stage: Stage, hop: RunbookHop, *, installed: Installed | None, choices: Choices
+    stage: RunbookStage, hop: RunbookHop, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """Yields the upgrade of the CRDs: by helm, by their delivery, by karpdash itself, or outside."""
     release, manager = hop.lands.release, installed.crds_kept_by if installed else ""
@@ -181,7 +183,7 @@ def _crd_upgrade(
 
 
 def _controller_upgrade(
-    stage: Stage, release: str, *, installed: Installed | None, choices: Choices
+    stage: RunbookStage, release: str, *, installed: InstallationFacts | None, choices: Choices
 ) -> Iterator[JourneyStep]:
     """Yields the upgrade of the controller, and the time that it runs before the next step."""
     if choices.by_helm and installed and installed.kept_by == HELM:
@@ -199,12 +201,12 @@ def _controller_upgrade(
         )  # fmt: skip
 
 
-def _crds_by_helm(installed: Installed | None, choices: Choices) -> bool:
+def _crds_by_helm(installed: InstallationFacts | None, choices: Choices) -> bool:
     """Returns whether helm may upgrade the CRD chart; the author's own choice of a source for the CRDs comes first."""
     return bool(choices.by_helm and installed and installed.crd_release and UPGRADE_CRDS not in choices.parameters)
 
 
-def _is_own_source(installed: Installed | None, choices: Choices, *, chart: str) -> bool:
+def _is_own_source(installed: InstallationFacts | None, choices: Choices, *, chart: str) -> bool:
     """Returns whether karpdash may upgrade the chart by its only Flux or Argo CD object, which no other source
     writes."""
     all_carriers = installed.carriers if installed else ()
@@ -218,7 +220,13 @@ def _diff_command(choices: Choices, chart: str) -> tuple[Command, ...]:
 
 
 def upgrade_step(
-    action: str, stage: Stage, *, release: str, chart: str, extra: Mapping[str, Any], checks: tuple[str, ...] = ()
+    action: str,
+    stage: RunbookStage,
+    *,
+    release: str,
+    chart: str,
+    extra: Mapping[str, Any],
+    checks: tuple[str, ...] = (),
 ) -> JourneyStep:
     """Returns the rollout step that upgrades one of Karpenter's charts by that action. For the controller, its
     release has to run afterwards; for the CRDs, the checks are the proof."""
@@ -227,7 +235,7 @@ def upgrade_step(
     return _step(stage, "rollout", checks=checks, release=runs, action=action, parameters=parameters, protects=True)
 
 
-def _steps_of_findings(stage: Stage, hop: RunbookHop, *, choices: Choices) -> Iterator[JourneyStep]:
+def _steps_of_findings(stage: RunbookStage, hop: RunbookHop, *, choices: Choices) -> Iterator[JourneyStep]:
     """Yields one step for each action needed, one for work outside, and one for what a person judges."""
     groups: dict[tuple[StepKind, str], list[Finding]] = {}
     for finding in hop.open_in(stage):
@@ -254,7 +262,9 @@ def _settled_by_upgrades(hop: RunbookHop) -> set[str]:
     return {check for stage in hop.stages if stage.commands for check in settled_by_upgrade(stage, hop)}
 
 
-def _done_by(finding: Finding, stage: Stage, *, hop: RunbookHop, choices: Choices) -> tuple[StepKind, str] | None:
+def _done_by(
+    finding: Finding, stage: RunbookStage, *, hop: RunbookHop, choices: Choices
+) -> tuple[StepKind, str] | None:
     """Returns who does the work and the id of karpdash's action, if any; None if no step is needed."""
     if finding.id == PAUSE_CHECK:
         return None  # the pauses that it requires are steps of their own, before changes that a delivery would revert
@@ -277,7 +287,7 @@ def _can_hold(finding: Finding, hop: RunbookHop) -> bool:
     return has_budgets and next((remedy.how for remedy in finding.remedies), "") == "kubectl"
 
 
-def _action_for(finding: Finding, stage: Stage, *, hop: str) -> str:
+def _action_for(finding: Finding, stage: RunbookStage, *, hop: str) -> str:
     """Returns the id of the action that resolves the check at that hop; empty if none. Destructive ones are never
     chosen."""
     actions = next((check.actions_at(finding) for check in all_checks() if check.id == finding.id), ())
@@ -290,7 +300,7 @@ def _fits(name: str, *, hop: str) -> bool:
     return action is not None and (action.hops == ("*",) or hop in action.hops)
 
 
-def _parameters(name: str, stage: Stage, *, hop: RunbookHop, choices: Choices) -> dict[str, Any]:
+def _parameters(name: str, stage: RunbookStage, *, hop: RunbookHop, choices: Choices) -> dict[str, Any]:
     """Returns the author's parameters; before the upgrade, CRDs are those of the running release."""
     values = choices.parameters.get(name, {})
     if name != UPGRADE_CRDS:
@@ -319,7 +329,7 @@ def _first_command(remedies: Iterable[Remedy]) -> tuple[Command, ...]:
 
 
 def _step(
-    stage: Stage,
+    stage: RunbookStage,
     kind: StepKind,
     *,
     title: str = "",

@@ -13,8 +13,8 @@ from migrations_app.checks.base import Finding
 from migrations_app.checks.changes import DeliveryPause, DeliveryResume
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.plan.runbook import RunbookHop
-from migrations_app.readiness.plan.stages import Stage
-from migrations_app.readiness.report import Installed
+from migrations_app.readiness.plan.stages import RunbookStage
+from migrations_app.readiness.report import InstallationFacts
 
 PAUSE, RESUME = "pause_deliveries", "resume_deliveries"
 PAUSE_CHECK = "gitops_paused"
@@ -25,7 +25,7 @@ itself."""
 GITOPS = ("argocd", "flux")
 
 
-def is_resume_stage(stage: Stage) -> bool:
+def is_resume_stage(stage: RunbookStage) -> bool:
     """Returns whether the stage resumes deliveries."""
     return any(isinstance(command.change, DeliveryResume) for command in stage.commands)
 
@@ -61,7 +61,7 @@ def paused_by_steps(steps: Iterable[StepDone]) -> tuple[str, ...]:
 
 
 def with_pauses(
-    steps: Sequence[JourneyStep], hop: RunbookHop, *, installed: Installed | None
+    steps: Sequence[JourneyStep], hop: RunbookHop, *, installed: InstallationFacts | None
 ) -> tuple[JourneyStep, ...]:
     """Returns the steps with those that pause and resume added; unchanged if no delivery would revert a step."""
     deliveries = active_deliveries(hop.steps)
@@ -83,7 +83,7 @@ def with_pauses(
     return tuple(_with_pause_steps(steps, names_by_place)) if names_by_place else tuple(steps)
 
 
-def _needed_for_upgrade(deliveries: Collection[str], installed: Installed | None) -> Collection[str]:
+def _needed_for_upgrade(deliveries: Collection[str], installed: InstallationFacts | None) -> Collection[str]:
     """Returns the deliveries that have to run until the upgrade is done; all of them if that cannot be decided."""
     if installed is None or not {installed.kept_by, installed.crds_kept_by} & set(GITOPS):
         return ()

@@ -8,7 +8,7 @@ from migrations_app.checks.base import Finding, Status
 from migrations_app.journeys.plan import JourneyStep
 from migrations_app.readiness.report import Report
 
-Verdict = Literal["proven", "open", "unknown", "other_release"]
+StepVerdict = Literal["proven", "open", "unknown", "other_release"]
 IN_ORDER: tuple[Status, ...] = ("pass", "not_applicable", "waived")
 NOT_ASKED = "not_asked"
 """The status of a check that is in no hop of the report any more."""
@@ -26,7 +26,7 @@ class StepEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """What one scan proves of a step. `other_release`: neither the release before the hop nor its target version
     runs."""
 
-    verdict: Verdict
+    verdict: StepVerdict
     scanned_at: str = ""
     snapshot: str = ""
     release: str = ""
@@ -45,7 +45,7 @@ def step_evidence(step: JourneyStep, report: Report, *, hop: str, starts: str) -
     )
 
 
-def _verdict(step: JourneyStep, checks: tuple[CheckSeen, ...], *, running: str, starts: str) -> Verdict:
+def _verdict(step: JourneyStep, checks: tuple[CheckSeen, ...], *, running: str, starts: str) -> StepVerdict:
     if step.release and running and running not in (step.release, starts):
         return "other_release"
     if (step.release and running == starts != step.release) or any(check.status == "fail" for check in checks):

@@ -55,7 +55,7 @@ StepEvent = Literal["begin", "finish", "fail", "skip", "retry"]
 BackEvent = Literal["undone", "keep", "fail"]
 """Result of undoing a step: it is as before its begin (`undone`), nothing was undone (`keep`), a part may be undone
 (`fail`)."""
-JourneyEvent = Literal["start", "pause", "resume", "abort", "complete"]
+JourneyMove = Literal["start", "pause", "resume", "abort", "complete"]
 STEP_MOVES: dict[StepEvent, tuple[frozenset[StepState], StepState]] = {
     "begin": (frozenset({"ready"}), "running"),
     "finish": (frozenset({"running"}), "done"),
@@ -64,7 +64,7 @@ STEP_MOVES: dict[StepEvent, tuple[frozenset[StepState], StepState]] = {
     "retry": (frozenset({"failed"}), "ready"),
 }
 """By event of a step: the states in which it may happen, and the state after it."""
-JOURNEY_MOVES: dict[JourneyEvent, tuple[frozenset[JourneyState], JourneyState]] = {
+JOURNEY_MOVES: dict[JourneyMove, tuple[frozenset[JourneyState], JourneyState]] = {
     "start": (frozenset({"approved"}), "running"),
     "pause": (frozenset({"running"}), "paused"),
     "resume": (frozenset({"paused"}), "running"),
@@ -120,7 +120,7 @@ def allowed_transitions() -> tuple[tuple[JourneyState, JourneyState], ...]:
     return tuple((now, then) for now in JOURNEY_STATES for then in JOURNEY_STATES if then in FOLLOWS[now])
 
 
-def after(progress: JourneyProgress, event: JourneyEvent) -> JourneyProgress:
+def after(progress: JourneyProgress, event: JourneyMove) -> JourneyProgress:
     """Returns the progress after an event of the whole journey.
 
     Raises NotPossible; also for `resume` with a failed step, which has to be retried or skipped, and for `complete`

@@ -17,7 +17,7 @@ from migrations_app.karpenter import kinds
 from migrations_app.karpenter.releases import RELEASES, Table, find
 from migrations_app.karpenter.versions import Release, minor_order, parse, spoken
 
-Certainty = Literal["exact", "range", "unknown"]
+ReleaseCertainty = Literal["exact", "range", "unknown"]
 
 
 class CrdSeen(NamedTuple):
@@ -67,7 +67,7 @@ class DetectedRelease:
     """Whether it is Karpenter of another cloud provider, which these tables do not know."""
     absent: bool = False
     """True if there is no controller: Deployments were read, and none is Karpenter's."""
-    certainty: Certainty = "unknown"
+    certainty: ReleaseCertainty = "unknown"
     disagreements: tuple[str, ...] = ()
     misrecorded: tuple[str, ...] = ()
     """Those of `disagreements` in which the Helm record or a label names another release than the image that runs."""

@@ -8,7 +8,7 @@ of fluxcd, argoproj, prometheus-operator, kyverno and gatekeeper. `versions` are
 from dataclasses import dataclass
 from typing import Literal
 
-Generation = Literal["alpha", "beta", "v1", "beta_and_v1", ""]
+KindGeneration = Literal["alpha", "beta", "v1", "beta_and_v1", ""]
 """The generation of a kind: NodePool, NodeClaim and EC2NodeClass exist in both beta and v1. Empty: not one of
 Karpenter's generations.
 """
@@ -28,7 +28,7 @@ class Kind:
     group: str
     plural: str
     versions: tuple[str, ...]
-    generation: Generation = ""
+    generation: KindGeneration = ""
     namespaced: bool = False
     successor: str = ""
     source: str = ""

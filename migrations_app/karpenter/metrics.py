@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from migrations_app.karpenter.tables.metric_rows import METRIC_ROWS, METRIC_VALUE_ROWS, MetricRow, MetricValueRow
-from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsideRow, Place
+from migrations_app.karpenter.tables.outside_rows import OUTSIDE_ROWS, OutsidePlace, OutsideRow
 from migrations_app.karpenter.versions import Release, minor_order
 
 MARK = "karpenter_"
@@ -110,7 +110,7 @@ def _is_past(bound: str, release: Release) -> bool:
 
 
 def outside_between(
-    place: Place, start: Release, *, landing: Release, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
+    place: OutsidePlace, start: Release, *, landing: Release, table: tuple[OutsideRow, ...] = OUTSIDE_ROWS
 ) -> tuple[OutsideRow, ...]:
     """The rows that start to matter between `start` and `landing`."""
     low, high = minor_order(start.minor), minor_order(landing.minor)

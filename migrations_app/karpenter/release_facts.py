@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from migrations_app.karpenter import labels
 from migrations_app.karpenter.releases import RELEASES, Table, find
-from migrations_app.karpenter.versions import Release, minor_order, release
+from migrations_app.karpenter.versions import Release, is_within, minor_order, release
 
 MUTATING = "MutatingWebhookConfiguration"
 VALIDATING = "ValidatingWebhookConfiguration"
@@ -113,17 +113,21 @@ BOTTLEROCKET_RAID0_FROM: Final = (1, 22, 0)
 """The first Bottlerocket that supports RAID0. P@v1.14.1:website/content/en/preview/upgrading/upgrade-guide.md."""
 
 
-class Enforced(NamedTuple):
+class PatchRange(NamedTuple):
     """Patches, first to last, that reject nodes which join without the taint karpenter.sh/unregistered."""
 
     first: str
     last: str
 
     def covers(self, running: Release) -> bool:
-        return release(self.first) <= running <= release(self.last)
+        return is_within(running, first=self.first, last=self.last)
 
 
-UNREGISTERED_ENFORCED: Final = (Enforced("1.0.0", "1.0.8"), Enforced("1.1.0", "1.1.3"), Enforced("1.2.0", "1.2.1"))
+UNREGISTERED_ENFORCED: Final = (
+    PatchRange("1.0.0", "1.0.8"),
+    PatchRange("1.1.0", "1.1.3"),
+    PatchRange("1.2.0", "1.2.1"),
+)
 """Other patches only write an event. K@v1.0.0:pkg/controllers/nodeclaim/lifecycle/registration.go, K#1991."""
 
 

@@ -83,6 +83,11 @@ def parse_minor(text: object) -> str | None:
     return f"{int(match[1])}.{int(match[2])}" if match else None
 
 
+def is_within(running: Release, *, first: str, last: str) -> bool:
+    """Whether that release is one from `first` to `last`."""
+    return release(first) <= running <= release(last)
+
+
 def minor_order(minor: str) -> tuple[int, int]:
     """A sort key for minors: (major, minor) as integers. Raises ValueError if the text is not a minor."""
     major, _, number = minor.partition(".")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from migrations_app.manifests.writer import Path, Plain
+from migrations_app.manifests.writer import DocumentPath, Plain
 from migrations_app.manifests.yaml_reader import MANIFESTS, Composed, NotReadable, Repeat, compose
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
@@ -38,7 +38,7 @@ class _LazyLines(Composed):
         except (NotReadable, yaml.YAMLError):
             return None
 
-    def line_of(self, path: Path) -> int:
+    def line_of(self, path: DocumentPath) -> int:
         return self._with_lines.line_of(path) if self._with_lines else self.line
 
 
@@ -61,9 +61,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def _repeats(value: Plain) -> Iterator[Path]:
+def _repeats(value: Plain) -> Iterator[DocumentPath]:
     """The path of every duplicate key; raises NotReadable if the value is nested too deeply."""
-    waiting: list[tuple[Any, Path]] = [(value, ())]
+    waiting: list[tuple[Any, DocumentPath]] = [(value, ())]
     while waiting:
         item, at = waiting.pop()
         if len(at) >= MANIFESTS.depth:

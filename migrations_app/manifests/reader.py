@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from migrations_app.manifests.json_reader import documents_of
-from migrations_app.manifests.writer import Path, Plain
+from migrations_app.manifests.writer import DocumentPath, Plain
 from migrations_app.manifests.yaml_reader import Composed, NotReadable, Repeat, compose
 
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -36,7 +36,7 @@ class ManifestFault:
     file: str
     document: int
     line: int
-    path: Path
+    path: DocumentPath
     what: str
     kind: str = ""
     name: str = ""
@@ -55,9 +55,9 @@ class ManifestDocument:
     odd_numbers: bool = False
     """Whether the text may contain numbers that JSON does not have; checked once per document, because a List may hold
     thousands of objects."""
-    _under: dict[int, dict[Path, list[Repeat]]] = field(default_factory=dict, compare=False, repr=False)
+    _under: dict[int, dict[DocumentPath, list[Repeat]]] = field(default_factory=dict, compare=False, repr=False)
 
-    def repeats_under(self, at: Path) -> list[Repeat]:
+    def repeats_under(self, at: DocumentPath) -> list[Repeat]:
         """The repeated keys below that path; grouped once by path, instead of a search for each item."""
         groups = self._under.get(len(at))
         if groups is None:
@@ -74,7 +74,7 @@ class Manifest:
     body: dict[str, Any]
     document: ManifestDocument
     item: int | None = None
-    at: Path = ()
+    at: DocumentPath = ()
 
     @property
     def head(self) -> str:
@@ -87,7 +87,7 @@ class Manifest:
         item = "" if self.item is None else f", item {self.item + 1}"
         return f"{self.document.file}, document {self.document.number}{item}"
 
-    def line_of(self, path: Path) -> int:
+    def line_of(self, path: DocumentPath) -> int:
         """The line of the field in the file, or of its nearest ancestor in the text."""
         return self.document.line + self.document.composed.line_of((*self.at, *path))
 
@@ -199,11 +199,11 @@ class _ManifestReader:
         self.number += 1
         self._add_fault("not-yaml", chunk.line + (mark.line if mark else 0), path=(), what=f"not YAML: {problem}{hint}")
 
-    def _fault(self, code: str, line: int, *, path: Path, what: str) -> None:
+    def _fault(self, code: str, line: int, *, path: DocumentPath, what: str) -> None:
         self.number += 1
         self._add_fault(code, line, path=path, what=what)
 
-    def _add_fault(self, code: str, line: int, *, path: Path, what: str) -> None:
+    def _add_fault(self, code: str, line: int, *, path: DocumentPath, what: str) -> None:
         self.faults.append(ManifestFault(code, self.file, self.number, line, path, what))
 
     def _take(self, document: ManifestDocument) -> None:
@@ -214,13 +214,17 @@ class _ManifestReader:
         else:
             self._take_value(value, document, item=None, at=())
 
-    def _take_value(self, value: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
+    def _take_value(
+        self, value: dict[str, Any], document: ManifestDocument, *, item: int | None, at: DocumentPath
+    ) -> None:
         if _is_list(value):
             self._take_list(value, document, item=item, at=at)
         else:
             self._take_object(value, document, item=item, at=at)
 
-    def _take_list(self, value: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
+    def _take_list(
+        self, value: dict[str, Any], document: ManifestDocument, *, item: int | None, at: DocumentPath
+    ) -> None:
         """Its items; a List inside a List counts as part of the outer one's item."""
         lost = [repeat for repeat in document.repeats_under((*at, "items")) if len(repeat.path) == len(at) + 1]
         if lost:
@@ -234,7 +238,9 @@ class _ManifestReader:
                 continue
             self._take_value(_told_by_list(value, inner), document, item=number, at=item_path)
 
-    def _take_object(self, body: dict[str, Any], document: ManifestDocument, *, item: int | None, at: Path) -> None:
+    def _take_object(
+        self, body: dict[str, Any], document: ManifestDocument, *, item: int | None, at: DocumentPath
+    ) -> None:
         is_karpenter = str(body.get("apiVersion")).startswith(_OURS)
         faults = [_repeated(repeat, document, body=body) for repeat in document.repeats_under(at) if is_karpenter]
         if is_karpenter and document.odd_numbers:
@@ -244,7 +250,7 @@ class _ManifestReader:
             self.reading.append(Manifest(body, document, item, at))
 
 
-def _endless_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
+def _endless_paths(value: Plain, at: DocumentPath = ()) -> Iterator[DocumentPath]:
     """Paths of infinite or NaN numbers; the API server accepts JSON, which has no such numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         yield at
@@ -253,7 +259,7 @@ def _endless_paths(value: Plain, at: Path = ()) -> Iterator[Path]:
             yield from _endless_paths(inner, (*at, step))
 
 
-def _endless(path: Path, document: ManifestDocument, *, at: Path) -> ManifestFault:
+def _endless(path: DocumentPath, document: ManifestDocument, *, at: DocumentPath) -> ManifestFault:
     line = document.line + document.composed.line_of((*at, *path))
     message = "this is no number that JSON can hold"
     return ManifestFault("bad-type", document.file, document.number, line, path, message)

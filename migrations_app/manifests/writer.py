@@ -80,8 +80,8 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < _ASTRAL else f"\\U{code:08x}"
 
 
-Path = tuple[str | int, ...]
-Marks = dict[Path, int]
+DocumentPath = tuple[str | int, ...]
+LineMarks = dict[DocumentPath, int]
 
 _STEP = "  "
 _LONGEST_KEY: Final = 1000
@@ -93,9 +93,9 @@ class _Writer:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.marks: Marks = {}
+        self.marks: LineMarks = {}
 
-    def map(self, value: Mapping[str, Any], pad: str, *, at: Path) -> None:
+    def map(self, value: Mapping[str, Any], pad: str, *, at: DocumentPath) -> None:
         for key, item in value.items():
             name, value_path, start = quoted(str(key)), (*at, key), len(self.lines) + 1
             if len(name) > _LONGEST_KEY:
@@ -104,7 +104,7 @@ class _Writer:
             self.entry(f"{pad}{name}:", item, pad=pad, at=value_path)
             self.marks[value_path] = start
 
-    def list(self, value: list[Any], pad: str, *, at: Path) -> None:
+    def list(self, value: list[Any], pad: str, *, at: DocumentPath) -> None:
         for index, item in enumerate(value):
             item_path = (*at, index)
             if isinstance(item, Mapping | list) and item:
@@ -119,7 +119,7 @@ class _Writer:
             else:
                 self.entry(f"{pad}-", item, pad=pad, at=item_path)
 
-    def entry(self, head: str, item: Plain, *, pad: str, at: Path) -> None:
+    def entry(self, head: str, item: Plain, *, pad: str, at: DocumentPath) -> None:
         self.marks[at] = len(self.lines) + 1
         if isinstance(item, Mapping) and item:
             self.lines.append(head)
@@ -163,7 +163,7 @@ def _scalar(value: Plain) -> str:
     return written.replace("e", ".0e") if isinstance(value, float) and "." not in written else written
 
 
-def text_and_lines(body: Mapping[str, Any]) -> tuple[str, Marks]:
+def text_and_lines(body: Mapping[str, Any]) -> tuple[str, LineMarks]:
     """The document as YAML, and the line number of every path in it, from 1."""
     writer = _Writer()
     writer.map(body, "", at=())

@@ -21,7 +21,7 @@ from yaml.events import (
 )
 
 from migrations_app.errors import InvalidInput, InvalidManifest
-from migrations_app.manifests.writer import Path, Plain, resolved
+from migrations_app.manifests.writer import DocumentPath, Plain, resolved
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -60,7 +60,7 @@ _FRACTION: Final = re.compile(
     r"[-+]?(?:[0-9]{1,30}\.[0-9]{0,30}|\.[0-9]{1,30}|[0-9]{1,30}(?=[eE]))(?:[eE][-+]?[0-9]{1,2})?"
 )
 Tagging = Callable[[str, Plain], Plain]
-Event = Any
+YamlEvent = Any
 """PyYAML has no types for its C parser."""
 
 
@@ -73,7 +73,7 @@ class NotReadable(InvalidManifest):
 
 
 class Repeat(NamedTuple):
-    path: Path
+    path: DocumentPath
     line: int
 
 
@@ -86,7 +86,7 @@ class Composed:
     repeats: list[Repeat] = field(default_factory=list)
     line: int = 0
 
-    def line_of(self, path: Path) -> int:
+    def line_of(self, path: DocumentPath) -> int:
         """The line, from 0, of the field or of its nearest ancestor in the text."""
         result, value = self.line, self.value
         for step in path:
@@ -108,7 +108,7 @@ class _Open:
     """A map or list that is not finished; `key` is the key whose value comes next."""
 
     value: Any
-    event: Event
+    event: YamlEvent
     nodes_before: int
     key: str | None = None
     key_line: int = 0
@@ -121,7 +121,7 @@ class _Composer:
 
     key_rule = "a key must be text"
 
-    def __init__(self, next_event: Callable[[], Event], limits: YamlLimits, *, error: type[InvalidInput]) -> None:
+    def __init__(self, next_event: Callable[[], YamlEvent], limits: YamlLimits, *, error: type[InvalidInput]) -> None:
         self.next_event = next_event
         self.limits = limits
         self.error = error
@@ -129,7 +129,7 @@ class _Composer:
         self.nodes = 0
         self.open: list[_Open] = []
 
-    def document(self, event: Event) -> Plain:
+    def document(self, event: YamlEvent) -> Plain:
         """The value of the document whose first node is this event."""
         root: list[Plain] = []
         self.open = [_Open(root, event, self.nodes)]
@@ -150,13 +150,13 @@ class _Composer:
                 return root[0]
             event = self.next_event()
 
-    def _count(self, event: Event) -> None:
+    def _count(self, event: YamlEvent) -> None:
         self.check(event)
         self.nodes += 1
         if self.nodes > self.limits.nodes:
             raise self.fault("yaml_nodes", f"more than {self.limits.nodes} values", line=event.start_mark.line)
 
-    def _begin(self, value: Plain, event: Event) -> None:
+    def _begin(self, value: Plain, event: YamlEvent) -> None:
         self._count(event)
         if self.is_key():
             raise self.fault("yaml_key", self.key_rule, line=event.start_mark.line)
@@ -172,17 +172,17 @@ class _Composer:
     def fault(self, code: str, message: str, *, line: int) -> InvalidInput:
         return self.error(message, code=code, where=f"line {line + 1}")
 
-    def check(self, event: Event) -> None:
+    def check(self, event: YamlEvent) -> None:
         """Raises the error for an anchor or a tag."""
         if event.anchor is not None:
             raise self.fault("yaml_anchor", "anchors are not accepted", line=event.start_mark.line)
         if event.tag is not None:
             raise self.fault("yaml_tag", "tags are not accepted", line=event.start_mark.line)
 
-    def alias(self, event: Event) -> None:
+    def alias(self, event: YamlEvent) -> None:
         raise self.fault("yaml_alias", "aliases are not accepted", line=event.start_mark.line)
 
-    def scalar(self, event: Event) -> None:
+    def scalar(self, event: YamlEvent) -> None:
         if not self.is_key():
             self.put(json_value(event.value) if event.implicit[0] else event.value, event)
             return
@@ -196,7 +196,7 @@ class _Composer:
     def end(self, done: _Open) -> None:
         self.put(done.value, done.event)
 
-    def put(self, value: Plain, event: Event) -> None:  # noqa: ARG002 - composing with lines needs the event
+    def put(self, value: Plain, event: YamlEvent) -> None:  # noqa: ARG002 - composing with lines needs the event
         """Adds a finished value to the map or list that contains it."""
         parent = self.open[-1]
         if parent.key is not None:
@@ -213,7 +213,7 @@ class _ManifestComposer(_Composer):
 
     key_rule = "a key is a map or a list"
 
-    def __init__(self, next_event: Callable[[], Event], limits: YamlLimits, *, tagged: Tagging | None) -> None:
+    def __init__(self, next_event: Callable[[], YamlEvent], limits: YamlLimits, *, tagged: Tagging | None) -> None:
         super().__init__(next_event, limits, error=InvalidManifest)
         self.tagged = tagged
         self.anchors: dict[str, _Anchor | None] = {}
@@ -224,12 +224,12 @@ class _ManifestComposer(_Composer):
     def fault(self, code: str, message: str, *, line: int) -> InvalidInput:  # noqa: ARG002 - manifests have one code
         return NotReadable(message, line)
 
-    def check(self, event: Event) -> None:
+    def check(self, event: YamlEvent) -> None:
         """Every anchor and tag is accepted; a collection's own anchor has no value before its end."""
         if event.anchor and type(event) is not ScalarEvent:
             self.anchors[event.anchor] = None
 
-    def scalar(self, event: Event) -> None:
+    def scalar(self, event: YamlEvent) -> None:
         value = resolved(event.value) if event.implicit[0] or event.tag in _RESOLVED_TAGS else event.value
         if event.anchor:
             self.anchors[event.anchor] = _Anchor(value, 1)
@@ -243,7 +243,7 @@ class _ManifestComposer(_Composer):
             self.anchors[done.event.anchor] = _Anchor(done.value, self.nodes - done.nodes_before)
         self.put(self._with_tag(done.value, done.event), done.event)
 
-    def alias(self, event: Event) -> None:
+    def alias(self, event: YamlEvent) -> None:
         anchor, line = self.anchors.get(event.anchor), event.start_mark.line
         if anchor is None:
             known = event.anchor in self.anchors
@@ -254,7 +254,7 @@ class _ManifestComposer(_Composer):
             raise NotReadable(f"aliases expand to more than {self.limits.alias_nodes} values", line)
         self.put(anchor.value, event)
 
-    def put(self, value: Plain, event: Event) -> None:
+    def put(self, value: Plain, event: YamlEvent) -> None:
         parent, line = self.open[-1], event.start_mark.line
         if type(parent.value) is list:
             if len(self.open) > 1:
@@ -277,7 +277,7 @@ class _ManifestComposer(_Composer):
         parent.value[key] = value
         self.lines[id(parent.value), key] = parent.key_line
 
-    def _path(self) -> Path:
+    def _path(self) -> DocumentPath:
         """The path of the innermost open map."""
         return tuple(len(above.value) if above.key is None else above.key for above in self.open[1:-1])
 
@@ -288,7 +288,7 @@ class _ManifestComposer(_Composer):
             raise NotReadable(self.key_rule, line)
         return "null" if value is None else str(value)
 
-    def _with_tag(self, value: Plain, event: Event) -> Plain:
+    def _with_tag(self, value: Plain, event: YamlEvent) -> Plain:
         tag = event.tag or ""
         return self.tagged(tag[1:], value) if self.tagged and tag.startswith("!") and len(tag) > 1 else value
 
@@ -368,7 +368,7 @@ def _strict_documents(
         yield composer.document(loader.get_event())
 
 
-def _documents(text: str | bytes) -> Iterator[tuple[Event, Event]]:
+def _documents(text: str | bytes) -> Iterator[tuple[YamlEvent, YamlEvent]]:
     """(start event, loader) of each document; the caller takes the events of the document from the loader."""
     loader = _LOADER(text)
     try:

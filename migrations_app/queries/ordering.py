@@ -13,9 +13,9 @@ from django.db.models import Case, F, IntegerField, Model, Q, QuerySet, Value, W
 
 from migrations_app.errors import InvalidInput
 from migrations_app.queries import pagination
-from migrations_app.queries.pagination import Key, Page, keys_of, page_of
+from migrations_app.queries.pagination import Page, SortKey, keys_of, page_of
 
-KeyKind: TypeAlias = type[str] | type[int] | type[datetime] | type[uuid.UUID]
+KeyType: TypeAlias = type[str] | type[int] | type[datetime] | type[uuid.UUID]
 Listed = TypeVar("Listed", bound=Model)
 Line = TypeVar("Line")
 
@@ -25,7 +25,7 @@ class SortColumn:
     """A column or annotation that is never null. `kind` is the type of its values."""
 
     name: str
-    kind: KeyKind = str
+    kind: KeyType = str
     descending: bool = False
 
 
@@ -93,7 +93,7 @@ def _cursor(row: Any, order: SortOrder) -> str:  # noqa: ANN401 - a model with a
     return pagination.encode((order.name, *(_packed(value) for value in values)))
 
 
-def _packed(value: Any) -> Key:  # noqa: ANN401 - what the column holds
+def _packed(value: Any) -> SortKey:  # noqa: ANN401 - what the column holds
     if isinstance(value, datetime):
         return value.isoformat()
     return value if isinstance(value, int) else str(value)
@@ -113,7 +113,7 @@ def _keys(text: str, order: SortOrder) -> tuple[Any, ...] | None:
     return keys
 
 
-def _unpacked(key: Key, kind: KeyKind) -> Any:  # noqa: ANN401 - what the column holds
+def _unpacked(key: SortKey, kind: KeyType) -> Any:  # noqa: ANN401 - what the column holds
     """The value of a packed key. Raises ValueError."""
     if kind is uuid.UUID:
         return uuid.UUID(str(key))

@@ -11,17 +11,17 @@ from typing import Generic, TypeAlias, TypeVar
 
 from migrations_app.errors import InvalidInput
 
-Key: TypeAlias = str | int
+SortKey: TypeAlias = str | int
 LONGEST = 1500
 
 
-def encode(keys: Sequence[Key]) -> str:
+def encode(keys: Sequence[SortKey]) -> str:
     """The cursor for these keys, safe in a query string."""
     packed = json.dumps(list(keys), separators=(",", ":"), ensure_ascii=False).encode()
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
-def decode(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:
+def decode(text: str, kinds: Sequence[type[SortKey]]) -> tuple[SortKey, ...] | None:
     """The keys of a cursor, checked against the expected types; None if it is empty or invalid."""
     if not text or len(text) > LONGEST:
         return None
@@ -54,7 +54,7 @@ def page_of(
     return Page(tuple(row(source) for source in sources[:limit]), following)
 
 
-def keys_of(text: str, kinds: Sequence[type[Key]]) -> tuple[Key, ...] | None:
+def keys_of(text: str, kinds: Sequence[type[SortKey]]) -> tuple[SortKey, ...] | None:
     """The keys of a cursor; None for an empty one. Raises InvalidInput `bad_cursor` for an invalid one."""
     if not text:
         return None

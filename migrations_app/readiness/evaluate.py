@@ -35,14 +35,14 @@ from migrations_app.readiness.plan.walk import findings_of_hops
 from migrations_app.readiness.report import (
     OWNERS,
     ClusterFacts,
-    Collected,
+    CollectResult,
     Counts,
     HopLine,
     KubernetesWindow,
     NodeCounts,
     PathStep,
     Report,
-    Scanned,
+    ScanResult,
     Stage,
     TablesEnd,
     Target,
@@ -138,12 +138,12 @@ class _ClusterState:
 
 
 def evaluate(
-    collected: Collected,
+    collected: CollectResult,
     *,
     target: str | None = None,
     kubernetes: str | None = None,
     checks: tuple[Check, ...] | None = None,
-) -> Scanned:
+) -> ScanResult:
     """Returns the report, the rows of the nodes, the objects to convert and the IAM sheet.
 
     `kubernetes` is the Kubernetes minor to which the cluster is to be upgraded. Raises InvalidInput for a target that
@@ -156,7 +156,7 @@ def evaluate(
         known = dataclasses.replace(known, stage="unknown")
     report = _report(known, collected, findings=(*_findings(known, every_check), *sorted(stuck, key=finding_sort_key)))
     objects = () if known.running.other_provider else convertible(known.inventory)
-    return Scanned(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
+    return ScanResult(report=report, nodes=known.owned.nodes, objects=objects, iam=_permissions(known))
 
 
 def _cluster_state(inventory: Inventory, target: str | None, *, planned: str | None) -> _ClusterState:
@@ -223,7 +223,7 @@ def _uninstall_findings(
     return tuple(replace(finding, severity="blocker") if finding in open_findings else finding for finding in findings)
 
 
-def _report(known: _ClusterState, collected: Collected, *, findings: tuple[Finding, ...]) -> Report:
+def _report(known: _ClusterState, collected: CollectResult, *, findings: tuple[Finding, ...]) -> Report:
     legacy = facts.legacy(known.inventory, known.owned)
     current_line = current_hop_line(known.running, known.stage, legacy=legacy, by_owner=known.owned.by_owner)
     steps = known.path.steps if known.path else ()

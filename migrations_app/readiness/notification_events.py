@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from migrations_app.redaction import replace
 
-Event: TypeAlias = Mapping[str, Any]
+EventFacts: TypeAlias = Mapping[str, Any]
 """A CloudEvent: `id`, `type`, `subject`, `time` and `data`."""
 
 TITLES: Mapping[str, str] = {
@@ -56,13 +56,13 @@ _MERGE_SUBJECTS = {"scan.failed": "scan", "scan.recovered": "scan", "hop.verdict
 """By type, what events of it are about; two events about the same thing of one cluster may merge."""
 
 
-def merge_key(event: Event) -> str:
+def merge_key(event: EventFacts) -> str:
     """Returns what the event is about; two events with the same key may become one. Empty if it never merges."""
     kind = _MERGE_SUBJECTS.get(event["type"], "")
     return f"{kind}:{event['data'].get('cluster', '')}" if kind else ""
 
 
-def merged(waiting: Event, newer: Event) -> Event | None:
+def merged(waiting: EventFacts, newer: EventFacts) -> EventFacts | None:
     """Returns one event for two with the same key; None if the newer one brings back the state before the waiting
     one."""
     waiting_data, newer_data = waiting["data"], newer["data"]
@@ -78,12 +78,12 @@ def merged(waiting: Event, newer: Event) -> Event | None:
     return newer
 
 
-def text_of(events: Sequence[Event]) -> str:
+def text_of(events: Sequence[EventFacts]) -> str:
     """Returns the events as text, one line each; many of one type become one line with their number."""
     return "\n".join(line for kind in dict.fromkeys(event["type"] for event in events) for line in _lines(kind, events))
 
 
-def severity_of(events: Iterable[Event]) -> str:
+def severity_of(events: Iterable[EventFacts]) -> str:
     """Returns critical, error, warning or info: the severity of the worst event."""
     kinds = {event["type"] for event in events}
     if kinds & CRITICAL:
@@ -93,7 +93,7 @@ def severity_of(events: Iterable[Event]) -> str:
     return "info" if kinds <= GOOD else "warning"
 
 
-def headline(events: Sequence[Event]) -> str:
+def headline(events: Sequence[EventFacts]) -> str:
     """Returns one line about all events, for the subject of a mail."""
     first = events[0]
     kinds = tuple(dict.fromkeys(event["type"] for event in events))
@@ -103,7 +103,7 @@ def headline(events: Sequence[Event]) -> str:
     return _line(f"{_title(first['type'])}: {first['subject'] if len(events) == 1 else many}")
 
 
-def _lines(kind: str, events: Iterable[Event]) -> list[str]:
+def _lines(kind: str, events: Iterable[EventFacts]) -> list[str]:
     events_of_type = [event for event in events if event["type"] == kind]
     if len(events_of_type) <= MOST_NAMED:
         return [_line(f"{_title(kind)}: {event['subject']} {_detail(event)}") for event in events_of_type]
@@ -113,7 +113,7 @@ def _lines(kind: str, events: Iterable[Event]) -> list[str]:
     return [_line(f"{_title(kind)}: {count}: {', '.join(names[:MOST_NAMED])}{rest}")]
 
 
-def _by_cluster(events: Iterable[Event]) -> bool:
+def _by_cluster(events: Iterable[EventFacts]) -> bool:
     return all(event["data"].get("cluster") for event in events)
 
 
@@ -124,7 +124,7 @@ def _title(kind: str) -> str:
 _WORDS = ("verdict", "was", "hop", "checks", "code", "title", "why", "by", "check", "owner", "ends_at", "url")
 
 
-def _detail(event: Event) -> str:
+def _detail(event: EventFacts) -> str:
     data = event["data"]
     pairs = [(name, data[name]) for name in _WORDS if data.get(name)]
     texts = [f"{name} {', '.join(map(str, value)) if isinstance(value, list) else value}" for name, value in pairs]

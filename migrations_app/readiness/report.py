@@ -10,6 +10,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.inventory.facts.ownership import Anomaly, OwnedNode
 from migrations_app.inventory.inventory import Inventory
+from migrations_app.inventory.parts import Certainty
 from migrations_app.readiness.iam_sheet.values import IamSheet
 
 __all__ = [
@@ -19,7 +20,7 @@ __all__ = [
     "Counts",
     "HopLine",
     "IamSheet",
-    "Installed",
+    "InstallationFacts",
     "KubernetesWindow",
     "LegacyObject",
     "NodeCounts",
@@ -27,7 +28,7 @@ __all__ = [
     "PartLine",
     "PathStep",
     "Report",
-    "Scanned",
+    "ScanResult",
     "Stage",
     "TablesEnd",
     "Target",
@@ -37,7 +38,6 @@ __all__ = [
 Verdict = Literal["ready", "ready_with_warnings", "later", "needs_facts", "blocked", "in_progress", "done"]
 """`later`: only the hops before it keep this hop from being ready."""
 Stage = Literal["no_karpenter", "alpha", "mixed", "beta", "beta_v1", "v1", "unknown"]
-Certainty = Literal["exact", "at_least", "unknown"]
 FORBIDDEN = "forbidden"
 OWNERS: tuple[str, ...] = (
     "karpenter_alpha",
@@ -81,7 +81,7 @@ class Carrier(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-class Installed(msgspec.Struct, frozen=True, kw_only=True):
+class InstallationFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Where the controller is and who looks after it: what a command has to name. Managers as in inventory/managers."""
 
     namespace: str
@@ -120,7 +120,7 @@ class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     karpenter_range: tuple[str, ...] = ()
     """The possible minors, if only a range is known."""
     disagreements: tuple[str, ...] = ()
-    installed: Installed | None = None
+    installed: InstallationFacts | None = None
     """None if no controller was seen, and in old reports without this field."""
 
 
@@ -241,7 +241,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return "at_least" if line.seen else "unknown"
 
 
-class Scanned(msgspec.Struct, frozen=True, kw_only=True):
+class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
     """A report with what is stored beside its JSON: the rows of the nodes, the manifests of objects to convert, and
     the IAM sheet."""
 
@@ -252,7 +252,7 @@ class Scanned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectResult:
     """An inventory with the result of each data source."""
 
     inventory: Inventory

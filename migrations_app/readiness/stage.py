@@ -23,7 +23,7 @@ from migrations_app.karpenter import kinds, labels
 from migrations_app.karpenter.detection import CrdSeen, DetectedRelease, ReleaseEvidence, detect
 from migrations_app.readiness.delivery_diff import carriers
 from migrations_app.readiness.given_charts import given_charts
-from migrations_app.readiness.report import Installed, LegacyObject, Stage
+from migrations_app.readiness.report import InstallationFacts, LegacyObject, Stage
 
 LEGACY_PARTS = {"Provisioner": "provisioners", "AWSNodeTemplate": "awsnodetemplates", "Machine": "machines"}
 
@@ -70,7 +70,7 @@ def other_provider(inventory: Inventory) -> str:
     return ""
 
 
-def installed(inventory: Inventory) -> Installed | None:
+def installed(inventory: Inventory) -> InstallationFacts | None:
     """Returns where the controller is and which tools keep it and the CRDs; None if no controller was seen."""
     running_controller = installation(inventory)
     if running_controller is None:
@@ -78,7 +78,7 @@ def installed(inventory: Inventory) -> Installed | None:
     keeper, crd_release = running_controller.managed, helm_release(inventory, chart=CRD_CHART)
     crd_keeper = _crd_manager(inventory)
     has_own_keeper = crd_keeper.by in AT_ONCE and crd_keeper.name != keeper.name
-    return Installed(
+    return InstallationFacts(
         namespace=running_controller.namespace,
         release=running_controller.release_name,
         kept_by=keeper.by,

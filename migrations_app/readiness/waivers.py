@@ -14,7 +14,7 @@ from migrations_app.readiness.report import HopLine, Report
 from migrations_app.readiness.verdict import hop_line, hop_lines
 
 
-class Waived(msgspec.Struct, frozen=True, kw_only=True):
+class WaiverRule(msgspec.Struct, frozen=True, kw_only=True):
     """One valid waiver. `blockers`: its author may accept blockers; `own`: it is for this cluster alone, not for a
     group or all clusters; `hop`: the only hop that it is for, empty for every hop."""
 
@@ -37,7 +37,7 @@ class Waived(msgspec.Struct, frozen=True, kw_only=True):
         return f"{summary} (accepted by {self.owner} until {until}: {self.reason})"
 
 
-def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report:
+def apply(report: Report, waivers: Sequence[WaiverRule], *, now: datetime) -> Report:
     """Returns the report in which every finding covered at `now` is waived, with new verdicts and counts of its
     hops."""
     valid_waivers = [waiver for waiver in waivers if waiver.ends_at > now]
@@ -52,27 +52,29 @@ def apply(report: Report, waivers: Sequence[Waived], *, now: datetime) -> Report
     return msgspec.structs.replace(report, checks=checks, hops=hops)
 
 
-def covering(waivers: Iterable[Waived], *, check: str, status: Status, severity: Severity, hop: str) -> Waived | None:
+def covering(
+    waivers: Iterable[WaiverRule], *, check: str, status: Status, severity: Severity, hop: str
+) -> WaiverRule | None:
     """Returns the waiver that counts for a finding: the cluster's own first, then the one that lasts longest; None
     if there is none."""
     fitting = (waiver for waiver in waivers if waiver.covers(check=check, status=status, severity=severity, hop=hop))
     return max(fitting, key=lambda waived: (waived.own, waived.ends_at, waived.owner), default=None)
 
 
-def as_stored(held: Iterable[Waived]) -> list[dict[str, object]]:
+def as_stored(held: Iterable[WaiverRule]) -> list[dict[str, object]]:
     """Returns the waivers as a snapshot stores them."""
     rows: list[dict[str, object]] = msgspec.to_builtins(sorted(held, key=_order))
     return rows
 
 
-def _order(waived: Waived) -> tuple[str, str, bool, datetime, str, str, bool]:
+def _order(waived: WaiverRule) -> tuple[str, str, bool, datetime, str, str, bool]:
     """Sorts waivers in a fixed order, however they were read."""
     return waived.check, waived.hop, waived.own, waived.ends_at, waived.owner, waived.reason, waived.blockers
 
 
-def from_stored(rows: Iterable[object] | None) -> tuple[Waived, ...]:
+def from_stored(rows: Iterable[object] | None) -> tuple[WaiverRule, ...]:
     """Returns the waivers that `as_stored` wrote."""
-    return msgspec.convert(tuple(rows or ()), type=tuple[Waived, ...])
+    return msgspec.convert(tuple(rows or ()), type=tuple[WaiverRule, ...])
 
 
 def can_block(check: Check) -> bool:
@@ -80,7 +82,7 @@ def can_block(check: Check) -> bool:
     return "blocker" in (check.severity, *check.severity_at.values())
 
 
-def _waived(finding: Finding, waivers: Sequence[Waived]) -> Finding:
+def _waived(finding: Finding, waivers: Sequence[WaiverRule]) -> Finding:
     waived = covering(waivers, check=finding.id, status=finding.status, severity=finding.severity, hop=finding.hop)
     if waived is None:
         return finding

@@ -19,13 +19,13 @@ from migrations_app.inventory.objects.aws import (
     AccessEntry,
     Association,
     AttachedPolicy,
+    AwsRole,
     Caller,
     EksCluster,
     InstanceProfile,
     OidcProvider,
     PolicyDocument,
     Queue,
-    Role,
     TaggedInstances,
 )
 from migrations_app.inventory.objects.capacity import (
@@ -104,7 +104,7 @@ class SampleAws:
             vpc="vpc-00000000",
         )
 
-    def role(self, name: str) -> Role | None:
+    def role(self, name: str) -> AwsRole | None:
         trusts = {CONTROLLER: self._controller_trust(), self._node_role: _trust("ec2.amazonaws.com", "sts:AssumeRole")}
         if name in trusts:
             return _role(name, trusts[name])
@@ -272,8 +272,10 @@ def _role_arn(name: str, path: str = "/") -> str:
     return f"arn:aws:iam::{ACCOUNT}:role{path}{name}"
 
 
-def _role(name: str, trust: str, *, path: str = "/") -> Role:
-    return Role(name=name, arn=_role_arn(name, path), path=path, trust=trust, boundary_arn="", max_session_seconds=3600)
+def _role(name: str, trust: str, *, path: str = "/") -> AwsRole:
+    return AwsRole(
+        name=name, arn=_role_arn(name, path), path=path, trust=trust, boundary_arn="", max_session_seconds=3600
+    )
 
 
 def _trust(service: str, *actions: str) -> str:

@@ -11,18 +11,18 @@ SIZES = {"large": ("2", "29"), "xlarge": ("4", "58"), "2xlarge": ("8", "58"), "4
 """vCPUs and most pods of a size of the general families."""
 ARM_FAMILIES = ("m6g", "m7g", "c6g", "c7g", "r6g")
 
-Requirement = tuple[str, str, Sequence[str]]
-ON_DEMAND: Requirement = (CAPACITY, "In", ("on-demand",))
-SPOT: Requirement = (CAPACITY, "In", ("spot", "on-demand"))
-AMD64: Requirement = ("kubernetes.io/arch", "In", ("amd64",))
-LARGE_ENOUGH: Requirement = ("karpenter.k8s.aws/instance-category", "In", ("c", "m", "r"))
+SampleRequirement = tuple[str, str, Sequence[str]]
+ON_DEMAND: SampleRequirement = (CAPACITY, "In", ("on-demand",))
+SPOT: SampleRequirement = (CAPACITY, "In", ("spot", "on-demand"))
+AMD64: SampleRequirement = ("kubernetes.io/arch", "In", ("amd64",))
+LARGE_ENOUGH: SampleRequirement = ("karpenter.k8s.aws/instance-category", "In", ("c", "m", "r"))
 
 
-def _requirements(rows: Sequence[Requirement]) -> list[Doc]:
+def _requirements(rows: Sequence[SampleRequirement]) -> list[Doc]:
     return [{"key": key, "operator": operator, "values": list(values)} for key, operator, values in rows]
 
 
-def provisioner(name: str, *rows: Requirement, template: str, **more: object) -> Doc:
+def provisioner(name: str, *rows: SampleRequirement, template: str, **more: object) -> Doc:
     """A v1alpha5 Provisioner with consolidation; `more` are further fields of its spec."""
     spec: Doc = {
         "consolidation": {"enabled": True},
@@ -41,7 +41,7 @@ def node_template(name: str, *, cluster: str, **more: object) -> Doc:
     return doc("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", metadata=meta(name, generation=2), spec=spec | more)
 
 
-def pool(name: str, *rows: Requirement, node_class: str, version: str, **more: object) -> Doc:
+def pool(name: str, *rows: SampleRequirement, node_class: str, version: str, **more: object) -> Doc:
     """A NodePool in v1beta1 or v1; `more` go to the spec of its node template."""
     reference = {"kind": "EC2NodeClass", "name": node_class} | _class_group(version)
     spec: Doc = {"nodeClassRef": reference, "requirements": _requirements(rows)}

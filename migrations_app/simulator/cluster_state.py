@@ -14,7 +14,7 @@ from migrations_app.simulator.generations import (
     NODES,
     PODS,
     WORKLOADS,
-    Generation,
+    GenerationNames,
     KarpenterObject,
     classes_path,
     current,
@@ -37,7 +37,7 @@ class ClusterState:
     """All objects by uid, nodes by name, and indexes of what is in progress."""
 
     def __init__(self, version: str, *, unknown_size: ResourceAmounts) -> None:
-        self.current: Generation = current(version)
+        self.current: GenerationNames = current(version)
         self.unknown_size = unknown_size
         self.shapes = PodShapes()
         self.pods: dict[str, PodState] = {}

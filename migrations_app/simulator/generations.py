@@ -18,7 +18,7 @@ CLASS_TERMINATION = keys.NODE_CLASS_FINALIZER
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class GenerationNames:
     """The names of one generation's kinds, labels and annotations."""
 
     version: str
@@ -42,15 +42,15 @@ class Generation:
         return f"karpenter.sh/{self.version}"
 
 
-ALPHA = Generation(
+ALPHA = GenerationNames(
     "v1alpha5", "provisioners", "Provisioner", "machines", "Machine",
     label="karpenter.sh/provisioner-name", hash="karpenter.sh/provisioner-hash",
 )  # fmt: skip
 
 
-def current(version: str) -> Generation:
+def current(version: str) -> GenerationNames:
     """Returns the kinds that exist since 0.32, in this API version."""
-    return Generation(
+    return GenerationNames(
         version, "nodepools", "NodePool", "nodeclaims", "NodeClaim",
         label="karpenter.sh/nodepool", hash="karpenter.sh/nodepool-hash",
     )  # fmt: skip
@@ -60,7 +60,7 @@ def current(version: str) -> Generation:
 class KarpenterObject:
     """A pool or claim with its generation."""
 
-    of: Generation
+    of: GenerationNames
     doc: Document
 
     @property

@@ -9,7 +9,6 @@ from migrations_app.simulator.budgets import BudgetController
 from migrations_app.simulator.changes import ClusterChanges, ListedChanges
 from migrations_app.simulator.clock import MachineClock, SimulatedClock, SimulatorClock
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.simulator.garbage import OrphanCollector
 from migrations_app.simulator.instance_sizes import uniform_size
 from migrations_app.simulator.karpenter.disruption import DisruptionController
 from migrations_app.simulator.karpenter.launch import NodeLauncher
@@ -17,6 +16,7 @@ from migrations_app.simulator.karpenter.provisioning import NodeProvisioner
 from migrations_app.simulator.karpenter.termination import TerminationController
 from migrations_app.simulator.measurements import Measurements, measure_budgets
 from migrations_app.simulator.memory import SimulatorMemory, WaitUnderWay
+from migrations_app.simulator.owner_gc import OrphanCollector
 from migrations_app.simulator.pods import PodController
 from migrations_app.simulator.workloads import WorkloadController
 

@@ -4,21 +4,21 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.journey_tags import CAUSES as JOURNEY_CAUSES
 from migrations_app.templatetags.readiness_tags import NONE, icon
 from migrations_app.texts import text as _
 
 register = template.Library()
-MEMBER_LOOKS: dict[str, Look] = {
-    "waiting": Look(_("Waiting"), "muted", "na"),
-    "preparing": Look(_("Preparing"), "accent", "going"),
-    "asking": Look(_("Needs approval"), "warning", "person"),
-    "running": Look(_("In progress"), "accent", "going"),
-    "stopped": Look(_("Stopped"), "blocker", "blocker"),
-    "done": Look(_("Done"), "pass", "pass"),
-    "out": Look(_("Left out"), "waived", "waived"),
+MEMBER_LOOKS: dict[str, BadgeStyle] = {
+    "waiting": BadgeStyle(_("Waiting"), "muted", "na"),
+    "preparing": BadgeStyle(_("Preparing"), "accent", "going"),
+    "asking": BadgeStyle(_("Needs approval"), "warning", "person"),
+    "running": BadgeStyle(_("In progress"), "accent", "going"),
+    "stopped": BadgeStyle(_("Stopped"), "blocker", "blocker"),
+    "done": BadgeStyle(_("Done"), "pass", "pass"),
+    "out": BadgeStyle(_("Left out"), "waived", "waived"),
 }
 MEMBER_CAUSES: dict[str, str] = {
     "read_only": _("it is only read: nothing of it can be changed from here"),

@@ -5,20 +5,20 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from migrations_app.checks.registry import all_checks
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.templatetags import wording
 from migrations_app.templatetags.readiness_tags import NONE, icon
 from migrations_app.texts import text as _
 
 register = template.Library()
-STEP_LOOKS: dict[str, Look] = {
-    "waiting": Look(_("Waiting"), "muted", "na"),
-    "ready": Look(_("Next"), "accent", "going"),
-    "running": Look(_("In progress"), "accent", "going"),
-    "done": Look(_("Done"), "pass", "pass"),
-    "failed": Look(_("Failed"), "blocker", "blocker"),
-    "skipped": Look(_("Skipped"), "waived", "waived"),
-    "undoing": Look(_("Being rolled back"), "accent", "going"),
+STEP_LOOKS: dict[str, BadgeStyle] = {
+    "waiting": BadgeStyle(_("Waiting"), "muted", "na"),
+    "ready": BadgeStyle(_("Next"), "accent", "going"),
+    "running": BadgeStyle(_("In progress"), "accent", "going"),
+    "done": BadgeStyle(_("Done"), "pass", "pass"),
+    "failed": BadgeStyle(_("Failed"), "blocker", "blocker"),
+    "skipped": BadgeStyle(_("Skipped"), "waived", "waived"),
+    "undoing": BadgeStyle(_("Being rolled back"), "accent", "going"),
 }
 WAYS: dict[str, str] = {
     "rollback": _("a rollback rollout with its own preview and approval"),

@@ -17,7 +17,7 @@ from migrations_app.conversion.chart_values.side_by_side import ValueRow
 from migrations_app.conversion.chart_values.table import WORDS as VALUE_WORDS
 from migrations_app.karpenter.coverage.entry import EXTENTS
 from migrations_app.manifests.natural_order import natural
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.wording import kind_word
 from migrations_app.readiness.progress.share import DonePercent
@@ -28,7 +28,7 @@ from migrations_app.texts import text as _
 register = template.Library()
 GEOMETRY = tuple(6 + 10 * index for index in range(5))
 TABS = 8
-NONE = Look("?", "muted", "na")
+NONE = BadgeStyle("?", "muted", "na")
 
 
 @register.simple_tag
@@ -45,7 +45,7 @@ def _icons() -> str:
     return static("img/icons.svg")
 
 
-def _badge(look: Look) -> SafeString:
+def _badge(look: BadgeStyle) -> SafeString:
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)
 
 
@@ -90,17 +90,17 @@ def toast_icon(tone: str) -> str:
 
 
 @register.filter
-def verdict_look(verdict: str) -> Look:
+def verdict_look(verdict: str) -> BadgeStyle:
     return wording.VERDICTS.get(verdict, NONE)
 
 
 @register.filter
-def bucket_look(bucket: str) -> Look:
+def bucket_look(bucket: str) -> BadgeStyle:
     return wording.BUCKETS.get(bucket, NONE)
 
 
 @register.filter
-def stage_look(stage: str) -> Look:
+def stage_look(stage: str) -> BadgeStyle:
     return wording.STAGES.get(stage, wording.STAGES["unknown"])
 
 
@@ -118,12 +118,12 @@ def fact_word(value: str | None, name: str) -> str:
 
 
 @register.filter
-def finding_look(finding: Any) -> Look:  # noqa: ANN401 - a Finding, or None for a check that was not asked
+def finding_look(finding: Any) -> BadgeStyle:  # noqa: ANN401 - a Finding, or None for a check that was not asked
     """Returns the look of one finding; `Not asked` for None."""
-    return look_of(finding.status, finding.severity) if finding else Look(_("Not asked"), "muted", "never")
+    return look_of(finding.status, finding.severity) if finding else BadgeStyle(_("Not asked"), "muted", "never")
 
 
-def look_of(status: str, severity: str) -> Look:
+def look_of(status: str, severity: str) -> BadgeStyle:
     """Returns the look of a status: a failed check looks like its severity, any other like its status."""
     if status == "fail" and severity != "blocker":
         return wording.SEVERITIES.get(severity, NONE)._replace(word=_("Fails"))

@@ -15,7 +15,7 @@ from migrations_app.actions.spans import span_words
 from migrations_app.queries.rollouts.active import RolloutsNow, work_now
 from migrations_app.queries.rollouts.policies import KillSwitchState, switch_now
 from migrations_app.queries.visibility import has_scope
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.templatetags import wording as words
 from migrations_app.templatetags.formatting import shown_block
 from migrations_app.templatetags.readiness_tags import NONE, icon
@@ -26,17 +26,17 @@ DIFF_CLASSES = {"+": " is-added", "-": " is-removed", "@": " is-gap"}
 
 
 @register.filter
-def state_look(state: str) -> Look:
+def state_look(state: str) -> BadgeStyle:
     return words.STATES.get(state, NONE)
 
 
 @register.filter
-def risk_look(risk: str) -> Look:
+def risk_look(risk: str) -> BadgeStyle:
     return words.RISKS.get(risk, NONE)
 
 
 @register.filter
-def standing_look(standing: str) -> Look:
+def standing_look(standing: str) -> BadgeStyle:
     return words.STANDINGS.get(standing, NONE)
 
 
@@ -140,5 +140,5 @@ def documentation() -> str:
     return next((url.partition(", ")[2] for url in named if url.startswith("Documentation, ")), "")
 
 
-def _badge(look: Look) -> SafeString:
+def _badge(look: BadgeStyle) -> SafeString:
     return format_html('<span class="badge is-{}">{}{}</span>', look.tone, icon(look.icon), look.word)

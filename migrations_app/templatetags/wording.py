@@ -1,43 +1,45 @@
 """Words, tones and icons of all pages: one table for each vocabulary, so that each word is defined once."""
 
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 
-STATES: dict[str, Look] = {
-    "draft": Look(_("Preparing preview"), "accent", "going", _("A worker reads the cluster and makes the plan.")),
-    "previewed": Look(_("Preview"), "accent", "info", _("Dry run passed. Not yet submitted.")),
-    "awaiting_approval": Look(_("Waiting for approval"), "warning", "manual", _("Plan locked; nothing was changed.")),
-    "approved": Look(_("Approved"), "pass", "pass", _("Can be started; nothing was changed yet.")),
-    "running": Look(_("Running"), "accent", "going", _("Executing steps.")),
-    "paused": Look(_("Paused"), "warning", "warning", _("Paused until resumed.")),
-    "succeeded": Look(_("Succeeded"), "pass", "done", _("Every step is done and verified.")),
-    "failed": Look(_("Failed"), "blocker", "blocker", _("Ended before its last step.")),
-    "aborted": Look(_("Aborted"), "muted", "cut", _("Ended by a person before its last step.")),
-    "rolled_back": Look(_("Rolled back"), "muted", "history", _("Its changes were undone.")),
-    "rejected": Look(_("Rejected"), "muted", "na", _("Will not be executed; nothing was changed.")),
-    "expired": Look(_("Expired"), "muted", "na", _("It was never started; nothing was changed.")),
-    "rolling_back": Look(_("Rolling back"), "accent", "going", _("Another rollout undoes its changes.")),
-    "needs_attention": Look(
+STATES: dict[str, BadgeStyle] = {
+    "draft": BadgeStyle(_("Preparing preview"), "accent", "going", _("A worker reads the cluster and makes the plan.")),
+    "previewed": BadgeStyle(_("Preview"), "accent", "info", _("Dry run passed. Not yet submitted.")),
+    "awaiting_approval": BadgeStyle(
+        _("Waiting for approval"), "warning", "manual", _("Plan locked; nothing was changed.")
+    ),
+    "approved": BadgeStyle(_("Approved"), "pass", "pass", _("Can be started; nothing was changed yet.")),
+    "running": BadgeStyle(_("Running"), "accent", "going", _("Executing steps.")),
+    "paused": BadgeStyle(_("Paused"), "warning", "warning", _("Paused until resumed.")),
+    "succeeded": BadgeStyle(_("Succeeded"), "pass", "done", _("Every step is done and verified.")),
+    "failed": BadgeStyle(_("Failed"), "blocker", "blocker", _("Ended before its last step.")),
+    "aborted": BadgeStyle(_("Aborted"), "muted", "cut", _("Ended by a person before its last step.")),
+    "rolled_back": BadgeStyle(_("Rolled back"), "muted", "history", _("Its changes were undone.")),
+    "rejected": BadgeStyle(_("Rejected"), "muted", "na", _("Will not be executed; nothing was changed.")),
+    "expired": BadgeStyle(_("Expired"), "muted", "na", _("It was never started; nothing was changed.")),
+    "rolling_back": BadgeStyle(_("Rolling back"), "accent", "going", _("Another rollout undoes its changes.")),
+    "needs_attention": BadgeStyle(
         _("Needs attention"), "unknown", "unknown", _("Outcome unknown: check the cluster and record the result.")
     ),
 }
-IMPOSSIBLE = Look(_("Not possible"), "muted", "na", _("No plan could be made; nothing was changed."))
-RISKS: dict[str, Look] = {
-    "low": Look(_("Low risk"), "pass", "pass"),
-    "medium": Look(_("Medium risk"), "accent", "info"),
-    "high": Look(_("High risk"), "warning", "warning"),
-    "destructive": Look(_("Destructive"), "blocker", "blocker"),
+IMPOSSIBLE = BadgeStyle(_("Not possible"), "muted", "na", _("No plan could be made; nothing was changed."))
+RISKS: dict[str, BadgeStyle] = {
+    "low": BadgeStyle(_("Low risk"), "pass", "pass"),
+    "medium": BadgeStyle(_("Medium risk"), "accent", "info"),
+    "high": BadgeStyle(_("High risk"), "warning", "warning"),
+    "destructive": BadgeStyle(_("Destructive"), "blocker", "blocker"),
 }
-STANDINGS: dict[str, Look] = {
-    "todo": Look(_("To do"), "muted", "never"),
-    "sent": Look(_("Sent, no answer yet"), "accent", "going"),
-    "unknown": Look(_("Outcome unknown"), "unknown", "unknown"),
-    "applied": Look(_("Applied, not yet verified"), "accent", "going"),
-    "noop": Look(_("No change needed"), "accent", "pass"),
-    "refused": Look(_("Refused"), "blocker", "blocker"),
-    "changed_by_other": Look(_("Changed externally"), "warning", "warning"),
-    "done": Look(_("Done"), "pass", "done"),
-    "skipped": Look(_("Left out"), "waived", "waived"),
+STANDINGS: dict[str, BadgeStyle] = {
+    "todo": BadgeStyle(_("To do"), "muted", "never"),
+    "sent": BadgeStyle(_("Sent, no answer yet"), "accent", "going"),
+    "unknown": BadgeStyle(_("Outcome unknown"), "unknown", "unknown"),
+    "applied": BadgeStyle(_("Applied, not yet verified"), "accent", "going"),
+    "noop": BadgeStyle(_("No change needed"), "accent", "pass"),
+    "refused": BadgeStyle(_("Refused"), "blocker", "blocker"),
+    "changed_by_other": BadgeStyle(_("Changed externally"), "warning", "warning"),
+    "done": BadgeStyle(_("Done"), "pass", "done"),
+    "skipped": BadgeStyle(_("Left out"), "waived", "waived"),
 }
 LINE_WORDS: dict[str, str] = {
     "gate": _("Verified"),
@@ -78,54 +80,56 @@ CAUSES: dict[str, str] = {
 """The meaning of a cause's code; the cause's own text is shown beside it."""
 
 
-VERDICTS: dict[str, Look] = {
-    "ready": Look(_("Ready"), "pass", "pass", _("Nothing blocks this upgrade.")),
-    "ready_with_warnings": Look(
+VERDICTS: dict[str, BadgeStyle] = {
+    "ready": BadgeStyle(_("Ready"), "pass", "pass", _("Nothing blocks this upgrade.")),
+    "ready_with_warnings": BadgeStyle(
         _("Ready, with warnings"), "warning", "warning", _("No blocker; review the warnings first.")
     ),
-    "later": Look(_("Later"), "muted", "na", _("Only the earlier upgrades are left before it.")),
-    "needs_facts": Look(_("Incomplete data"), "unknown", "unknown", _("A possible blocker could not be checked.")),
-    "blocked": Look(_("Blocked"), "blocker", "blocker", _("At least one blocker fails.")),
-    "in_progress": Look(_("In progress"), "accent", "going", _("Upgraded; migration still in progress.")),
-    "done": Look(_("Done"), "pass", "done", _("This upgrade is complete.")),
-    "": Look(_("No verdict"), "muted", "na", _("There is no upgrade to check.")),
+    "later": BadgeStyle(_("Later"), "muted", "na", _("Only the earlier upgrades are left before it.")),
+    "needs_facts": BadgeStyle(
+        _("Incomplete data"), "unknown", "unknown", _("A possible blocker could not be checked.")
+    ),
+    "blocked": BadgeStyle(_("Blocked"), "blocker", "blocker", _("At least one blocker fails.")),
+    "in_progress": BadgeStyle(_("In progress"), "accent", "going", _("Upgraded; migration still in progress.")),
+    "done": BadgeStyle(_("Done"), "pass", "done", _("This upgrade is complete.")),
+    "": BadgeStyle(_("No verdict"), "muted", "na", _("There is no upgrade to check.")),
 }
-BUCKETS: dict[str, Look] = {
-    "never_scanned": Look(_("Never scanned"), "muted", "never", _("waiting for its first scan")),
-    "unreachable": Look(_("Unreachable"), "blocker", "cut", _("did not answer; showing the last good result")),
-    "needs_facts": Look(_("Incomplete data"), "unknown", "unknown", _("a possible blocker could not be checked")),
-    "blocked": Look(_("Blocked"), "blocker", "blocker", _("blocked for the next upgrade")),
-    "ready_with_warnings": Look(
+BUCKETS: dict[str, BadgeStyle] = {
+    "never_scanned": BadgeStyle(_("Never scanned"), "muted", "never", _("waiting for its first scan")),
+    "unreachable": BadgeStyle(_("Unreachable"), "blocker", "cut", _("did not answer; showing the last good result")),
+    "needs_facts": BadgeStyle(_("Incomplete data"), "unknown", "unknown", _("a possible blocker could not be checked")),
+    "blocked": BadgeStyle(_("Blocked"), "blocker", "blocker", _("blocked for the next upgrade")),
+    "ready_with_warnings": BadgeStyle(
         _("Ready, with warnings"), "warning", "warning", _("can be upgraded; review warnings first")
     ),
-    "ready": Look(_("Ready"), "pass", "pass", _("can be upgraded now")),
-    "in_progress": Look(_("In progress"), "accent", "going", _("upgraded; migration still in progress")),
-    "done": Look(_("Done"), "pass", "done", _("on target version")),
-    "no_karpenter": Look(_("No Karpenter"), "muted", "na", _("nothing to upgrade")),
+    "ready": BadgeStyle(_("Ready"), "pass", "pass", _("can be upgraded now")),
+    "in_progress": BadgeStyle(_("In progress"), "accent", "going", _("upgraded; migration still in progress")),
+    "done": BadgeStyle(_("Done"), "pass", "done", _("on target version")),
+    "no_karpenter": BadgeStyle(_("No Karpenter"), "muted", "na", _("nothing to upgrade")),
 }
-STAGES: dict[str, Look] = {
-    "alpha": Look(_("Alpha"), "accent", "", "v1alpha5"),
-    "mixed": Look(_("Migrating to v1beta1"), "accent", "", _("v1alpha5 and v1beta1")),
-    "beta": Look(_("Beta"), "accent", "", "v1beta1"),
-    "beta_v1": Look(_("v1beta1 + v1"), "accent", "", _("both API versions are served or stored")),
-    "v1": Look("v1", "accent", "", _("v1 only")),
-    "no_karpenter": Look(_("No Karpenter"), "muted", "na", _("not installed")),
-    "unknown": Look(_("Unknown"), "unknown", "unknown", _("not scanned or undetermined")),
-    "": Look(_("Unknown"), "unknown", "unknown", _("not scanned or undetermined")),
+STAGES: dict[str, BadgeStyle] = {
+    "alpha": BadgeStyle(_("Alpha"), "accent", "", "v1alpha5"),
+    "mixed": BadgeStyle(_("Migrating to v1beta1"), "accent", "", _("v1alpha5 and v1beta1")),
+    "beta": BadgeStyle(_("Beta"), "accent", "", "v1beta1"),
+    "beta_v1": BadgeStyle(_("v1beta1 + v1"), "accent", "", _("both API versions are served or stored")),
+    "v1": BadgeStyle("v1", "accent", "", _("v1 only")),
+    "no_karpenter": BadgeStyle(_("No Karpenter"), "muted", "na", _("not installed")),
+    "unknown": BadgeStyle(_("Unknown"), "unknown", "unknown", _("not scanned or undetermined")),
+    "": BadgeStyle(_("Unknown"), "unknown", "unknown", _("not scanned or undetermined")),
 }
 ROAD: tuple[str, ...] = ("alpha", "mixed", "beta", "beta_v1", "v1")
-STATUSES: dict[str, Look] = {
-    "pass": Look(_("Passed"), "pass", "pass"),
-    "fail": Look(_("Fails"), "blocker", "blocker"),
-    "unknown": Look(_("Unknown"), "unknown", "unknown"),
-    "manual": Look(_("Verify manually"), "unknown", "manual"),
-    "waived": Look(_("Waived"), "waived", "waived"),
-    "not_applicable": Look(_("Not applicable"), "muted", "na"),
+STATUSES: dict[str, BadgeStyle] = {
+    "pass": BadgeStyle(_("Passed"), "pass", "pass"),
+    "fail": BadgeStyle(_("Fails"), "blocker", "blocker"),
+    "unknown": BadgeStyle(_("Unknown"), "unknown", "unknown"),
+    "manual": BadgeStyle(_("Verify manually"), "unknown", "manual"),
+    "waived": BadgeStyle(_("Waived"), "waived", "waived"),
+    "not_applicable": BadgeStyle(_("Not applicable"), "muted", "na"),
 }
-SEVERITIES: dict[str, Look] = {
-    "blocker": Look(_("Blocker"), "blocker", "blocker", _("blocks the upgrade")),
-    "warning": Look(_("Warning"), "warning", "warning", _("does not block the upgrade")),
-    "info": Look(_("Info"), "accent", "info", _("for information")),
+SEVERITIES: dict[str, BadgeStyle] = {
+    "blocker": BadgeStyle(_("Blocker"), "blocker", "blocker", _("blocks the upgrade")),
+    "warning": BadgeStyle(_("Warning"), "warning", "warning", _("does not block the upgrade")),
+    "info": BadgeStyle(_("Info"), "accent", "info", _("for information")),
 }
 PHASES: dict[str, str] = {
     "preflight": _("Preflight"),

@@ -9,10 +9,10 @@ from migrations_app.twin.access import ADMIN, REVIEW_KINDS, REVIEWS, Access
 from migrations_app.twin.answers import Answer, RequestRefused, bad_request, no_such_path
 from migrations_app.twin.calls import JSON, Call, check_options, read_path
 from migrations_app.twin.definitions import Converter, Definitions
-from migrations_app.twin.garbage import GarbageCollector, settle_definitions
 from migrations_app.twin.loading import SavedTwin
 from migrations_app.twin.objects.kinds import Place
-from migrations_app.twin.state import Clock, State, Work
+from migrations_app.twin.owner_gc import GarbageCollector, settle_definitions
+from migrations_app.twin.state import State, TwinClock, Work
 from migrations_app.twin.watches import Watch
 
 Tree = dict[str, Any]
@@ -30,7 +30,7 @@ class Twin:
 
     def __init__(
         self,
-        clock: Clock,
+        clock: TwinClock,
         *,
         minor: int = NEWEST_MINOR,
         seed: str = "twin",

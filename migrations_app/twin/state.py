@@ -16,7 +16,7 @@ from migrations_app.twin.store import Key, SharedParts, Store, StoredObject, own
 from migrations_app.twin.watches import Watch
 
 Tree = dict[str, Any]
-Clock = Callable[[], datetime]
+TwinClock = Callable[[], datetime]
 _FIRST_WITH_SUBRESOURCE = 22
 NAMESPACES: Place = ("", "namespaces")
 BUDGETS: Place = ("policy", "poddisruptionbudgets")
@@ -31,7 +31,7 @@ class State:
     Writes to `untracked` kinds leave metadata.managedFields alone, as a server does for objects without any.
     """
 
-    clock: Clock
+    clock: TwinClock
     minor: int
     seed: str
     untracked: Collection[Place]

@@ -15,7 +15,7 @@ from migrations_app.use_cases.runtime.idempotency import StoredResponse
 
 FIELD = "form_key"
 P = ParamSpec("P")
-Post = Callable[Concatenate[HttpRequest, P], HttpResponse]
+PostView = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def require_confirmed(request: HttpRequest) -> None:
@@ -29,7 +29,7 @@ def form_key() -> str:
     return secrets.token_urlsafe(16)
 
 
-def submit_once(view: Post[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
+def submit_once(view: PostView[P]) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
     """Decorator for views that redirect on success. Only a success is stored: a refused form may be sent again."""
 
     @wraps(view)

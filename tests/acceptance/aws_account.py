@@ -19,7 +19,7 @@ from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.karpenter.release_facts import RULES
 from migrations_app.karpenter.vcpu_quotas import QUOTAS, QuotaRow
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.use_cases.collect.aws import add_aws
 from tests.acceptance.clusters import Clean, made
 from tests.acceptance.judging import as_list, collected
@@ -240,7 +240,7 @@ class CleanAccount:
     def _measured(self, number: int) -> dict[str, Any]:
         return {"Id": f"q{number}", "Timestamps": [THEN], "Values": [float(self.used)], "StatusCode": "Complete"}
 
-    def scan(self, plant: Plant = lambda _: None) -> tuple[Collected, Report]:
+    def scan(self, plant: Plant = lambda _: None) -> tuple[CollectResult, Report]:
         """The cluster, with that planted in it, and this account, judged."""
         clean = self.clean
         session = Recording(self.url, region=REGION, account=ACCOUNT)

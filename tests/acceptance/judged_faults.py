@@ -7,7 +7,7 @@ import pytest
 
 from migrations_app.checks.base import Finding
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.dumping import with_managed_fields
 from tests.acceptance.judging import as_list, at, collected
@@ -21,7 +21,7 @@ class JudgedFault(NamedTuple):
     """`documents` are those of the cluster with the fault; nobody changes them."""
 
     documents: tuple[dict[str, Any], ...]
-    collected: Collected
+    collected: CollectResult
     report: Report
     hop: str
 

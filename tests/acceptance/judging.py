@@ -7,7 +7,7 @@ from typing import Any
 from migrations_app.checks.base import Finding
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.samples.kubernetes_objects import server_version
 from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.clusters import Clean
@@ -15,7 +15,7 @@ from tests.acceptance.clusters import Clean
 Document = dict[str, Any]
 
 
-def collected(name: str, files: Mapping[str, bytes]) -> Collected:
+def collected(name: str, files: Mapping[str, bytes]) -> CollectResult:
     return collect(open_bundle(dict(files)), cluster=name)
 
 

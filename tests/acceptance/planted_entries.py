@@ -10,7 +10,7 @@ import msgspec
 from migrations_app.clients.bundle.bundle import NAME, SCHEMA, BundleManifest, RequestedPart
 from migrations_app.karpenter.kinds import Kind
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from tests.acceptance.clusters import Clean, find, made
 from tests.acceptance.judging import as_list, collected, judged
 from tests.acceptance.planting import Document, Plant
@@ -76,7 +76,7 @@ def before_and_after(entry: PlantedEntry) -> tuple[Report, Report]:
 
 
 @cache
-def scanned(entry: PlantedEntry) -> Collected:
+def scanned(entry: PlantedEntry) -> CollectResult:
     """What a scan reads of the cluster with the entry planted in it."""
     documents = made(entry.clean)
     entry.ready(documents)

@@ -12,7 +12,7 @@ from migrations_app.checks.changes import Change, Observation, PersonTask, leave
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.effect import effect_of_all
 from migrations_app.readiness.plan.effects.unknown_effect import NotShown
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from tests.acceptance.judged_faults import judged_fault
 from tests.acceptance.judging import at, crashes, loud
 from tests.acceptance.planted import FAULTS
@@ -47,7 +47,7 @@ def proof(fault: Fault) -> Proof:
     return proof_of(finding_of(fault), before=known.report, collected=known.collected, hop=known.hop)
 
 
-def proof_of(finding: Finding, *, before: Report, collected: Collected, hop: str) -> Proof:
+def proof_of(finding: Finding, *, before: Report, collected: CollectResult, hop: str) -> Proof:
     """What becomes of a cluster when the changes of that finding are made: it is judged again at the hop."""
     changes = changes_of(finding)
     if not changes:

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed, application, creation, deletion, merge
+from migrations_app.actions.changes import (
+    ObjectTarget,
+    PlannedRequest,
+    RbacNeed,
+    application,
+    creation,
+    deletion,
+    merge,
+)
 from migrations_app.errors import InvalidInput
 
 POOL = ObjectTarget("karpenter.sh", "v1", "nodepools", "NodePool", "default", uid="u1")
@@ -102,4 +110,4 @@ def test_a_kind_that_is_none_is_refused(group, version, plural):
 
 def test_only_the_status_is_a_subresource():
     with pytest.raises(InvalidInput):
-        Change(verb="patch", target=POOL, subresource="eviction/../..")
+        PlannedRequest(verb="patch", target=POOL, subresource="eviction/../..")

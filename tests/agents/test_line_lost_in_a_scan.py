@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from migrations_app.models.cluster import Cluster
-from migrations_app.readiness.report import Collected, PartLine
+from migrations_app.readiness.report import CollectResult, PartLine
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.scans import worker
 from tests.agents.rig import scanned
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 def test_half_of_a_cluster_is_not_published(monkeypatch: pytest.MonkeyPatch, code: str) -> None:  # R01
     cluster = Cluster.objects.create(name="far", source="sample", context="beta_037")
 
-    def half(*args: Any, **named: Any) -> Collected:
+    def half(*args: Any, **named: Any) -> CollectResult:
         found = collect(*args, **named)
         return replace(found, parts=(*found.parts[:-1], PartLine(name="nodes", seen=False, why=code, detail="gone")))
 

@@ -33,10 +33,10 @@ from migrations_app.models.organization import AwsOrganization
 from migrations_app.use_cases.accounts import tokens
 from migrations_app.use_cases.accounts.directory_tokens import issue_provisioning_token
 from migrations_app.use_cases.accounts.service_tokens import issue_service_token
-from migrations_app.use_cases.accounts.services import ServiceRules, make_service
-from migrations_app.use_cases.clusters.groups import add_to_group, make_group
-from migrations_app.use_cases.clusters.saved_views import keep_view
-from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel, send_test
+from migrations_app.use_cases.accounts.services import ServiceRules, create_service
+from migrations_app.use_cases.clusters.groups import add_to_group, create_group
+from migrations_app.use_cases.clusters.saved_views import create_view
+from migrations_app.use_cases.notifications.channels import ChannelSettings, create_channel, send_test
 from migrations_app.use_cases.scans.waivers import waive
 from tests.api.conftest import KEYS, scan
 from tests.builders_campaigns import a_campaign
@@ -110,13 +110,13 @@ def _made() -> Known:
     found = {"clusters": row.pk, "scans": row.scans.get().pk, "snapshots": row.latest_id, "tokens": other.id}
     found["waivers"] = waive(a_wish(), person(ada), now=timezone.now())
     wanted = ChannelSettings(name="ops", kind="webhook", target="https://hooks.example/", events=("scan.failed",))
-    found["channels"] = add_channel(wanted, by="ada", now=timezone.now()).id
+    found["channels"] = create_channel(wanted, by="ada", now=timezone.now()).id
     found["deliveries"] = send_test(found["channels"], by="ada", now=timezone.now())
-    found["groups"] = make_group("shop")
+    found["groups"] = create_group("shop")
     add_to_group(found["groups"], [row.pk])
     organization = AwsOrganization.objects.create(name="acme", regions=["eu-west-1"], external_id="x", member_role="x")
     found["aws-organizations"] = organization.pk
-    found["views"] = keep_view(ada.pk, name="mine", query="view=flat")
+    found["views"] = create_view(ada.pk, name="mine", query="view=flat")
     found |= {"plans": planned.pk, "rollouts": planned.pk, "journeys": a_journey(row, author=ada).pk}
     found["campaigns"] = a_campaign(row, author=ada).pk
     found["pull-requests"] = a_pull_request(row).pk
@@ -124,7 +124,7 @@ def _made() -> Known:
     found |= {"people": User.objects.create_user("ben").pk, "teams": group.pk}
     found["grants"] = Grant.objects.create(team=group, role="viewer").pk
     rules = ServiceRules(purpose="", role="viewer", everywhere=True, groups=(), scopes=("read", "metrics"), networks=())
-    service = found["service-accounts"] = make_service("ci", rules, person=person(ada))
+    service = found["service-accounts"] = create_service("ci", rules, person=person(ada))
     secret = issue_service_token(service, name="x", scopes=["read"], days=None, person=person(ada))
     found["service-tokens"] = secret.id
     found["provisioning-tokens"] = issue_provisioning_token("okta", days=1, person=person(ada)).id

@@ -169,11 +169,11 @@ def _analyzed(connection: Any) -> None:
 def _a_scan() -> Any:
     """What a scan of a cluster of that story finds."""
     from migrations_app.models.cluster import Cluster
-    from migrations_app.use_cases.scans.registered_cluster import judge_again
+    from migrations_app.use_cases.scans.registered_cluster import evaluate_registered
 
     row = Cluster.objects.create(name=STORY, source=Cluster.Source.SAMPLE, context=STORY)
     try:
-        return judge_again(STORY)
+        return evaluate_registered(STORY)
     finally:
         row.delete()
 

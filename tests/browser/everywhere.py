@@ -15,7 +15,7 @@ from migrations_app.models.organization import AwsOrganization
 from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import FleetScan
 from migrations_app.models.service import ServiceAccountRow
-from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel
+from migrations_app.use_cases.notifications.channels import ChannelSettings, create_channel
 from migrations_app.web.urls import urlpatterns
 from tests.builders_campaigns import a_campaign
 from tests.builders_journeys import a_journey
@@ -77,7 +77,7 @@ def staged(settings) -> dict[str, str]:
         "journey_id": str(a_journey(shop, state="paused", at=2).pk),
         "campaign_id": str(a_campaign(shop, again, state="paused").pk),
         "pull_request_id": str(a_pull_request(shop).pk),
-        "channel_id": str(add_channel(hook, by="ada", now=now).id),
+        "channel_id": str(create_channel(hook, by="ada", now=now).id),
         "fleet_scan_id": str(FleetScan.objects.create(requested_by="ada", total=2).pk),
         "service_id": str(ServiceAccountRow.objects.create(user=program, name="prometheus", scopes=["metrics"]).pk),
         "organization_id": str(

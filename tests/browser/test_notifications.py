@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.readiness.notification_events import EVENTS
-from migrations_app.use_cases.notifications.channels import ChannelSettings, add_channel
+from migrations_app.use_cases.notifications.channels import ChannelSettings, create_channel
 from migrations_app.use_cases.notifications.publish import publish_event
 from migrations_app.use_cases.notifications.routing import route_events
 from tests.browser.barriers import WIDTHS, barriers, faults
@@ -29,10 +29,10 @@ def channels(settings, transactional_db):
     wanted = ChannelSettings(
         name="ops", kind="webhook", target="https://hooks.example/x", events=EVENTS, groups=(group.pk,)
     )
-    add_channel(wanted, by="ada", now=now)
+    create_channel(wanted, by="ada", now=now)
     far = "https://a-very-long-name-of-a-host-in-some-company.internal.example.com:8443/x"
     named = ChannelSettings(name="the night shift of the platform team", kind="slack", target=far, events=EVENTS)
-    bad = add_channel(named, by="ada", now=now)
+    bad = create_channel(named, by="ada", now=now)
     for topic in ("rollout.paused", "waiver.ended", "kill_switch.on"):
         publish_event(topic, "all clusters")
     route_events(now)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from migrations_app.conversion.objects import Options, Target
+from migrations_app.conversion.objects import Options, TargetVersion
 from migrations_app.conversion.report import convert_texts
 from tests import upstream
 from tests.conversion import case_files
@@ -34,7 +34,7 @@ def real_crds(release: str) -> list[Document]:
     return [without_rules(crd | {"spec": crd["spec"] | {"conversion": {"strategy": "None"}}}) for crd in found]
 
 
-def results(to: Target) -> Iterator[tuple[str, Document]]:
+def results(to: TargetVersion) -> Iterator[tuple[str, Document]]:
     """(case, object) of everything that came to that generation from an older one and needs no decision first."""
     for case in case_files.own_cases():
         report = convert_texts([("case", case_files.text_of(case))], Options(to=to, node_role="acme-nodes"))
@@ -45,7 +45,7 @@ def results(to: Target) -> Iterator[tuple[str, Document]]:
                 yield from ((case["name"], body) for body in one.objects)
 
 
-def differences(server: ApiServer, to: Target) -> list[tuple[str, str, str]]:
+def differences(server: ApiServer, to: TargetVersion) -> list[tuple[str, str, str]]:
     """(case, kind, what is wrong) of each object that a dry run refuses, or does not keep as it was sent."""
     found, sent = [], 0
     for case, body in results(to):
@@ -68,19 +68,19 @@ def lost(sent: Any, kept: Any, at: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize(("release", "to"), REAL)
-def test_the_real_crds_take_it_whole(clean_apiserver: ApiServer, release: str, to: Target) -> None:
+def test_the_real_crds_take_it_whole(clean_apiserver: ApiServer, release: str, to: TargetVersion) -> None:
     clean_apiserver.load_documents(real_crds(release))
     assert differences(clean_apiserver, to) == []
 
 
 @pytest.mark.parametrize(("name", "to"), OWN)
-def test_every_kind_and_version_is_one_that_is_served(clean_apiserver: ApiServer, name: str, to: Target) -> None:
+def test_every_kind_and_version_is_one_that_is_served(clean_apiserver: ApiServer, name: str, to: TargetVersion) -> None:
     clean_apiserver.load_crds(name)
     assert differences(clean_apiserver, to) == []
 
 
 @pytest.mark.parametrize(("release", "to"), REAL)
-def test_no_default_of_the_server_decides_anew(clean_apiserver: ApiServer, release: str, to: Target) -> None:
+def test_no_default_of_the_server_decides_anew(clean_apiserver: ApiServer, release: str, to: TargetVersion) -> None:
     clean_apiserver.load_documents(real_crds(release))
     added: set[str] = set()
     for _, body in results(to):

@@ -10,13 +10,13 @@ from migrations_app.inventory.objects.aws import (
     AccessEntry,
     Association,
     AttachedPolicy,
+    AwsRole,
     Caller,
     EksCluster,
     InstanceProfile,
     OidcProvider,
     PolicyDocument,
     Queue,
-    Role,
     TaggedInstances,
 )
 from migrations_app.inventory.objects.capacity import (
@@ -40,7 +40,7 @@ def policy_arn(name):
 
 
 def a_role(name, path="", boundary_arn="", trust="{}"):
-    return Role(
+    return AwsRole(
         name=name, arn=role_arn(name, path=path), path=f"/{path}", trust=trust, boundary_arn=boundary_arn,
         max_session_seconds=3600,
     )  # fmt: skip
@@ -72,7 +72,7 @@ class FakeAws:
     place: AwsPlace = PLACE
     account: str = ACCOUNT
     eks: EksCluster | None = field(default_factory=a_cluster)
-    roles: dict[str, Role] = field(default_factory=dict)
+    roles: dict[str, AwsRole] = field(default_factory=dict)
     attached: dict[str, list[str]] = field(default_factory=dict)
     inline: dict[str, list[PolicyDocument]] = field(default_factory=dict)
     documents: dict[str, PolicyDocument] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class FakeAws:
         self._note("cluster")
         return self.eks
 
-    def role(self, name: str) -> Role | None:
+    def role(self, name: str) -> AwsRole | None:
         self._note("role", name)
         return self.roles.get(name)
 

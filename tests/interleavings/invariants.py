@@ -127,7 +127,7 @@ def _found(scene: _Scene) -> bool:
     held = scene.now.lease
     lasts = held is not None and held.holder and held.expires_at and held.expires_at > scene.stage.time.now
     running = {row.pk for row in scene.now.rollouts if row.state == "running"}
-    return bool(lasts) or running <= {pk for pk, _ in worker.stranded_rollouts()}
+    return bool(lasts) or running <= {pk for pk, _ in worker.rollouts_to_enqueue()}
 
 
 def _scanned(scene: _Scene) -> bool:

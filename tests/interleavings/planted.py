@@ -120,7 +120,7 @@ _ROWS: tuple[tuple[str, Callable[[], None], str, str], ...] = (
     ("what succeeded may be aborted", _ended_is_not_final, "eve aborts 0", FINAL),
     ("changes of state are not audited", _put(transitions, record=_nothing), "", UNTOLD),
     ("a held cluster is not refused", _two_may_hold, "ada starts 1", TWO_HOLD),
-    ("the sweep counts dead workers", _put(worker, stranded_rollouts=_dead_holders_count), "w1 is killed", STRANDED),
+    ("the sweep counts dead workers", _put(worker, rollouts_to_enqueue=_dead_holders_count), "w1 is killed", STRANDED),
     ("the end asks for no scan", _put(transitions, ask_for_scan=_nothing), "", UNSCANNED),
     ("settling crashes", _put(steps, resolve_unknown_outcome=_crash), "w1 is killed", CRASH),
     ("own marks are not recognised", _put(steps, holds=_no), "the server does request 0 and fails", UNKNOWN_EFFECT),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
@@ -22,7 +22,7 @@ FORBIDDEN = WriteResult(status=403, reason="Forbidden", message="not allowed")
 class RequestLetter:
     """A request on its way, and its answer once it has arrived. It may arrive long after its sender is gone."""
 
-    change: Change
+    change: PlannedRequest
     tie: ObjectVersion
     own: dict[str, str]
     rollout: str
@@ -52,10 +52,10 @@ class LetterWriter:
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         return self._twin.may(need, namespace=namespace, name=name)
 
-    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         return self._twin.dry_run(change, tie, own=own)
 
-    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         words = dict(word.split("=", 1) for word in purpose.split())
         sender = RUNNING[0]
         assert sender is not None

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from typing import Any
 
-from karpdash.garbage import collect_seldom
+from karpdash.python_gc import collect_seldom
 
 LIBRARIES = (
     "boto3",

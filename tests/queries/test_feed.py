@@ -17,7 +17,7 @@ from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.feed import ScanEvent, ScanEventHead
 from migrations_app.models.scan import Scan
 from migrations_app.queries.audit import feed
-from migrations_app.queries.audit.feed import FeedAsk, FeedEvent, FeedPosition, feed_since
+from migrations_app.queries.audit.feed import FeedEvent, FeedFilters, FeedPosition, feed_since
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.audit.log import WORKER, Event, record
 from migrations_app.use_cases.scans.feed import note_end
@@ -46,7 +46,7 @@ def followed(position: FeedPosition, *, limit: int) -> Iterator[FeedEvent]:
     """Every event from there on, page by page, with positions as a client has them: as cursors."""
     now = timezone.now()
     while True:
-        page = feed_since(position, FeedAsk(limit=limit), now=now)
+        page = feed_since(position, FeedFilters(limit=limit), now=now)
         yield from page.events
         if not page.more:
             return
@@ -98,16 +98,16 @@ def test_an_event_says_what_it_is_about(db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "events"),
+    ("filters", "events"),
     [
-        (FeedAsk(kinds=("scan",)), ["scan.done"]),
-        (FeedAsk(kinds=("plan",)), ["rollout.draft"]),
-        (FeedAsk(kinds=("rollout",)), ["rollout.running"]),
-        (FeedAsk(kinds=("journey", "campaign")), ["journey.running", "campaign.paused"]),
-        (FeedAsk(cluster=uuid.UUID(int=0)), []),
+        (FeedFilters(kinds=("scan",)), ["scan.done"]),
+        (FeedFilters(kinds=("plan",)), ["rollout.draft"]),
+        (FeedFilters(kinds=("rollout",)), ["rollout.running"]),
+        (FeedFilters(kinds=("journey", "campaign")), ["journey.running", "campaign.paused"]),
+        (FeedFilters(cluster=uuid.UUID(int=0)), []),
     ],
 )
-def test_what_is_asked_for(db: None, ask: FeedAsk, events: list[str]) -> None:
+def test_what_is_asked_for(db: None, filters: FeedFilters, events: list[str]) -> None:
     cluster = a_cluster("a")
     for verb in (
         "rollout.draft",
@@ -119,7 +119,7 @@ def test_what_is_asked_for(db: None, ask: FeedAsk, events: list[str]) -> None:
     ):
         happened(verb, cluster)
     scanned(cluster)
-    page = feed_since(START, ask, now=timezone.now())
+    page = feed_since(START, filters, now=timezone.now())
     assert ([one.event for one in page.events], page.more) == (events, False)
 
 
@@ -137,7 +137,7 @@ def test_only_what_is_seen_is_told(db: None) -> None:
     happened("rollout.running")
     sight = VisibilityScope(EffectivePermissions(by_group={group.pk: ROLES["viewer"]}))
     with visibility_scope(sight):
-        page = feed_since(begin, FeedAsk(), now=timezone.now())
+        page = feed_since(begin, FeedFilters(), now=timezone.now())
     told = {(one.event, one.cluster, one.subject if one.kind == "campaign" else None) for one in page.events}
     assert told == {
         ("rollout.running", mine.pk, None),
@@ -153,8 +153,8 @@ def test_a_position_that_is_old_or_ahead_says_that_events_may_be_missing(db: Non
     now = timezone.now()
     happened("rollout.running", a_cluster("a"))
     fresh, old = (FeedPosition(audit=0, scans=0, issued=int((now - timedelta(days=age)).timestamp())) for age in (6, 8))
-    assert [feed_since(one, FeedAsk(), now=now).gap for one in (fresh, old)] == [False, True]
-    restored = feed_since(FeedPosition(audit=99, scans=0, issued=int(now.timestamp())), FeedAsk(), now=now)
+    assert [feed_since(one, FeedFilters(), now=now).gap for one in (fresh, old)] == [False, True]
+    restored = feed_since(FeedPosition(audit=99, scans=0, issued=int(now.timestamp())), FeedFilters(), now=now)
     assert (restored.gap, restored.position.audit, restored.events) == (True, AuditHead.objects.get().seq, ())
 
 
@@ -168,7 +168,7 @@ def test_waiting_ends_with_an_event_or_with_the_time(db: None) -> None:
 
     def waited() -> list[str]:
         here = feed.newest_position(timezone.now())
-        page = feed.wait_for_events(here, FeedAsk(), seconds=5, pause=pause, clock=timezone.now)
+        page = feed.wait_for_events(here, FeedFilters(), seconds=5, pause=pause, clock=timezone.now)
         return [one.event for one in page.events]
 
     assert (waited(), len(pauses)) == (["scan.done"], 3)

@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.models.cluster import ClusterGroup, ClusterLabel
-from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
+from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
 from migrations_app.queries.fleet.facets import FleetFacets, fleet_facets
 from migrations_app.queries.visibility import ALL, visibility_scope
 from tests.builders_rows import NOW, a_cluster, a_report, a_snapshot
@@ -33,7 +33,7 @@ def group():
 
 
 def test_without_filters_they_are_those_of_the_whole_fleet(group):
-    assert fleet_facets(FleetAsk(), now=NOW) == FleetFacets(
+    assert fleet_facets(FleetFilters(), now=NOW) == FleetFacets(
         environments={"prod": 2, "test": 1},
         groups=((group.pk, "shop", 2),),
         labels={
@@ -48,21 +48,21 @@ def test_without_filters_they_are_those_of_the_whole_fleet(group):
     [{"environment": "test"}, {"labels": ("team:shop",)}, {"buckets": ("blocked",)}, {"q": "b"}, {"stage": "alpha"}],
 )
 def test_each_number_is_that_of_the_list_that_it_leads_to(group, more):
-    ask = FleetAsk(**more)
-    told = fleet_facets(ask, now=NOW)
+    filters = FleetFilters(**more)
+    told = fleet_facets(filters, now=NOW)
     for name, number in told.environments.items():
-        assert fleet_page(FleetAsk(**(more | {"environment": name})), now=NOW).matching == number
+        assert fleet_page(FleetFilters(**(more | {"environment": name})), now=NOW).matching == number
     for key, _, number in told.groups:
-        assert fleet_page(FleetAsk(**(more | {"group": key})), now=NOW).matching == number
+        assert fleet_page(FleetFilters(**(more | {"group": key})), now=NOW).matching == number
     for key, values in told.labels.items():
         for value, number in values.items():
-            labels = (*ask.labels, f"{key}:{value}")
-            assert fleet_page(FleetAsk(**(more | {"labels": labels})), now=NOW).matching == number
+            labels = (*filters.labels, f"{key}:{value}")
+            assert fleet_page(FleetFilters(**(more | {"labels": labels})), now=NOW).matching == number
     assert told.environments
 
 
 def test_an_own_choice_does_not_hide_the_others(group):
-    told = fleet_facets(FleetAsk(environment="test", group=group.pk), now=NOW)
+    told = fleet_facets(FleetFilters(environment="test", group=group.pk), now=NOW)
     assert (told.environments, told.groups) == ({"prod": 1, "test": 1}, ((group.pk, "shop", 1),))
     assert told.labels["team"] == {"shop": 1}
 
@@ -72,4 +72,4 @@ def test_their_queries_do_not_grow(size, django_assert_num_queries):
     for number in range(size):
         ClusterLabel.objects.create(cluster=a_cluster(f"c{number}", environment=f"e{number}"), key="k", value="v")
     with django_assert_num_queries(3):
-        fleet_facets(FleetAsk(), now=NOW)
+        fleet_facets(FleetFilters(), now=NOW)

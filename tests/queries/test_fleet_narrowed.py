@@ -10,7 +10,7 @@ from migrations_app.access import EffectivePermissions
 from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries.fleet.causes import causes
-from migrations_app.queries.fleet.clusters import GROUP, FleetAsk, fleet_ids, fleet_page
+from migrations_app.queries.fleet.clusters import GROUP, FleetFilters, fleet_ids, fleet_page
 from migrations_app.queries.fleet.groups import group_choices, group_page, members_of
 from migrations_app.queries.fleet.waivers import held_everywhere
 from migrations_app.queries.fleet.where_it_fails import BLOCKS
@@ -27,14 +27,14 @@ CHECK = "legacy_provisioners_gone"
 
 
 def names(**asked):
-    return [row.name for row in fleet_page(FleetAsk(**asked), now=timezone.now()).rows]
+    return [row.name for row in fleet_page(FleetFilters(**asked), now=timezone.now()).rows]
 
 
 def grouped(**members):
     """Groups by name, of clusters by name."""
     made = {}
     for group, clusters in members.items():
-        made[group] = arrange.make_group(group)
+        made[group] = arrange.create_group(group)
         arrange.add_to_group(made[group], [one.pk for one in clusters])
     return made
 
@@ -53,25 +53,25 @@ def test_by_group_and_by_labels(three):
     assert (names(labels=("team:shop",)), names(labels=("team:shop", "tier:1"))) == (["b", "c"], ["b"])
     assert (names(labels=("team:",)), names(labels=("environment:prod",))) == (["a"], ["a"])
     assert names(group=groups["right"], labels=("tier:1",)) == ["b"]
-    assert fleet_ids(FleetAsk(group=groups["left"]), now=NOW) == tuple(sorted((a.pk, b.pk)))
+    assert fleet_ids(FleetFilters(group=groups["left"]), now=NOW) == tuple(sorted((a.pk, b.pk)))
 
 
 def test_a_cluster_stands_under_each_of_its_groups(three):
     a, b, _ = three
     groups = grouped(left=[a, b], right=[b])
-    page = fleet_page(FleetAsk(by=GROUP), now=NOW)
+    page = fleet_page(FleetFilters(by=GROUP), now=NOW)
     assert [(row.part, row.name) for row in page.rows] == [("", "c"), ("left", "a"), ("left", "b"), ("right", "b")]
     assert (page.parts, page.matching) == ({"": 1, "left": 2, "right": 1}, 3)
     assert [row.groups for row in page.rows] == [(), ("left",), ("left", "right"), ("left", "right")]
-    narrowed = fleet_page(FleetAsk(by=GROUP, group=groups["left"]), now=NOW)
+    narrowed = fleet_page(FleetFilters(by=GROUP, group=groups["left"]), now=NOW)
     assert [(row.part, row.name) for row in narrowed.rows] == [("left", "a"), ("left", "b")]
 
 
 def test_arranged_by_a_label(three):
     labels.set_labels(three[1].pk, {"team": "shop"})
-    page = fleet_page(FleetAsk(by="team"), now=NOW)
+    page = fleet_page(FleetFilters(by="team"), now=NOW)
     assert [(row.part, row.name) for row in page.rows] == [("", "a"), ("", "c"), ("shop", "b")]
-    assert fleet_page(FleetAsk(by="environment"), now=NOW).parts == {"": 2, "prod": 1}
+    assert fleet_page(FleetFilters(by="environment"), now=NOW).parts == {"": 2, "prod": 1}
 
 
 @pytest.mark.parametrize("sort", ["name", "blockers", "scanned", "hop"])
@@ -80,10 +80,10 @@ def test_pages_by_group_lose_and_double_nothing(three, sort, descending):
     a, b, c = three
     grouped(left=[a, b, c], right=[b, c])
     ask = {"by": GROUP, "sort": sort, "descending": descending}
-    whole = [(row.part, row.name) for row in fleet_page(FleetAsk(**ask), now=NOW).rows]
+    whole = [(row.part, row.name) for row in fleet_page(FleetFilters(**ask), now=NOW).rows]
     walked, cursor = [], ""
     for _ in whole:
-        page = fleet_page(FleetAsk(**ask, cursor=cursor), now=NOW, limit=1)
+        page = fleet_page(FleetFilters(**ask, cursor=cursor), now=NOW, limit=1)
         walked += [(row.part, row.name) for row in page.rows]
         cursor = page.next_cursor
     assert (walked, cursor, len(whole)) == (whole, "", 5)
@@ -124,7 +124,7 @@ def test_what_blocks_is_what_the_causes_count(hop, left, everywhere):
     Snapshot.objects.update(verdict="blocked")  # the waiver had judged them anew
     expected = [name for name in left if hop == "1.0" or not everywhere]
     now = timezone.now()
-    told = causes(FleetAsk(), held=held_everywhere(now), now=now)
+    told = causes(FleetFilters(), held=held_everywhere(now), now=now)
     assert [cluster.name for cause in told if cause.check == CHECK for cluster in cause.clusters] == expected
     assert names(check=CHECK, hop=BLOCKS, flat=True) == expected
 
@@ -140,7 +140,7 @@ def test_who_sees_one_group_is_told_of_no_other(three):
     a, b, c = three
     groups = grouped(left=[a, b], right=[b, c])
     with visibility_scope(VisibilityScope(EffectivePermissions(by_group={groups["left"]: frozenset({"view"})}))):
-        page = fleet_page(FleetAsk(by=GROUP), now=NOW)
+        page = fleet_page(FleetFilters(by=GROUP), now=NOW)
         assert [(row.part, row.name, row.groups) for row in page.rows] == [("left", n, ("left",)) for n in "ab"]
         assert ([name for _, name in group_choices()], names(group=groups["right"])) == (["left"], [])
         assert [row.name for row in group_page().rows] == ["left"]
@@ -158,5 +158,5 @@ def test_the_number_of_queries_does_not_grow(size, asked, queries, django_assert
     for one in clusters:
         labels.set_labels(one.pk, {"team": "shop", "region": "x"})
     with django_assert_num_queries(queries):
-        assert len(fleet_page(FleetAsk(**asked), now=NOW).rows) == size * (2 if asked.get("by") == GROUP else 1)
+        assert len(fleet_page(FleetFilters(**asked), now=NOW).rows) == size * (2 if asked.get("by") == GROUP else 1)
     assert User.objects.count() == 0

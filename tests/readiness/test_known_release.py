@@ -11,7 +11,7 @@ from migrations_app.karpenter.versions import release
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import markdown, plan_markdown, plan_table, table
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.readiness.verdict import exit_code
 from tests.builders import a_cluster
 from tests.newest import NEWEST, NEWEST_MINOR
@@ -24,7 +24,7 @@ BEYOND = f"{release(NEWEST).major}.{release(NEWEST).minor_number + 1}.0"
 
 def judged(version: str, *, kubernetes: str = "1.33", planned: str | None = None) -> Report:
     inventory = a_cluster(version, kubernetes=kubernetes).build()
-    return evaluate(Collected(inventory, ()), kubernetes=planned).report
+    return evaluate(CollectResult(inventory, ()), kubernetes=planned).report
 
 
 def opened(report: Report, check: str) -> list[tuple[str, str]]:
@@ -39,7 +39,7 @@ def relabelled(version: str) -> Report:
     container = body["spec"]["template"]["spec"]["containers"][0]
     container["image"] = container["image"].partition("@")[0].replace(NEWEST, version)
     changed = replace(inventory, controller=Seen((msgspec.convert(body, type(workload)),)))
-    return evaluate(Collected(changed, ())).report
+    return evaluate(CollectResult(changed, ())).report
 
 
 def test_the_newest_release_is_judged_without_a_hop():

@@ -1,7 +1,7 @@
 import pytest
 
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from migrations_app.readiness.verdict import exit_code, judged_columns
 from migrations_app.samples.karpenter_objects import Launched, claim
 from migrations_app.samples.kubernetes_objects import node
@@ -11,7 +11,7 @@ FINALIZER = "karpenter.sh/termination"
 
 
 def report_of(cluster):
-    return evaluate(Collected(inventory=cluster.build(), parts=())).report
+    return evaluate(CollectResult(inventory=cluster.build(), parts=())).report
 
 
 def a_node_of_nobody():

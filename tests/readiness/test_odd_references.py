@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from migrations_app.karpenter.detection import NO_CONTROLLER
 from migrations_app.readiness import stage
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from tests.builders import ACluster
 from tests.builders_pools import REFERENCE, a_class, a_pool, at
 
@@ -21,7 +21,7 @@ VERSIONS = [("0.32.10", "v1beta1"), ("1.0.14", "v1")]
 
 def crashed(cluster: ACluster) -> list[str]:
     """The checks that fell over at any hop."""
-    report = evaluate(Collected(cluster.build(), ())).report
+    report = evaluate(CollectResult(cluster.build(), ())).report
     return [one.summary for one in report.checks if one.summary.startswith("check failed")]
 
 

@@ -5,7 +5,7 @@ import pytest
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.outputs import table
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from migrations_app.readiness.stage import other_provider
 from migrations_app.readiness.verdict import exit_code, judged_columns
 from migrations_app.samples.kubernetes_objects import Doc, doc
@@ -39,7 +39,7 @@ def elsewhere(*docs: Doc) -> ACluster:
     ],
 )
 def test_it_is_told_and_left_alone(docs, sign):
-    scanned = evaluate(Collected(elsewhere(*docs).build(), ()))
+    scanned = evaluate(CollectResult(elsewhere(*docs).build(), ()))
     report = scanned.report
     said = f"this is not AWS Karpenter ({sign}), so nothing is advised"
     assert (report.cluster.karpenter_version, report.cluster.karpenter_told_by) == (None, said)

@@ -5,7 +5,7 @@ import pytest
 from migrations_app.errors import InvalidInput
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.kubernetes_plan import planned_minor, with_planned
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from tests.builders import a_cluster, an_empty_cluster
 from tests.newest import NEWEST, NEWEST_MINOR
 
@@ -16,23 +16,23 @@ RUNNING = [("0.30.0", "1.26"), ("0.37.8", "1.30"), ("1.0.14", "1.30"), (NEWEST, 
 @pytest.mark.parametrize(("version", "kubernetes"), RUNNING)
 def test_it_is_the_report_of_a_scan_with_that_plan(version, kubernetes, planned):
     running = a_cluster(version, kubernetes=kubernetes)
-    collected = Collected(running.build(), ())
+    collected = CollectResult(running.build(), ())
     stored = evaluate(collected).report
     assert with_planned(stored, planned) == evaluate(collected, kubernetes=planned).report
 
 
 def test_nothing_planned_changes_nothing():
-    stored = evaluate(Collected(a_cluster("1.0.14").build(), ())).report
+    stored = evaluate(CollectResult(a_cluster("1.0.14").build(), ())).report
     assert with_planned(stored, "") is stored
 
 
 def test_without_karpenter_there_is_nothing_to_plan_for():
-    stored = evaluate(Collected(an_empty_cluster().build(), ())).report
+    stored = evaluate(CollectResult(an_empty_cluster().build(), ())).report
     assert with_planned(stored, "1.33") == stored
 
 
 def test_the_last_hop_is_blocked_and_the_one_before_it_is_not():
-    stored = evaluate(Collected(a_cluster("1.0.14", kubernetes="1.30").build(), ())).report
+    stored = evaluate(CollectResult(a_cluster("1.0.14", kubernetes="1.30").build(), ())).report
     before = {line.hop: line for line in stored.hops}
     after = {line.hop: line for line in with_planned(stored, "1.99").hops}
     assert after["1.1+"] == before["1.1+"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.readiness.verdict import judged_columns
-from migrations_app.readiness.waivers import Waived, apply, as_stored, can_block, covering, from_stored
+from migrations_app.readiness.waivers import WaiverRule, apply, as_stored, can_block, covering, from_stored
 from tests.builders_rows import a_finding, a_report
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -20,7 +20,7 @@ STATUSES = ("pass", "fail", "unknown", "not_applicable", "manual", "waived")
 
 def waived(check="stuck", **told):
     usual = {"owner": "Ada", "reason": "known", "ends_at": NOW + timedelta(days=10), "blockers": True}
-    return Waived(check=check, **(usual | told))
+    return WaiverRule(check=check, **(usual | told))
 
 
 def report(*findings):

@@ -10,8 +10,8 @@ from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.plan.effects.places import with_parts
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.samples.changeable import charts
 from migrations_app.samples.fleet import files, find
-from migrations_app.samples.living import charts
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.rehearsals.of_plan import rehearse_plan

@@ -11,11 +11,11 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.samples.fleet import aws, files, stories
 from migrations_app.samples.story import Story
 from migrations_app.use_cases.collect.aws import add_aws
-from migrations_app.use_cases.collect.collect import Collected, collect
+from migrations_app.use_cases.collect.collect import CollectResult, collect
 from tests.rewording import REWORDED, decided, reworded
 
 
-def scans(story: Story) -> Iterator[Collected]:
+def scans(story: Story) -> Iterator[CollectResult]:
     """The story without access to AWS, with it where there is an account, and without each file of its bundle."""
     whole = dict(files(story))
     cut = [{name: body for name, body in whole.items() if name != gone} for gone in ("version.json", "objects.json")]

@@ -11,7 +11,7 @@ import pytest
 
 from migrations_app.clients.bundle.bundle import open_bundle
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Report, Verdict
+from migrations_app.readiness.report import CollectResult, Report, Verdict
 from migrations_app.samples.fleet import aws, files, find, stories, write
 from migrations_app.samples.story import Story
 from migrations_app.use_cases.collect.aws import add_aws
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("stories")  # judged once, in one worker
 NAMES = [story.name for story in stories()]
 
 
-def scanned(story: Story) -> Collected:
+def scanned(story: Story) -> CollectResult:
     return add_aws(collect(open_bundle(dict(files(story))), cluster=story.name), aws(story))
 
 

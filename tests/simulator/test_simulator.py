@@ -7,9 +7,9 @@ import pytest
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.simulator.changes import ObjectChange
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.simulator.garbage import OrphanCollector
 from migrations_app.simulator.generations import ALPHA, NODES, KarpenterObject, current
 from migrations_app.simulator.karpenter.launch import launched
+from migrations_app.simulator.owner_gc import OrphanCollector
 from migrations_app.simulator.resources import ResourceAmounts
 from tests.servers.waiting import eventually
 from tests.simulator.beside import ServerSimulator

@@ -120,7 +120,7 @@ class _Jumping:
     def sweep(self) -> None:
         from migrations_app.use_cases.scans import queue
 
-        self.messages.extend(queue.stranded())
+        self.messages.extend(queue.scans_to_enqueue())
 
     def work(self) -> None:
         from migrations_app.use_cases.scans import queue
@@ -264,7 +264,7 @@ class _Fleet:
         until = self.seconds + INTERVAL
         while self.seconds < until:
             tick = self.seconds + BEAT
-            for scan in (*queue.due_scans(), *queue.stranded()):
+            for scan in (*queue.due_scans(), *queue.scans_to_enqueue()):
                 self.send(scan)
             self._begin()
             while self.ends and self.ends[0][0] <= tick:

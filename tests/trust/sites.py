@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from migrations_app.simulator.generations import ALPHA, Generation, KarpenterObject, current
+from migrations_app.simulator.generations import ALPHA, GenerationNames, KarpenterObject, current
 from migrations_app.simulator.karpenter.launch import launched
 from tests import upstream
 from tests.acceptance import chart, cluster_crds, clusters, pools
@@ -207,7 +207,7 @@ def _populate(server: ApiServer, kind: Kind) -> None:
         api.close()
 
 
-def _nodes(server: ApiServer, api: HttpSimulatorApi, of: Generation, *, first: int, count: int) -> list[str]:
+def _nodes(server: ApiServer, api: HttpSimulatorApi, of: GenerationNames, *, first: int, count: int) -> list[str]:
     if not count:
         return []
     (pool,) = server.admin.items(of.pools_path)

@@ -59,7 +59,7 @@ def late() -> int:
     from migrations_app.use_cases.scans import queue
 
     Scan.objects.filter(state="running").update(lease_until=Now() - timedelta(seconds=1))
-    return len(queue.stranded())
+    return len(queue.scans_to_enqueue())
 
 
 def told() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from migrations_app.use_cases.notifications.routing import route_events
 def add(url="https://hooks.example/canary", *, kind="webhook", **told):
     """Adds a channel for every event of every cluster; keyword arguments change it."""
     usual = {"name": f"ops {Channel.objects.count()}", "events": EVENTS}
-    return channels.add_channel(
+    return channels.create_channel(
         channels.ChannelSettings(kind=kind, target=url, **(usual | told)), by="ada", now=timezone.now()
     )
 

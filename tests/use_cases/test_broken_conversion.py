@@ -13,7 +13,7 @@ from migrations_app.clients.kubernetes.kubeconfig import read_kubeconfig
 from migrations_app.clients.kubernetes.reader import LiveApi, open_live
 from migrations_app.inventory.parts import NOT_CONVERTED, Seen, Unseen
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from migrations_app.samples.installation import Install, controller
 from migrations_app.use_cases.collect.collect import collect
 from tests import upstream
@@ -98,11 +98,11 @@ def as_written(one: Document) -> Document:
     return {key: part for key, part in one.items() if key != "status"} | {"metadata": metadata}
 
 
-def scan(api: LiveApi) -> Collected:
+def scan(api: LiveApi) -> CollectResult:
     return collect(api, cluster="real")
 
 
-def line(found: Collected, name: str) -> Any:
+def line(found: CollectResult, name: str) -> Any:
     return next(one for one in found.parts if one.name == name)
 
 

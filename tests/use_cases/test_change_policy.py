@@ -6,7 +6,7 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.policy import Policy
 from migrations_app.queries.rollouts.policies import own_policies, policy_row
-from migrations_app.use_cases.rollouts.policies import Rules, change_policy, drop_policy
+from migrations_app.use_cases.rollouts.policies import Rules, change_policy, remove_policy
 from tests.builders_rollouts import a_rollout
 from tests.builders_rows import a_cluster
 from tests.use_cases.people import ADMINISTER, OPERATE, actor, person, user
@@ -61,7 +61,7 @@ def test_a_version_never_comes_twice(gil):
     shop = a_cluster("shop")
     assert change(gil, shop) == 2
     a_rollout(shop, policy_version=2)
-    drop_policy(shop.pk, person(gil), version=2, by=actor(gil))
+    remove_policy(shop.pk, person(gil), version=2, by=actor(gil))
     assert policy_row(shop.pk).own is False
     assert change(gil, shop) == 3
 
@@ -70,7 +70,7 @@ def test_only_an_own_policy_is_dropped(gil):
     shop = a_cluster("shop")
     change(gil)
     with pytest.raises(Conflict):
-        drop_policy(shop.pk, person(gil), version=2, by=actor(gil))
+        remove_policy(shop.pk, person(gil), version=2, by=actor(gil))
     assert policy_row(None).version == 2
 
 

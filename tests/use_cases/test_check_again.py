@@ -81,8 +81,8 @@ def test_pods_are_read_for_those_who_look_at_them_alone():
 def test_aws_is_asked_once(monkeypatch):
     story = fleet.find("halfway_032")
     row, asked = Cluster(name=story.name, source="sample", context=story.name), []
-    looks = check_again.look_into_aws
-    monkeypatch.setattr(check_again, "look_into_aws", lambda *of, **more: asked.append(1) or looks(*of, **more))
+    looks = check_again.with_aws_parts
+    monkeypatch.setattr(check_again, "with_aws_parts", lambda *of, **more: asked.append(1) or looks(*of, **more))
     hop = next_hop(evaluate(looked_at(story)).report).hop
     assert answer_now(row, bundle(story), check=CHECKS["controller_permitted"], hop=hop, on_part=None)
     assert len(asked) == 1

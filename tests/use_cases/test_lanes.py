@@ -237,7 +237,7 @@ def test_a_database_that_went_away_costs_an_attempt_and_not_the_scan(monkeypatch
         row = Scan.objects.get()
         assert (row.state, row.attempts, row.error_code) == ("running", attempt, "")
         Scan.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    schedule.stranded()
+    schedule.scans_to_enqueue()
     assert (Scan.objects.get().state, Scan.objects.get().error_code) == ("failed", "worker_lost")
 
 

@@ -110,7 +110,7 @@ def test_that_channel_is_nobodys_to_change():
     publish_event("kill_switch.on", "all clusters")
     sort()
     for act in (
-        lambda: channels.forget_channel(PEOPLE),
+        lambda: channels.remove_channel(PEOPLE),
         lambda: channels.change_channel(PEOPLE, ChannelUpdate(events=())),
     ):
         with pytest.raises(NotFound):

@@ -36,7 +36,7 @@ MAKE = """
 Channel.objects.all().delete()
 Outbox.objects.all().delete()
 wanted = channels.ChannelSettings(name="ops", kind="webhook", target=sys.argv[1], events=("rollout.paused",))
-channels.add_channel(wanted, by="ada", now=timezone.now())
+channels.create_channel(wanted, by="ada", now=timezone.now())
 for number in range(int(sys.argv[2])):
     publish_event("rollout.paused", f"shop-{number}")
 """

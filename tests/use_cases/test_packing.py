@@ -56,7 +56,7 @@ def scanned(cluster, name=STORY):
 def looked():
     row = Cluster.objects.create(name=STORY, source="sample", context=STORY)
     try:
-        return registered_cluster.judge_again(STORY)
+        return registered_cluster.evaluate_registered(STORY)
     finally:
         row.delete()
 

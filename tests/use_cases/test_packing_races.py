@@ -26,12 +26,12 @@ from django.db.models import Count
 from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Content, FindingRow, Snapshot
-from migrations_app.readiness.report import Scanned
+from migrations_app.readiness.report import ScanResult
 from migrations_app.use_cases.scans import queue, store
 from migrations_app.use_cases.scans.packing import pack_history
 from tests.builders_rows import a_report
 reports = {name: a_report(name) for name in ("one", "two", "three")}
-found = [Scanned(report=report, nodes=(), objects=()) for report in reports.values()]
+found = [ScanResult(report=report, nodes=(), objects=()) for report in reports.values()]
 def over():
     return Cluster.objects.get().name == "over"
 """

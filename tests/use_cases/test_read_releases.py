@@ -8,7 +8,7 @@ import pytest
 from migrations_app.errors import Forbidden, TimedOut
 from migrations_app.inventory.parts import Seen, UnparsableObject, Unseen
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from migrations_app.samples import fleet
 from migrations_app.samples.installation import Install, helm_record
 from migrations_app.use_cases.collect.collect import collect
@@ -86,7 +86,7 @@ def test_half_of_it_proves_no_more_than_nothing_of_it(story):
 
 def judged(whole, part):
     inventory = replace(whole.inventory, helm_releases=part)
-    return {(one.id, one.hop): one.status for one in evaluate(Collected(inventory, whole.parts)).report.checks}
+    return {(one.id, one.hop): one.status for one in evaluate(CollectResult(inventory, whole.parts)).report.checks}
 
 
 def test_a_crd_of_a_release_in_the_other_namespace_is_not_called_ownerless():

@@ -139,7 +139,7 @@ def test_two_lost_workers_end_it_and_nothing_else(row, ada):  # R36
     for _ in range(queue.ATTEMPTS):
         assert queue.claim(made)
         expire()
-    assert (queue.claim(made), queue.stranded()) == (None, ())
+    assert (queue.claim(made), queue.rehearsals_to_enqueue()) == (None, ())
     found = Rehearsal.objects.get()
     assert (found.state, found.error_code, verbs()[-1]) == (
         "failed", "worker_lost", ("rehearsal.failed", "karpdash", "worker_lost"),
@@ -150,9 +150,9 @@ def test_two_lost_workers_end_it_and_nothing_else(row, ada):  # R36
 
 def test_one_that_lost_its_message_is_woken(row, ada):  # R05
     made = asked(row, ada)
-    assert queue.stranded() == ()
+    assert queue.rehearsals_to_enqueue() == ()
     Rehearsal.objects.update(made_at=timezone.now() - timedelta(minutes=1))
-    assert queue.stranded() == (made,)
+    assert queue.rehearsals_to_enqueue() == (made,)
 
 
 def test_a_worker_that_is_told_to_stop_gives_it_back(row, ada):  # R28

@@ -33,7 +33,7 @@ def finding(check_id="provisioners_gone", status="fail", hop="0.33+"):
 def scanned(*, at="2026-11-21T10:00:00Z", seconds=0.5, findings=None, legacy=None, objects=(), iam=None):
     window = r.KubernetesWindow("1.23", "1.28")
     counts = r.Counts(fail=1)
-    return r.Scanned(
+    return r.ScanResult(
         report=r.Report(
             cluster=r.ClusterFacts(name="c", kubernetes_version="v1.27.1", karpenter_version="0.32.1", stage="mixed"),
             scanned_at=at,

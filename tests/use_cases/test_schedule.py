@@ -59,7 +59,7 @@ def test_three_lost_workers_end_the_scan(cluster):  # R36
         assert queue.claim(scan)
         expire(scan)
     assert queue.claim(scan) is None
-    assert queue.stranded() == ()
+    assert queue.scans_to_enqueue() == ()
     row = Scan.objects.get()
     assert (row.state, row.error_code) == ("failed", "worker_lost")
     cluster.refresh_from_db()
@@ -68,9 +68,9 @@ def test_three_lost_workers_end_the_scan(cluster):  # R36
 
 def test_a_scan_that_lost_its_message_is_woken(cluster):  # R05
     scan = queue.request_scan(cluster.pk).scan_id
-    assert queue.stranded() == ()
+    assert queue.scans_to_enqueue() == ()
     Scan.objects.update(created_at=timezone.now() - timedelta(minutes=1))
-    assert queue.stranded() == (scan,)
+    assert queue.scans_to_enqueue() == (scan,)
 
 
 def test_a_due_time_is_claimed_once_however_many_beats_tick(cluster):  # R10
@@ -117,7 +117,7 @@ def test_a_sweep_wakes_the_oldest_first_and_not_too_many(monkeypatch):
         row = Cluster.objects.create(name=f"c{age}", source="sample")
         scan = queue.request_scan(row.pk).scan_id
         Scan.objects.filter(pk=scan).update(created_at=now - timedelta(hours=age))
-    woken = [Scan.objects.get(pk=scan).cluster.name for scan in queue.stranded()]
+    woken = [Scan.objects.get(pk=scan).cluster.name for scan in queue.scans_to_enqueue()]
     assert woken == ["c5", "c4"]
 
 
@@ -147,6 +147,6 @@ def test_a_cluster_with_a_longer_interval_of_its_own_waits_for_it(cluster, setti
 
 def test_a_scan_from_a_clock_that_was_ahead_is_woken(cluster):  # R05
     scan = queue.request_scan(cluster.pk).scan_id
-    assert queue.stranded() == ()
+    assert queue.scans_to_enqueue() == ()
     Scan.objects.filter(pk=scan).update(created_at=timezone.now() + AHEAD)
-    assert queue.stranded() == (scan,)
+    assert queue.scans_to_enqueue() == (scan,)

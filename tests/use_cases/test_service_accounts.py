@@ -57,7 +57,7 @@ def last_event():
 @pytest.mark.parametrize("role", PROGRAM_ROLES)
 def test_no_role_brings_a_program_what_people_decide(ada, role):
     cluster = a_cluster("a")
-    services.make_service("ci", rules(role=role), person=ada)
+    services.create_service("ci", rules(role=role), person=ada)
     mine = rights_over(User.objects.get(username="service:ci"), cluster.pk)
     assert mine == ROLES[role] - NEVER_OF_PROGRAMS
     assert approvers_of(cluster.pk, author=None) == ("ada",)
@@ -67,7 +67,7 @@ def test_a_role_over_groups_holds_for_their_clusters_only(ada):
     mine, other = a_cluster("mine"), a_cluster("other")
     group = ClusterGroup.objects.create(name="shop")
     group.clusters.add(mine)
-    made = services.make_service("ci", rules(role="operator", everywhere=False, groups=(group.pk,)), person=ada)
+    made = services.create_service("ci", rules(role="operator", everywhere=False, groups=(group.pk,)), person=ada)
     account = User.objects.get(username="service:ci")
     assert (rights_over(account, mine.pk), rights_over(account, other.pk)) == (ROLES["operator"], frozenset())
     group.delete()
@@ -78,7 +78,7 @@ def test_a_role_over_groups_holds_for_their_clusters_only(ada):
 
 
 def test_nobody_signs_in_as_one_and_the_pages_of_people_do_not_know_it(ada):
-    services.make_service("ci", rules(role="admin"), person=ada)
+    services.create_service("ci", rules(role="admin"), person=ada)
     request = RequestFactory().post("/login")
     assert [sign_in(request, username="service:ci", password=word) for word in ("", "x", "!")] == [None] * 3
     assert (not User.objects.get(username="service:ci").has_usable_password(), [row.name for row in accounts()]) == (
@@ -100,7 +100,7 @@ def test_nobody_signs_in_as_one_and_the_pages_of_people_do_not_know_it(ada):
 
 
 def test_a_service_account_is_nobody_who_may_appoint(ada):
-    services.make_service("ci", rules(role="admin"), person=ada)
+    services.create_service("ci", rules(role="admin"), person=ada)
     User.objects.filter(pk=ada.id).update(is_superuser=False)
     with pytest.raises(Conflict):
         management.refuse_without_admin()
@@ -121,7 +121,7 @@ def test_a_service_account_is_nobody_who_may_appoint(ada):
 )
 def test_rules_that_are_none(ada, more, wrong):
     with pytest.raises(wrong):
-        services.make_service("ci", rules(**more), person=ada)
+        services.create_service("ci", rules(**more), person=ada)
     assert [list(rows.values_list("pk")) for rows in (ServiceAccountRow.objects, User.objects.exclude(pk=ada.id))] == [
         [],
         [],
@@ -132,7 +132,7 @@ def test_rules_that_are_none(ada, more, wrong):
 @pytest.mark.parametrize("name", ["", "A", "-a", "a-", "a b", "service:x", "a" * 61])
 def test_names_that_are_none(ada, name):
     with pytest.raises(InvalidInput):
-        services.make_service(name, rules(), person=ada)
+        services.create_service(name, rules(), person=ada)
 
 
 def test_nobody_gives_a_program_rights_that_they_lack(ada):
@@ -141,17 +141,17 @@ def test_nobody_gives_a_program_rights_that_they_lack(ada):
     appointing.user_permissions.add(Permission.objects.get(codename="change_grant"))
     for role, allowed in (("viewer", True), ("operator", False), ("admin", False)):
         if allowed:
-            services.make_service(f"by-{role}", rules(role=role), person=person(appointing))
+            services.create_service(f"by-{role}", rules(role=role), person=person(appointing))
             continue
         with pytest.raises(PermissionDenied):
-            services.make_service(f"by-{role}", rules(role=role), person=person(appointing))
+            services.create_service(f"by-{role}", rules(role=role), person=person(appointing))
     user("cleo", "approver")
     with pytest.raises(PermissionDenied):
-        services.make_service("ci", rules(), person=person(User.objects.get(username="cleo")))
+        services.create_service("ci", rules(), person=person(User.objects.get(username="cleo")))
 
 
 def test_a_program_issues_no_token_for_itself(ada):
-    made = services.make_service("ci", rules(scopes=("read", "admin"), networks=("192.0.2.0/24",)), person=ada)
+    made = services.create_service("ci", rules(scopes=("read", "admin"), networks=("192.0.2.0/24",)), person=ada)
     account = User.objects.get(username="service:ci")
     for issue in (lambda **more: tokens.issue(account, **more), lambda **more: tokens.issue_for("service:ci", **more)):
         with pytest.raises(InvalidInput) as refused:
@@ -167,7 +167,7 @@ def test_a_program_issues_no_token_for_itself(ada):
 
 
 def test_a_token_is_taken_from_its_networks_only_and_the_refusal_is_recorded_once(ada):
-    made = services.make_service("ci", rules(networks=("192.0.2.0/24",)), person=ada)
+    made = services.create_service("ci", rules(networks=("192.0.2.0/24",)), person=ada)
     secret = a_token(made, ada).secret
     use = service_tokens.authenticate(secret, address=HOME)
     assert (use.owner.username, use.scopes) == ("service:ci", ("read",))
@@ -181,7 +181,7 @@ def test_a_token_is_taken_from_its_networks_only_and_the_refusal_is_recorded_onc
 
 
 def test_scopes_are_those_of_the_token_and_of_the_account_at_each_request(ada):
-    made = services.make_service("ci", rules(scopes=("read", "scan")), person=ada)
+    made = services.create_service("ci", rules(scopes=("read", "scan")), person=ada)
     secret = a_token(made, ada, "read", "scan").secret
     assert service_tokens.authenticate(secret, address=HOME).scopes == ("read", "scan")
     services.change_service(made, rules(scopes=("read",), networks=(HOME,)), version=1, person=ada)
@@ -194,7 +194,7 @@ def test_scopes_are_those_of_the_token_and_of_the_account_at_each_request(ada):
 
 
 def test_a_token_without_an_end_only_looks(ada):
-    made = services.make_service("prometheus", rules(scopes=("metrics", "read", "act")), person=ada)
+    made = services.create_service("prometheus", rules(scopes=("metrics", "read", "act")), person=ada)
     endless = a_token(made, ada, "metrics", days=None)
     assert endless.expires_at is None
     assert service_tokens.authenticate(endless.secret, address=AWAY).scopes == ("metrics",)
@@ -207,7 +207,7 @@ def test_a_token_without_an_end_only_looks(ada):
 
 
 def test_revoked_and_ended_is_for_good(ada):
-    made = services.make_service("ci", rules(), person=ada)
+    made = services.create_service("ci", rules(), person=ada)
     first, second = a_token(made, ada), a_token(made, ada)
     service_tokens.revoke_service_token(first.id, person=ada)
     assert (last_event(), service_tokens.authenticate(first.secret, address=HOME)) == (
@@ -227,12 +227,12 @@ def test_revoked_and_ended_is_for_good(ada):
         with pytest.raises(NotFound):
             act()
     with pytest.raises(Conflict):
-        services.make_service("ci", rules(), person=ada)
+        services.create_service("ci", rules(), person=ada)
 
 
 def test_no_more_than_twenty_tokens_live_at_once(ada, monkeypatch):
     monkeypatch.setattr(service_tokens, "MOST_TOKENS", 2)
-    made = services.make_service("ci", rules(), person=ada)
+    made = services.create_service("ci", rules(), person=ada)
     first, _second = a_token(made, ada), a_token(made, ada)
     with pytest.raises(Conflict):
         a_token(made, ada)

@@ -275,7 +275,7 @@ def test_names_are_unique_and_absent_channels_not_found():
     for name in ("ops", " ops "):
         with pytest.raises(Conflict):
             add(name=name)
-    for act in (channels.rotate, channels.forget_channel):
+    for act in (channels.rotate, channels.remove_channel):
         with pytest.raises(NotFound):
             act(uuid.uuid4())
 
@@ -314,7 +314,7 @@ def test_every_change_of_a_channel_stands_in_the_audit_log():
     channels.rotate(made.id)
     channels.send_test(made.id, by="ada", now=timezone.now())
     channels.resend(Delivery.objects.get().pk, now=timezone.now())
-    channels.forget_channel(made.id)
+    channels.remove_channel(made.id)
     assert list(AuditEvent.objects.order_by("seq").values_list("verb", flat=True)) == [
         "channel.made", "channel.changed", "channel.changed", "channel.secret_turned", "channel.tested",
         "delivery.resent", "channel.removed",

@@ -15,9 +15,9 @@ from migrations_app.models.policy import Waiver
 from migrations_app.models.scan import Content, FindingRow, Snapshot
 from migrations_app.queries.cluster.detail import report_of
 from migrations_app.queries.fleet.causes import blockers_of
-from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
-from migrations_app.queries.fleet.waivers import WaiverAsk, held_everywhere, waiver_page
-from migrations_app.queries.scans.findings import FindingAsk, finding_page
+from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
+from migrations_app.queries.fleet.waivers import WaiverFilters, held_everywhere, waiver_page
+from migrations_app.queries.scans.findings import FindingFilters, finding_page
 from migrations_app.use_cases.scans import queue, waivers
 from migrations_app.use_cases.scans.worker import scan_claimed
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
@@ -52,9 +52,9 @@ def judged(name="shop"):
 def numbers(shop):
     """The verdict and blockers of the column, of the fleet page, of the report and of the list of findings."""
     row = Snapshot.objects.get(pk=Cluster.objects.get(pk=shop.pk).latest_id)
-    on_page = next(one for one in fleet_page(FleetAsk(), now=now()).rows if one.id == shop.pk)
+    on_page = next(one for one in fleet_page(FleetFilters(), now=now()).rows if one.id == shop.pk)
     report = report_of(row.pk)
-    listed = finding_page(FindingAsk(cluster=shop.pk, check=BLOCKER), after="", limit=9).rows
+    listed = finding_page(FindingFilters(cluster=shop.pk, check=BLOCKER), after="", limit=9).rows
     return row.verdict, row.blockers, on_page.bucket, report.hops[0].verdict, [one.status for one in listed]
 
 
@@ -186,7 +186,7 @@ def test_the_same_is_not_waived_twice_at_one_time(gil):
     assert refused.value.code == "already_waived"
     waivers.revoke(made, gil, now=now())
     waivers.waive(a_wish(), gil, now=now())
-    states = [row.state for row in waiver_page(WaiverAsk(), now=now()).rows]
+    states = [row.state for row in waiver_page(WaiverFilters(), now=now()).rows]
     assert states == ["active", "revoked"]
 
 
@@ -207,11 +207,11 @@ def test_findings_are_filtered_by_what_they_are_now(gil):
     shop, other = judged("shop"), judged("other")
     waivers.waive(a_wish(BLOCKER, shop), gil, now=now())
     found = {
-        status: [one.cluster_name for one in finding_page(FindingAsk(status=status), after="", limit=9).rows]
+        status: [one.cluster_name for one in finding_page(FindingFilters(status=status), after="", limit=9).rows]
         for status in ("fail", "waived", "pass")
     }
     assert found == {"fail": ["other"], "waived": ["shop"], "pass": ["other", "shop"]}
-    told = finding_page(FindingAsk(status="waived"), after="", limit=9).rows[0].summary
+    told = finding_page(FindingFilters(status="waived"), after="", limit=9).rows[0].summary
     assert told == next(one.summary for one in report_of(shop.latest_id).checks if one.status == "waived")
     assert other.name == "other"
 
@@ -228,9 +228,9 @@ def asked_about_iam(*, waited="1.0"):
 def statuses(shop):
     """By hop what the report and the list of findings say, and whether it still blocks the fleet's next hop."""
     told = {one.hop: one.status for one in report_of(Cluster.objects.get(pk=shop.pk).latest_id).checks}
-    listed = finding_page(FindingAsk(cluster=shop.pk, check=ANSWERED), after="", limit=9).rows
+    listed = finding_page(FindingFilters(cluster=shop.pk, check=ANSWERED), after="", limit=9).rows
     assert {one.hop: one.status for one in listed} == told
-    open_ones = blockers_of(fleet_page(FleetAsk(), now=now()).rows, held=held_everywhere(now()))
+    open_ones = blockers_of(fleet_page(FleetFilters(), now=now()).rows, held=held_everywhere(now()))
     return told, [one.check for one in open_ones.get(shop.pk, ())]
 
 
@@ -241,7 +241,7 @@ def test_the_word_of_a_person_answers_for_its_hop_alone(gil):
     assert statuses(shop) == ({"1.0": "waived", "1.1+": "manual"}, [])
     waivers.waive(a_wish(ANSWERED, shop, hop="1.1+"), gil, now=now())
     assert statuses(shop)[0] == {"1.0": "waived", "1.1+": "waived"}
-    told = [(row.hop, row.check) for row in waiver_page(WaiverAsk(), now=now()).rows]
+    told = [(row.hop, row.check) for row in waiver_page(WaiverFilters(), now=now()).rows]
     assert told == [("1.1+", ANSWERED), ("1.0", ANSWERED)]
     assert '"hop":"1.0"' in AuditEvent.objects.filter(verb="waiver.made").order_by("seq").first().detail
 

@@ -9,14 +9,14 @@ from migrations_app.models.account import Grant
 from migrations_app.models.policy import GroupWaiver, Waiver
 from migrations_app.models.scan import Snapshot
 from migrations_app.queries.fleet.waivers import (
-    WaiverAsk,
+    WaiverFilters,
     held_at,
     held_everywhere,
     waiver_of,
     waiver_page,
     waiver_states,
 )
-from migrations_app.queries.scans.findings import FindingAsk, finding_page
+from migrations_app.queries.scans.findings import FindingFilters, finding_page
 from migrations_app.queries.visibility import VisibilityScope, visibility_scope
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.scans import waivers
@@ -48,7 +48,7 @@ def blockers(*rows):
 
 
 def team(*clusters, name="team"):
-    made = groups.make_group(name)
+    made = groups.create_group(name)
     groups.add_to_group(made, [one.pk for one in clusters])
     return made
 
@@ -59,7 +59,7 @@ def test_it_holds_for_the_clusters_of_the_group_and_for_no_other(gil):
     assert (waivers.expire_waivers(now()), blockers(shop, other), waivers.expire_waivers(now())) == (1, [0, 1], 0)
     assert set(held_everywhere(now())) == {shop.pk}
     assert (len(held_at(shop.pk, now())), held_at(other.pk, now())) == (1, ())
-    shown = {row.cluster: row.status for row in finding_page(FindingAsk(check=BLOCKER), after="", limit=9).rows}
+    shown = {row.cluster: row.status for row in finding_page(FindingFilters(check=BLOCKER), after="", limit=9).rows}
     assert shown == {shop.pk: "waived", other.pk: "fail"}
 
 
@@ -111,11 +111,11 @@ def test_who_does_not_see_the_group_does_not_see_its_waiver(gil):
     made = waivers.waive(a_wish(BLOCKER, group=mine), gil, now=now())
     everywhere = waivers.waive(a_wish(BLOCKER), gil, now=now())
     with visibility_scope(VisibilityScope(EffectivePermissions(by_group={other: frozenset({"view"})}))):
-        assert [row.id for row in waiver_page(WaiverAsk(), now=now()).rows] == [everywhere]
+        assert [row.id for row in waiver_page(WaiverFilters(), now=now()).rows] == [everywhere]
         assert waiver_states(now()) == {"active": 1, "ending": 0, "ended": 0, "revoked": 0}
         with pytest.raises(NotFound):
             waiver_of(made, now=now())
         with pytest.raises(NotFound):
             waivers.revoke(made, gil, now=now())
     with visibility_scope(VisibilityScope(EffectivePermissions(by_group={mine: frozenset({"view"})}))):
-        assert {row.id for row in waiver_page(WaiverAsk(), now=now()).rows} == {made, everywhere}
+        assert {row.id for row in waiver_page(WaiverFilters(), now=now()).rows} == {made, everywhere}

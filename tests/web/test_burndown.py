@@ -8,7 +8,7 @@ import pytest
 
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay
-from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.queries.fleet.burndown import BurndownFilters, burndown
 from migrations_app.queries.fleet.progress import ends_of
 from migrations_app.readiness.progress.curve import COLUMNS
 from migrations_app.use_cases.clusters import groups, labels
@@ -45,7 +45,7 @@ def falling(name="shop"):
 
 
 def drawn():
-    told = burndown(BurndownAsk(), now=NOW)
+    told = burndown(BurndownFilters(), now=NOW)
     return chart(days_of(told), ends=ends_of(told))
 
 
@@ -126,8 +126,8 @@ def test_one_scan_is_drawn_as_a_dot(ada):
 
 def test_by_group_and_by_label(ada):
     shop, other = falling("shop"), falling("other")
-    group = groups.make_group("team")
-    groups.make_group("empty")
+    group = groups.create_group("team")
+    groups.create_group("empty")
     groups.add_to_group(group, [shop.pk])
     labels.set_labels(other.pk, {"team": "x"})
     assert rows(ada.get("/burndown")) == ["team 1 80 % no progress 20 3 0 0"]
@@ -233,7 +233,7 @@ def test_a_past_day_that_is_written_later_counts(ada):
 def test_the_number_of_queries_does_not_grow(ada, size, django_assert_num_queries):
     clusters = [falling(f"c{number}") for number in range(size)]
     for name in ("left", "right"):
-        groups.add_to_group(groups.make_group(name), [one.pk for one in clusters])
+        groups.add_to_group(groups.create_group(name), [one.pk for one in clusters])
     # session, user, one-time password; clusters, newest days, the last day before, groups, members; marked rollouts;
     # choices: groups, labels, places; kill switch, rollouts in progress; and once the days before
     for queries in (15, 14):

@@ -12,7 +12,7 @@ from migrations_app.readiness.plan.runbook import runbook
 from migrations_app.readiness.plan.work_order import in_stage_order, only_looks
 from migrations_app.readiness.report import Target
 from migrations_app.web.cluster.hops import hops_of, rail_of
-from migrations_app.web.cluster.next_thing import next_thing
+from migrations_app.web.cluster.next_task import next_task
 from migrations_app.web.cluster.sections import by_phase, by_urgency, section_of
 from tests.builders_rows import a_finding, a_report, findings
 from tests.samples.test_stories import NAMES, report_on
@@ -91,7 +91,7 @@ def test_a_landed_hop_has_no_counts_and_the_next_one_is_chosen():
 
 def next_of(report, hop=""):
     chosen_hop = next(each for each in hops_of(report, chosen=hop) if each.chosen)
-    return next_thing(chosen_hop, report=report)
+    return next_task(chosen_hop, report=report)
 
 
 def test_the_next_thing_is_the_first_blocker_in_the_order_of_the_work():

@@ -131,7 +131,7 @@ def test_the_line_says_what_is_not_known(ada):
 def test_the_line_is_of_the_clusters_that_the_filters_leave(ada):
     shop = counted("shop", machines=0, stored_versions=0)
     counted("other")
-    group = groups.make_group("mine")
+    group = groups.create_group("mine")
     groups.add_to_group(group, [shop.pk])
     labels.set_labels(shop.pk, {"team": "shop"})
     type(shop).objects.filter(pk=shop.pk).update(environment="prod")

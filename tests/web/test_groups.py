@@ -53,13 +53,13 @@ def test_a_group_from_its_beginning_to_its_end(ada, pair):
      ({"name": "x", "interval": "0"}, "greater than or equal to 1")],
 )  # fmt: skip
 def test_what_is_no_group(ada, sent, said):
-    groups.make_group("taken")
+    groups.create_group("taken")
     answer = ada.post("/groups/new", sent)
     assert (answer.status_code, said in text(answer), list(members())) == (422, True, ["taken"])
 
 
 def test_a_group_that_was_changed_meanwhile_is_not_overwritten(ada):
-    made = groups.make_group("a")
+    made = groups.create_group("a")
     groups.change_group(made, name="b", interval=None, version=1)
     answer = ada.post(f"/groups/{made}/change", {"name": "c", "version": "1"})
     assert (answer.status_code, "changed meanwhile" in text(answer), list(members())) == (422, True, ["b"])
@@ -68,7 +68,7 @@ def test_a_group_that_was_changed_meanwhile_is_not_overwritten(ada):
 @pytest.mark.parametrize("path", ["groups/new", "groups/{}/change", "groups/{}/members", "groups/{}/remove",
                                   "fleet/members", "fleet/labels"])  # fmt: skip
 def test_who_may_look_changes_nothing(ben, pair, path):
-    made = groups.make_group("a")
+    made = groups.create_group("a")
     sent = {"name": "a", "cluster": pair[0].pk, "act": "in", "group": made, "key": "team", "value": "x"}
     answer = ben.post(f"/{path.format(made)}", sent)
     assert (answer.status_code, members(), labels(pair[0])) == (403, {"a": []}, [])
@@ -100,7 +100,7 @@ def test_the_pages_of_a_cluster_show_its_labels_and_groups(ada):
     shop = a_cluster("shop", eks_arn=ARN)
     a_snapshot(shop)
     label.set_labels(shop.pk, {"team": "s h"})
-    group = groups.make_group("team shop")
+    group = groups.create_group("team shop")
     groups.add_to_group(group, [shop.pk])
     page = ada.get(f"/clusters/{shop.pk}/")
     assert "region: eu-west-1 , from the cluster ARN team: s h group team shop" in text(page)
@@ -121,7 +121,7 @@ def test_several_clusters_are_labelled_at_once(ada, pair):
 
 
 def test_several_clusters_are_put_into_a_group_at_once(ada, pair):
-    group = groups.make_group("shop")
+    group = groups.create_group("shop")
     sent = {"cluster": [one.pk for one in pair], "group": group, "query": "%zz&cursor=x"}
     assert ada.post("/fleet/members", sent | {"act": "in"}).url == "/?%25zz="
     assert members() == {"shop": ["a", "b"]}
@@ -132,7 +132,7 @@ def test_several_clusters_are_put_into_a_group_at_once(ada, pair):
 
 
 def test_the_fleet_by_group_and_label(ada, pair):
-    group = groups.make_group("shop")
+    group = groups.create_group("shop")
     groups.add_to_group(group, [pair[0].pk])
     label.set_labels(pair[0].pk, {"team": "x", "tier": "1"})
     assert [row.split()[0] for row in rows(ada.get(f"/?group={group}"))] == ["a"]
@@ -187,9 +187,9 @@ def test_so_many_views_are_kept_at_most(ada):
 
 def test_a_check_is_waived_for_a_group(ada):
     shop = a_cluster("shop")
-    group = groups.make_group("team")
+    group = groups.create_group("team")
     groups.add_to_group(group, [shop.pk])
-    other = groups.make_group("other")
+    other = groups.create_group("other")
     sent = {"check": CHECK, "reason": "known", "owner": "us", "ends_on": "2026-12-24"}
     place = f"/clusters/{shop.pk}/waive"
     assert ada.post(place, sent | {"group": str(other)}).status_code == 422

@@ -9,7 +9,7 @@ from migrations_app.checks.base import Evidence, Reason, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.report import ClusterFacts, GivenChart, Installed, PathStep, Target
+from migrations_app.readiness.report import ClusterFacts, GivenChart, InstallationFacts, PathStep, Target
 from tests.builders_rows import a_cluster, a_finding, a_report, a_snapshot
 from tests.web.pages import links, text
 
@@ -73,7 +73,7 @@ def test_what_one_list_keeps_open_is_one_row_with_one_remedy(ada, shop):
 
 
 def test_the_commands_name_the_installation(ada, shop):
-    installed = Installed(namespace="karpenter", release="kp", kept_by="flux", keeper="flux-system/kp")
+    installed = InstallationFacts(namespace="karpenter", release="kp", kept_by="flux", keeper="flux-system/kp")
     facts = ClusterFacts(
         name="shop", kubernetes_version="v1.27", karpenter_version="0.30.0", stage="alpha", installed=installed
     )
@@ -148,7 +148,7 @@ def test_hostile_text_is_text(ada, shop):
     hostile = PathStep(
         hop="0.32", release="0.32.10", kubernetes=step.kubernetes, why=HOSTILE, needs=(HOSTILE,), caveats=(HOSTILE,)
     )
-    installed = Installed(namespace=HOSTILE, release=HOSTILE, kept_by="argocd", keeper=HOSTILE)
+    installed = InstallationFacts(namespace=HOSTILE, release=HOSTILE, kept_by="argocd", keeper=HOSTILE)
     facts = ClusterFacts(
         name=HOSTILE, kubernetes_version="1.27", karpenter_version="0.30.0", stage="alpha", installed=installed
     )
@@ -178,7 +178,7 @@ def test_values_stand_side_by_side_with_their_reasons(ada, shop):
         ),
     )
     facts = a_report().cluster
-    installed = Installed(namespace="ops", release="kp", given=(given,))
+    installed = InstallationFacts(namespace="ops", release="kp", given=(given,))
     finding = a_finding("moved", hop="0.33+", remedies=(Remedy(how="helm", text="x", change=change),))
     report = a_report(checks=[finding], cluster=msgspec.structs.replace(facts, installed=installed))
     a_snapshot(shop, report)
@@ -197,7 +197,7 @@ def test_values_stand_side_by_side_with_their_reasons(ada, shop):
 
 def test_values_that_are_not_known_say_why(ada, shop):
     unread = GivenChart(chart="karpenter", release="", namespace="", origin="", unread="secrets: forbidden")
-    installed = Installed(namespace="ops", release="kp", given=(unread,))
+    installed = InstallationFacts(namespace="ops", release="kp", given=(unread,))
     cluster = msgspec.structs.replace(a_report().cluster, installed=installed)
     a_snapshot(shop, a_report(cluster=cluster))
     assert "secrets: forbidden" in text(plan_of(ada, shop))

@@ -3,7 +3,7 @@
 import pytest
 
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from tests import builders
 from tests.builders_rows import a_cluster, a_snapshot
 from tests.newest import NEWEST_MINOR
@@ -16,7 +16,7 @@ UNSUPPORTED = "Kubernetes 1.99, as planned, is supported by no release of this p
 @pytest.fixture
 def shop(db):
     row = a_cluster("shop")
-    report = evaluate(Collected(builders.a_cluster("1.0.14", kubernetes="1.30").build(), ())).report
+    report = evaluate(CollectResult(builders.a_cluster("1.0.14", kubernetes="1.30").build(), ())).report
     a_snapshot(row, report)
     return row
 

@@ -15,14 +15,14 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
-from migrations_app.queries.fleet.clusters import FleetAsk, fleet_page
-from migrations_app.samples.living.clusters import SAMPLES
+from migrations_app.queries.fleet.clusters import FleetFilters, fleet_page
+from migrations_app.samples.changeable.clusters import SAMPLES
 from migrations_app.templatetags.audit_words import deed
 from migrations_app.use_cases.accounts.management import RoleGrant, add_to_team, grant_role
 from migrations_app.use_cases.accounts.sign_in import SESSION_KEY, fresh_until
 from migrations_app.use_cases.accounts.tokens import issue_for
 from migrations_app.use_cases.audit import proof
-from migrations_app.use_cases.clusters.groups import add_to_group, make_group
+from migrations_app.use_cases.clusters.groups import add_to_group, create_group
 from migrations_app.use_cases.samples.load import add_samples, load_samples
 from migrations_app.use_cases.samples.people import PEOPLE
 from migrations_app.use_cases.samples.reset import remove_samples
@@ -132,14 +132,14 @@ def test_a_sample_person_with_more_rights_does_not_sign_in():
 
 
 def test_a_sample_person_gets_no_right_over_real_clusters():
-    group = make_group("prod")
+    group = create_group("prod")
     add_to_group(group, [a_cluster("prod").pk])
     for over in (None, group):
         with pytest.raises(Conflict, match="over sample clusters only"):
             grant_role(RoleGrant(role="viewer", person=OPERATOR, over=over), person=None)
     with pytest.raises(Conflict, match="over sample clusters only"):
         add_to_team("ops", member=OPERATOR, person=None)
-    empty = make_group("empty")
+    empty = create_group("empty")
     grant_role(RoleGrant(role="viewer", person=OPERATOR, over=empty), person=None)
     with pytest.raises(Conflict, match="sample clusters only"):
         add_to_group(empty, [a_cluster("prod-2").pk])
@@ -267,7 +267,7 @@ def test_an_installation_with_clusters_gets_samples_by_one_click(ada):
     }
     page = ada.get("/samples/").content.decode()
     assert ("Add sample clusters" in page, "Remove all samples" in page) == (False, True)
-    assert fleet_page(FleetAsk(), now=NOW).totals.clusters == 1
+    assert fleet_page(FleetFilters(), now=NOW).totals.clusters == 1
     assert (who(signed_in(OPERATOR)), who(signed_in(APPROVER))) == (OPERATOR, APPROVER)
     assert ada.post(reverse("samples-remove")).url == reverse("fleet")
     assert list(Cluster.objects.values_list("pk", flat=True)) == [real.pk]
@@ -301,9 +301,9 @@ def test_samples_that_are_missing_come_back_and_the_others_stay_as_they_are():
 
 
 def test_samples_do_not_count_beside_a_real_cluster():
-    assert fleet_page(FleetAsk(), now=NOW).totals.clusters == Cluster.objects.count() > 3
+    assert fleet_page(FleetFilters(), now=NOW).totals.clusters == Cluster.objects.count() > 3
     real = a_cluster("prod")
-    found = fleet_page(FleetAsk(), now=NOW)
+    found = fleet_page(FleetFilters(), now=NOW)
     assert ([row.id for row in found.rows], found.totals.clusters) == ([real.pk], 1)
-    shown = fleet_page(FleetAsk(environment="sample"), now=NOW)
+    shown = fleet_page(FleetFilters(environment="sample"), now=NOW)
     assert shown.totals.clusters == Cluster.objects.count() - 1

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
-from migrations_app.actions.changes import Change
+from migrations_app.actions.changes import PlannedRequest
 from migrations_app.actions.helm.request import HelmProposal, HelmRun
 from migrations_app.actions.helm.step import helm_step
 from migrations_app.actions.plan import Forecast, Step
@@ -50,7 +50,7 @@ def foresee(context: PlanningContext, _parameters: Parameters) -> Forecast:
     return Forecast(cannot_be_undone=(reason,) if reason else ())
 
 
-def _rollback(proposal: HelmProposal) -> tuple[Change | None, str]:
+def _rollback(proposal: HelmProposal) -> tuple[PlannedRequest | None, str]:
     """The rollback and an empty text, or None and the reason why there is none."""
     run = proposal.run
     if reason := rollback_problem(parse(run.version), parse(proposal.from_version)):

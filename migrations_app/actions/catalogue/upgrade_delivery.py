@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from migrations_app.actions.base import Action, Parameter, Parameters, PlanningContext, Unavailable
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed, merge
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed, merge
 from migrations_app.actions.conditions import Tree, fields_digest
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Forecast, Step
@@ -118,7 +118,7 @@ def _with_undo(step: Step, delivery: ChartDelivery, *, read: Tree, to: Release) 
         note,
         f"It is not taken back by karpdash: {reason}." if reason else "Taken back: the former version and values.",
     )
-    undo: Change | None = None
+    undo: PlannedRequest | None = None
     if change is not None:
         change = merge(change.target, change.body | starts)
         undo = merge(change.target, step.undo.body | starts) if step.undo and not reason else None

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from migrations_app.actions.changes import ActionValue, Change, ObjectTarget
+from migrations_app.actions.changes import ActionValue, ObjectTarget, PlannedRequest
 from migrations_app.actions.controller_gate import ControllerGate
 from migrations_app.karpenter import kinds
 
@@ -65,9 +65,9 @@ class HelmRun(ActionValue, frozen=True):
         """The record of the revision that the run replaces."""
         return record_target(self.namespace, self.release, revision=self.before)
 
-    def as_change(self) -> Change:
+    def as_change(self) -> PlannedRequest:
         """The run as the change of a step: its target is the record that it makes."""
-        return Change(verb="helm", target=self.makes, body=msgspec.to_builtins(self))
+        return PlannedRequest(verb="helm", target=self.makes, body=msgspec.to_builtins(self))
 
 
 class HelmProposal(ActionValue, frozen=True):

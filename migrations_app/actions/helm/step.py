@@ -2,7 +2,7 @@
 
 import msgspec
 
-from migrations_app.actions.changes import Change
+from migrations_app.actions.changes import PlannedRequest
 from migrations_app.actions.conditions import Exists, FieldEquals
 from migrations_app.actions.gate import Gate
 from migrations_app.actions.helm.request import HelmProposal
@@ -14,7 +14,7 @@ DEPLOYED = "deployed"
 MOST_NAMED = 40
 
 
-def helm_step(proposal: HelmProposal, *, title: str, note: str = "", undo: Change | None = None) -> Step:
+def helm_step(proposal: HelmProposal, *, title: str, note: str = "", undo: PlannedRequest | None = None) -> Step:
     """One run of helm as a step of high risk, bound to the record of the revision that it replaces."""
     run = proposal.run
     former = SourceObject(

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from migrations_app.actions.base import Parameters, PlanningContext, Unavailable
-from migrations_app.actions.changes import Body, Change, ObjectTarget, checked_name, merge
+from migrations_app.actions.changes import Body, ObjectTarget, PlannedRequest, checked_name, merge
 from migrations_app.actions.conditions import Field, Tree, fields_digest, value_at
 from migrations_app.actions.patches import field_conditions, patch_step
 from migrations_app.actions.plan import Step
@@ -106,7 +106,7 @@ def releasing(budgets: Any) -> Body:  # noqa: ANN401 - plain JSON
     return {"metadata": {"annotations": {HELD: None}}, "spec": {"disruption": {"budgets": budgets}}}
 
 
-def restores(change: Change) -> bool:
+def restores(change: PlannedRequest) -> bool:
     """Whether the request restores budgets; False if it only removes the annotation."""
     return "spec" in change.body
 

@@ -16,8 +16,7 @@ from migrations_app.actions.targets.nodes import PoolName, name_list
 from migrations_app.conversion.convert import Item, convert
 from migrations_app.conversion.findings import ConversionFinding
 from migrations_app.conversion.node_template import placeholder_paths
-from migrations_app.conversion.objects import KnownNames, Options
-from migrations_app.conversion.objects import Target as Generation
+from migrations_app.conversion.objects import KnownNames, Options, TargetVersion
 from migrations_app.errors import InvalidInput
 from migrations_app.inventory.aws_facts import names
 from migrations_app.inventory.facts.managers import REVERTS, managed
@@ -261,7 +260,7 @@ def object_of(inventory: Inventory, kind: str, *, name: str) -> WholeObject | No
     return next((item for item in objects if isinstance(item, WholeObject) and item.name == name), None)
 
 
-def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], Generation]:
+def _chosen(inventory: Inventory, parameters: Parameters) -> tuple[list[Tree], TargetVersion]:
     """The chosen pools with their classes, and the generation to convert to; by default the oldest one."""
     old = bool(inventory.provisioners.items or inventory.awsnodetemplates.items)
     provisioner_names, nodepool_names = (chosen_names(parameters, name) for name in ("provisioners", "nodepools"))

@@ -139,7 +139,7 @@ class TeamsView(Endpoint):
     def post(self, request: Request) -> Response:
         """Makes a team with these members, or none of it."""
         body = body_params(request, NewTeamSerializer)
-        management.make_team(body["name"], members=body["members"], person=caller_of(request))
+        management.create_team(body["name"], members=body["members"], person=caller_of(request))
         row = people.team_named(body["name"].strip())
         answer = _team(row, status=201)
         answer["Location"] = reverse("api-team", kwargs={"id": row.id}, request=request)
@@ -174,7 +174,7 @@ class TeamView(Endpoint):
         """Removes the team with the roles that were given to it; its members stay."""
         row = people.team_of(id)
         etags.require_match(request, _team_tag(row))
-        management.drop_team(row.name, person=caller_of(request))
+        management.remove_team(row.name, person=caller_of(request))
         return Response(status=204)
 
 

@@ -120,7 +120,7 @@ class ServicesView(Endpoint):
         """Makes a service account without a token."""
         body = body_params(request, NewServiceSerializer)
         refuse_wider(request, body["scopes"])
-        service_id = services.make_service(body["name"], _rules_of(body, {}), person=caller_of(request))
+        service_id = services.create_service(body["name"], _rules_of(body, {}), person=caller_of(request))
         answer = _service_answer(service_id, status=201)
         answer["Location"] = reverse("api-service", kwargs={"id": service_id}, request=request)
         return answer

@@ -123,7 +123,7 @@ class CampaignClustersView(Endpoint):
         return page_answer(request, page, shape=CampaignMemberSerializer)
 
 
-class CampaignAskView(Endpoint):
+class CampaignApprovalRequestView(Endpoint):
     """Asking for approval."""
 
     needs = {"POST": PLAN}
@@ -133,7 +133,7 @@ class CampaignAskView(Endpoint):
     def post(self, request: Request, id: uuid.UUID) -> Response:  # noqa: A002 - the name in the address
         """Asks for the approval of the preview, which claims its clusters; approved at once where nobody is asked."""
         body_params(request, NothingSerializer)
-        return _apply_change(request, id, change=approvals.ask_campaign)
+        return _apply_change(request, id, change=approvals.request_campaign_approval)
 
 
 class CampaignApproveView(Endpoint):

@@ -28,7 +28,7 @@ from migrations_app.api.framework.permissions import READ, EndpointPermission
 from migrations_app.api.framework.views import MIB, Endpoint, body_params, cursor_of, page_answer, query_params
 from migrations_app.errors import InvalidInput
 from migrations_app.queries.cluster.detail import ClusterHead, SnapshotRow, cluster_head
-from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetAsk, FleetRow, fleet_page
+from migrations_app.queries.fleet.clusters import BUCKETS, STAGES, FleetFilters, FleetRow, fleet_page
 from migrations_app.queries.fleet.labels import Label
 from migrations_app.queries.pagination import Page
 from migrations_app.tasks import enqueue_scan
@@ -203,14 +203,14 @@ class ClustersView(Endpoint):
         query = query_params(request, ClusterQuerySerializer)
         filters = {name: query.get(name, "") for name in ("q", "stage", "bucket")}
         sort, descending = ORDERINGS[query.get("ordering", "name")]
-        ask = FleetAsk(
+        wanted = FleetFilters(
             flat=True,
             cursor=cursor_of(request, query),
             sort=sort,
             descending=descending,
             **filters | fleet_filters(query),
         )
-        page = fleet_page(ask, now=timezone.now(), limit=query["limit"])
+        page = fleet_page(wanted, now=timezone.now(), limit=query["limit"])
         total = page.matching if query.get("total") == "true" else None
         return page_answer(request, Page(page.rows, page.next_cursor), shape=ClusterRowSerializer, total=total)
 
@@ -267,7 +267,7 @@ class ClusterView(Endpoint):
 
 
 def fleet_filters(query: dict[str, Any]) -> dict[str, Any]:
-    """Returns the fields of FleetAsk that the query sets."""
+    """Returns the fields of FleetFilters that the query sets."""
     texts = {name: query.get(name, "") for name in ("environment", "check", "hop")}
     return texts | {"group": query.get("group"), "labels": tuple(filter(None, query.get("label", "").split(",")))}
 

@@ -21,10 +21,10 @@ HEADER = "Idempotency-Key"
 SHOWN_ONCE = "secret"
 KEPT_HEADERS = ("Location", "ETag")
 _KEY = re.compile(r"[\x21-\x7e]{1,128}")
-Post = Callable[..., Response]
+PostMethod = Callable[..., Response]
 
 
-def idempotent(post: Post) -> Callable[..., HttpResponseBase]:
+def idempotent(post: PostMethod) -> Callable[..., HttpResponseBase]:
     """Decorator for a `post` method. Only successes are stored: a refused request may be corrected under the
     same key.
     """
@@ -44,7 +44,7 @@ def idempotent(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
-def key_required(post: Post) -> Callable[..., HttpResponseBase]:
+def key_required(post: PostMethod) -> Callable[..., HttpResponseBase]:
     """As `replayed`, but refuses a request without a key (A11)."""
     repeated = idempotent(post)
 
@@ -57,7 +57,7 @@ def key_required(post: Post) -> Callable[..., HttpResponseBase]:
     return once
 
 
-def key_and_etag_required(post: Post) -> Callable[..., HttpResponseBase]:
+def key_and_etag_required(post: PostMethod) -> Callable[..., HttpResponseBase]:
     """As `keyed`, but also refuses a request without If-Match, including a repeated one."""
     repeated = key_required(post)
 

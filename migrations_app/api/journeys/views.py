@@ -37,7 +37,7 @@ from migrations_app.api.journeys.shapes import (
 )
 from migrations_app.api.plans import PLAN, ApprovingSerializer
 from migrations_app.api.rollouts import ACT, STOP, NothingSerializer
-from migrations_app.queries.journeys.journeys import JourneyAsk, journey_detail, journey_page, journey_row
+from migrations_app.queries.journeys.journeys import JourneyFilters, journey_detail, journey_page, journey_row
 from migrations_app.queries.journeys.way_back import way_back_of
 from migrations_app.tasks import enqueue_journey
 from migrations_app.use_cases.audit.log import actor
@@ -76,8 +76,8 @@ class JourneysView(Endpoint):
     def get(self, request: Request) -> Response:
         """Journeys, newest first without another order."""
         query = query_params(request, JourneyQuerySerializer)
-        ask = JourneyAsk(cluster=query.get("cluster"), state=query.get("state", ""))
-        page = journey_page(ask, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
+        filters = JourneyFilters(cluster=query.get("cluster"), state=query.get("state", ""))
+        page = journey_page(filters, after=cursor_of(request, query), limit=query["limit"], ordering=query["ordering"])
         return page_answer(request, page, shape=JourneyLineSerializer)
 
     @key_required
@@ -104,7 +104,7 @@ class JourneyView(Endpoint):
         return journey_answer(journey_detail(id))
 
 
-class JourneyAskView(Endpoint):
+class JourneyApprovalRequestView(Endpoint):
     """Asking for approval."""
 
     needs = {"POST": PLAN}

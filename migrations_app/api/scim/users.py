@@ -22,7 +22,7 @@ class ScimUsersView(ScimEndpoint):
 
     def post(self, request: Request) -> Response:
         """Creates an account without a password."""
-        person_id = people.add_person(person_of_body(body_of(request), replace=False))
+        person_id = people.create_person(person_of_body(body_of(request), replace=False))
         return _answer(request, person_id, status=201)
 
 

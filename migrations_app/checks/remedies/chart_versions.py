@@ -8,11 +8,11 @@ from migrations_app.checks.shell import note, one_line
 from migrations_app.inventory.facts.delivery_sources import field_path
 from migrations_app.inventory.objects.base import WholeObject
 
-Fields = tuple[str, ...]
+ChartFields = tuple[str, ...]
 """The fields below spec, down to the version."""
 
 
-def at_version(owner: WholeObject, fields: Fields, *, given: str, seen: str, wanted: str, right: str) -> Evidence:
+def at_version(owner: WholeObject, fields: ChartFields, *, given: str, seen: str, wanted: str, right: str) -> Evidence:
     """Evidence at the chart version `given`; `right` is the version to write in its place."""
     row = at_object(owner, field_path(fields), seen=seen, wanted=wanted)
     return row.with_data(right=right, given=given, at="/".join(fields))

@@ -14,21 +14,21 @@ from migrations_app.inventory.objects.aws import (
     AccessEntry,
     Association,
     AttachedPolicy,
+    AwsRole,
     EksCluster,
     InstanceProfile,
     OidcProvider,
     PolicyDocument,
     Queue,
-    Role,
     TaggedInstances,
 )
 
-Answer = dict[str, Any]
+AwsAnswer = dict[str, Any]
 
 SAMPLES = 3
 
 
-def eks_cluster(document: Answer) -> EksCluster:
+def eks_cluster(document: AwsAnswer) -> EksCluster:
     return EksCluster(
         name=document["name"],
         arn=document["arn"],
@@ -44,8 +44,8 @@ def eks_cluster(document: Answer) -> EksCluster:
     )
 
 
-def role(document: Answer) -> Role:
-    return Role(
+def role(document: AwsAnswer) -> AwsRole:
+    return AwsRole(
         name=document["RoleName"],
         arn=document["Arn"],
         path=document.get("Path", "/"),
@@ -55,7 +55,7 @@ def role(document: Answer) -> Role:
     )
 
 
-def managed_policy(policy: Answer, version: Answer) -> PolicyDocument:
+def managed_policy(policy: AwsAnswer, version: AwsAnswer) -> PolicyDocument:
     text = text_of(version["Document"])
     return PolicyDocument(
         name=policy["PolicyName"],
@@ -67,7 +67,7 @@ def managed_policy(policy: Answer, version: Answer) -> PolicyDocument:
     )
 
 
-def inline_policy(document: Answer) -> PolicyDocument:
+def inline_policy(document: AwsAnswer) -> PolicyDocument:
     text = text_of(document["PolicyDocument"])
     return PolicyDocument(name=document["PolicyName"], kind="inline", text=text, size=_size(text))
 
@@ -84,16 +84,16 @@ def _size(text: str) -> int:
         return len("".join(text.split()))
 
 
-def instance_profile(document: Answer) -> InstanceProfile:
+def instance_profile(document: AwsAnswer) -> InstanceProfile:
     arns = tuple(role_document["Arn"] for role_document in document.get("Roles", ()))
     return InstanceProfile(name=document["InstanceProfileName"], exists=True, arn=document["Arn"], role_arns=arns)
 
 
-def oidc_provider(arn: str, document: Answer) -> OidcProvider:
+def oidc_provider(arn: str, document: AwsAnswer) -> OidcProvider:
     return OidcProvider(arn=arn, url=document.get("Url", ""), client_ids=tuple(document.get("ClientIDList", ())))
 
 
-def association(document: Answer) -> Association:
+def association(document: AwsAnswer) -> Association:
     return Association(
         id=document["associationId"],
         namespace=document["namespace"],
@@ -103,7 +103,7 @@ def association(document: Answer) -> Association:
     )
 
 
-def access_entry(document: Answer) -> AccessEntry:
+def access_entry(document: AwsAnswer) -> AccessEntry:
     return AccessEntry(
         principal_arn=document["principalArn"],
         type=document.get("type", ""),
@@ -112,7 +112,7 @@ def access_entry(document: Answer) -> AccessEntry:
     )
 
 
-def queue(name: str, document: Answer) -> Queue:
+def queue(name: str, document: AwsAnswer) -> Queue:
     retention = str(document.get("MessageRetentionPeriod", ""))
     return Queue(
         name=name,
@@ -125,7 +125,7 @@ def queue(name: str, document: Answer) -> Queue:
     )
 
 
-def reply(document: Answer) -> Reply:
+def reply(document: AwsAnswer) -> Reply:
     boundary = document.get("PermissionsBoundaryDecisionDetail", {}).get("AllowedByPermissionsBoundary", True)
     organization = document.get("OrganizationsDecisionDetail", {}).get("AllowedByOrganizations", True)
     return Reply(
@@ -137,7 +137,7 @@ def reply(document: Answer) -> Reply:
     )
 
 
-def tagged_instances(instances: Iterable[Answer]) -> tuple[TaggedInstances, ...]:
+def tagged_instances(instances: Iterable[AwsAnswer]) -> tuple[TaggedInstances, ...]:
     """Groups of instances with equal tags, largest first. Only tags that controllers use to list or judge instances
     are kept.
     """

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from botocore import xform_name
 
 from migrations_app.clients.aws import errors
-from migrations_app.clients.aws.answers import Answer
+from migrations_app.clients.aws.answers import AwsAnswer
 from migrations_app.clients.aws.cross_account import AwsLimits
 from migrations_app.clients.aws.permissions import AwsPermission
 from migrations_app.clients.aws.session import AwsSession
@@ -27,7 +27,7 @@ class AwsCalls:
         self._lock = threading.Lock()
         self._clients: dict[str, Any] = {}
 
-    def get(self, right: AwsPermission, read: Callable[[Answer], T], **parameters: Any) -> T:  # noqa: ANN401 - parameters of any call
+    def get(self, right: AwsPermission, read: Callable[[AwsAnswer], T], **parameters: Any) -> T:  # noqa: ANN401 - parameters of any call
         """The result of `read` on the response. Raises ReadError, including NotServed if AWS has no such object."""
         call = getattr(self._client(right), _method(right))
         try:
@@ -37,7 +37,7 @@ class AwsCalls:
         except errors.CAUGHT as error:
             raise errors.from_exception(error, right) from None
 
-    def find(self, right: AwsPermission, read: Callable[[Answer], T], **parameters: Any) -> T | None:  # noqa: ANN401 - as above
+    def find(self, right: AwsPermission, read: Callable[[AwsAnswer], T], **parameters: Any) -> T | None:  # noqa: ANN401 - as above
         """Same as `get`, but returns None if AWS has no such object."""
         call = getattr(self._client(right), _method(right))
         try:
@@ -49,7 +49,7 @@ class AwsCalls:
                 return None
             raise errors.from_exception(error, right) from None
 
-    def pages(self, right: AwsPermission, read: Callable[[Answer], list[T]], **parameters: Any) -> Iterator[T]:  # noqa: ANN401 - as above
+    def pages(self, right: AwsPermission, read: Callable[[AwsAnswer], list[T]], **parameters: Any) -> Iterator[T]:  # noqa: ANN401 - as above
         """All rows of a paginated list. Raises TooLarge if the list exceeds the page limit, and ReadError."""
         paginator = self._client(right).get_paginator(_method(right))
         pages = iter(paginator.paginate(**parameters))
@@ -68,7 +68,7 @@ class AwsCalls:
         self._session.close()
 
     def _page(
-        self, right: AwsPermission, pages: Iterator[Answer], *, read: Callable[[Answer], list[T]]
+        self, right: AwsPermission, pages: Iterator[AwsAnswer], *, read: Callable[[AwsAnswer], list[T]]
     ) -> list[T] | None:
         try:
             page = next(pages, None)

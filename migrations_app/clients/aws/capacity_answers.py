@@ -5,8 +5,9 @@ import re
 from collections.abc import Collection
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from migrations_app.clients.aws.answers import AwsAnswer
 from migrations_app.inventory.objects.capacity import (
     CapacityReservation,
     InstanceOffering,
@@ -15,8 +16,6 @@ from migrations_app.inventory.objects.capacity import (
     VcpuQuota,
 )
 from migrations_app.karpenter.vcpu_quotas import quota_row
-
-Answer = dict[str, Any]
 
 USAGE = "AWS/Usage"
 COUNT = "ResourceCount"
@@ -33,7 +32,7 @@ class ListedQuota(NamedTuple):
     dimensions: tuple[tuple[str, str], ...] = ()
 
 
-def tagged_subnet(document: Answer, keys: Collection[str]) -> TaggedSubnet:
+def tagged_subnet(document: AwsAnswer, keys: Collection[str]) -> TaggedSubnet:
     subnet = Subnet(
         id=_name(document["SubnetId"]),
         zone=_name(document["AvailabilityZone"]),
@@ -45,7 +44,7 @@ def tagged_subnet(document: Answer, keys: Collection[str]) -> TaggedSubnet:
     return TaggedSubnet(subnet=subnet, tags=tuple(sorted(tags.items())))
 
 
-def listed_quota(document: Answer) -> ListedQuota | None:
+def listed_quota(document: AwsAnswer) -> ListedQuota | None:
     """The quota; None if the tables do not know it."""
     code = str(document["QuotaCode"])
     if quota_row(code) is None:
@@ -59,7 +58,7 @@ def listed_quota(document: Answer) -> ListedQuota | None:
     return ListedQuota(quota, tuple(sorted(dimensions.items())))
 
 
-def measurement(document: Answer) -> tuple[str, int, str] | None:
+def measurement(document: AwsAnswer) -> tuple[str, int, str] | None:
     """Id of the query, newest value and its time (RFC 3339); None where nothing was measured, or it failed."""
     pairs = list(zip(document.get("Timestamps", ()), document.get("Values", ()), strict=True))
     if not pairs or document.get("StatusCode") not in ("Complete", "PartialData"):
@@ -68,7 +67,7 @@ def measurement(document: Answer) -> tuple[str, int, str] | None:
     return str(document["Id"]), math.ceil(_finite(value)), _moment(at).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def reservation(document: Answer) -> CapacityReservation:
+def reservation(document: AwsAnswer) -> CapacityReservation:
     return CapacityReservation(
         id=_name(document["CapacityReservationId"]),
         instance_type=_name(document["InstanceType"]),
@@ -78,7 +77,7 @@ def reservation(document: Answer) -> CapacityReservation:
     )
 
 
-def offering(document: Answer) -> InstanceOffering:
+def offering(document: AwsAnswer) -> InstanceOffering:
     return InstanceOffering(instance_type=_name(document["InstanceType"]), zone=_name(document["Location"]))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from migrations_app.clients.aws import answers
 from migrations_app.clients.aws import permissions as rights
-from migrations_app.clients.aws.answers import Answer
+from migrations_app.clients.aws.answers import AwsAnswer
 from migrations_app.clients.aws.calls import AwsCalls
 from migrations_app.clients.aws.capacity import CapacityApi, CapacityReads
 from migrations_app.clients.aws.cross_account import DEFAULT, AwsLimits
@@ -17,13 +17,13 @@ from migrations_app.inventory.objects.aws import (
     AccessEntry,
     Association,
     AttachedPolicy,
+    AwsRole,
     Caller,
     EksCluster,
     InstanceProfile,
     OidcProvider,
     PolicyDocument,
     Queue,
-    Role,
     TaggedInstances,
 )
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
@@ -55,7 +55,7 @@ class LiveAws(CapacityReads):
             rights.DESCRIBE_CLUSTER, lambda response: answers.eks_cluster(response["cluster"]), name=self._place.cluster
         )
 
-    def role(self, name: str) -> Role | None:
+    def role(self, name: str) -> AwsRole | None:
         return self._calls.find(rights.GET_ROLE, lambda response: answers.role(response["Role"]), RoleName=name)
 
     def attached_policies(self, role: str) -> tuple[AttachedPolicy, ...]:
@@ -69,7 +69,9 @@ class LiveAws(CapacityReads):
         return self._calls.find(rights.GET_INLINE, answers.inline_policy, RoleName=role, PolicyName=name)
 
     def managed_policy(self, arn: str) -> PolicyDocument | None:
-        policy: Answer | None = self._calls.find(rights.GET_POLICY, lambda response: response["Policy"], PolicyArn=arn)
+        policy: AwsAnswer | None = self._calls.find(
+            rights.GET_POLICY, lambda response: response["Policy"], PolicyArn=arn
+        )
         if policy is None:
             return None
         return self._calls.find(
@@ -198,7 +200,7 @@ class AwsApi(CapacityApi, Protocol):
     def cluster(self) -> EksCluster | None:
         """The EKS cluster of `place`."""
 
-    def role(self, name: str) -> Role | None:
+    def role(self, name: str) -> AwsRole | None:
         """The role of that name in this account, with any path."""
 
     def attached_policies(self, role: str) -> tuple[AttachedPolicy, ...]:

@@ -13,7 +13,7 @@ import msgspec
 from migrations_app import errors
 from migrations_app.clients.bundle.documents import documents
 from migrations_app.clients.bundle.files import DIRECT, UPLOAD, BundleLimits, Source, files
-from migrations_app.clients.bundle.index import Index, Place, is_built_in, pages_of
+from migrations_app.clients.bundle.index import Index, ListPlace, is_built_in, pages_of
 from migrations_app.clients.kubernetes.api import Clock, ListPage, Resource, Served, api_request
 from migrations_app.errors import InvalidBundle, NotCollected, NotServed, ReadError
 from migrations_app.inventory.objects.karpenter import ServedResource
@@ -193,7 +193,7 @@ class Bundle:
         if not is_built_in(resource.group) and place not in {(r.group, r.plural) for r in self.served().resources}:
             raise NotServed(f"nothing in the bundle shows that {resource.plural} are served")
 
-    def _left_out(self, place: Place) -> bool:
+    def _left_out(self, place: ListPlace) -> bool:
         """Whether the absence of this kind in a dump of the whole cluster proves nothing, because it was probably not
         requested.
 

@@ -12,7 +12,7 @@ from migrations_app.errors import InvalidResponse
 from migrations_app.inventory.objects.karpenter import CRD, ServedResource
 from migrations_app.karpenter import kinds
 
-Place = tuple[str, str]
+ListPlace = tuple[str, str]
 """(group, plural)."""
 _CRD_PLACE = (kinds.CRD.group, kinds.CRD.plural)
 _NODE_PLACE = (kinds.NODE.group, kinds.NODE.plural)
@@ -35,11 +35,11 @@ class _BundleNode(msgspec.Struct, frozen=True):
 class Index:
     """`odd` counts documents without a kind, `repeated` counts objects found in more than one file."""
 
-    places: dict[Place, dict[tuple[str, str], BundleObject]] = field(default_factory=dict)
-    plurals: dict[Place, str] = field(default_factory=dict)
+    places: dict[ListPlace, dict[tuple[str, str], BundleObject]] = field(default_factory=dict)
+    plurals: dict[ListPlace, str] = field(default_factory=dict)
     odd: int = 0
     repeated: int = 0
-    _other_versions: dict[Place, dict[tuple[str, str, str], BundleObject]] = field(default_factory=dict)
+    _other_versions: dict[ListPlace, dict[tuple[str, str, str], BundleObject]] = field(default_factory=dict)
     """Objects in a second API version, by namespace, name and that version."""
     _waiting: list[BundleObject | ListedKind] = field(default_factory=list)
 

@@ -168,7 +168,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
-class Pulled:
+class ChartDownload:
     """A packed chart and its digest from the manifest, which was verified."""
 
     raw: bytes
@@ -183,7 +183,7 @@ def pull_chart(
     reach: OutboundPolicy,
     limits: ClientLimits | None = None,
     resolver: Resolver = ask_resolver,
-) -> Pulled:
+) -> ChartDownload:
     """The packed chart. Raises ReadError if the registry does not answer or sends an invalid response."""
     if not _CHART.fullmatch(chart) or not _TAG.fullmatch(tag):
         raise InvalidInput(f"{chart[:40]!r} at {tag[:40]!r} is no chart", code="bad_name")
@@ -194,7 +194,7 @@ def pull_chart(
     raw = pull.blob(layer.digest, most=min(layer.size, MOST_BYTES))
     if len(raw) != layer.size or f"sha256:{hashlib.sha256(raw).hexdigest()}" != layer.digest:
         raise InvalidResponse("the registry's chart is not what its digest says", code="digest")
-    return Pulled(raw, layer.digest)
+    return ChartDownload(raw, layer.digest)
 
 
 class _Layer(msgspec.Struct, frozen=True, rename="camel"):

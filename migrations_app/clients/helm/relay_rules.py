@@ -19,7 +19,7 @@ from migrations_app.clients.kubernetes.writer import as_dry_run
 from migrations_app.errors import KarpdashError
 
 Body = dict[str, Any]
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+HttpMethod = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 MOST_REQUESTS = 2000
 """The most changes of one run; Karpenter's charts make fewer than a hundred."""
 _RECORD = re.compile(r"/api/v1/namespaces/[^/]+/secrets/sh\.helm\.release\.v1\.[^/]+")

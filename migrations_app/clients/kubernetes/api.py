@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
@@ -212,10 +212,10 @@ class Writer(Protocol):
         Raises ReadError.
         """
 
-    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         """The response to the request as a server-side dry run (K14). Raises ReadError if there is no response."""
 
-    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         """The response to the request, which is sent once and never retried (A20). Raises ReadError if there is no
         response.
         """

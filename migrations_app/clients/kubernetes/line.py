@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kubernetes.client.configuration import Configuration
     from kubernetes.client.rest import RESTClientObject
 
-Query = Sequence[tuple[str, str]]
+QueryParameters = Sequence[tuple[str, str]]
 _IMPORTING = threading.Lock()
 """Its modules import each other: two threads that import different ones first would each see a half-loaded module."""
 _CLOSED = "the client is closed"
@@ -36,7 +36,7 @@ class ApiCall:
 
     method: str
     request: ApiRequest
-    query: Query = ()
+    query: QueryParameters = ()
     headers: dict[str, str]
     body: Mapping[str, Any] | list[Any] | bytes | None = None
     ends: float

@@ -90,7 +90,7 @@ class _Pagination:
         self.edges |= edges
 
 
-Body: TypeAlias = tuple[bytearray, int]
+PageBody: TypeAlias = tuple[bytearray, int]
 
 
 class _Prefetch:
@@ -107,7 +107,7 @@ class _Prefetch:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def begin(self, read: Callable[[], Body], *, at_once: bool) -> Callable[[], Body]:
+    def begin(self, read: Callable[[], PageBody], *, at_once: bool) -> Callable[[], PageBody]:
         """A function that returns the body: the read starts now if `at_once`, otherwise when the function is called."""
         return self._pool.submit(read).result if at_once else read
 
@@ -173,7 +173,7 @@ class LiveApi:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise InvalidResponse("the server's access review is not what an API server answers") from None
 
-    def _page(self, resource: Resource, token: str, *, size: int) -> Body:
+    def _page(self, resource: Resource, token: str, *, size: int) -> PageBody:
         """The body of one page and the page size used: if a page is too large, it is requested in smaller ones."""
         while True:
             try:

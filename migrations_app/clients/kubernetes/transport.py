@@ -24,7 +24,7 @@ from migrations_app.clients.kubernetes.connection import Connection
 from migrations_app.clients.kubernetes.deadline_socket import ResponseDeadline, with_deadline
 from migrations_app.clients.kubernetes.errors import HttpFailure
 from migrations_app.clients.kubernetes.limits import DEFAULT, KIB, ClientLimits
-from migrations_app.clients.kubernetes.line import ApiCall, DirectLine, Line, Query
+from migrations_app.clients.kubernetes.line import ApiCall, DirectLine, Line, QueryParameters
 from migrations_app.clients.kubernetes.response import (
     NO_ANSWER,
     ApiResponse,
@@ -102,7 +102,7 @@ class Transport:
         self._line.close()
 
     def get(
-        self, path: str, query: Query = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0
+        self, path: str, query: QueryParameters = (), *, verb: Verb = "get", accept: str = JSON, tries: int = 0
     ) -> ApiResponse:
         """The response to a read, after as many tries as the limits allow (K07). Raises ReadError."""
         request = api_request(verb, path)
@@ -118,7 +118,9 @@ class Transport:
                 raise result.error from None
             self._pause(result, attempt, ends=ends)
 
-    def watch(self, path: str, query: Query, *, seconds: float, look: Callable[[bytes], T | None]) -> T | None:
+    def watch(
+        self, path: str, query: QueryParameters, *, seconds: float, look: Callable[[bytes], T | None]
+    ) -> T | None:
         """The first value that `look` returns for a line of the answer; None if there is none.
 
         Sent once, never retried. Raises ReadError.
@@ -163,7 +165,7 @@ class Transport:
         method: str,
         path: str,
         *,
-        query: Query,
+        query: QueryParameters,
         body: Mapping[str, Any],
         content_type: str,
         purpose: str,
@@ -180,7 +182,7 @@ class Transport:
         method: str,
         path: str,
         *,
-        query: Query,
+        query: QueryParameters,
         body: Mapping[str, Any] | list[Any] | None,
         content_type: str,
         purpose: str,
@@ -198,7 +200,7 @@ class Transport:
         method: str,
         path: str,
         *,
-        query: Query,
+        query: QueryParameters,
         body: Mapping[str, Any] | list[Any] | None,
         content_type: str,
         purpose: str,

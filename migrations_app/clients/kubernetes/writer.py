@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from migrations_app.actions.changes import FIELD_MANAGER, Change, ObjectTarget, RbacNeed
+from migrations_app.actions.changes import FIELD_MANAGER, ObjectTarget, PlannedRequest, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion, request_body
@@ -85,10 +85,10 @@ class LiveWriter:
             name=name,
         )
 
-    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         return self._send_change(change, tie, own=own, dry=True, purpose=f"dry-run {change.verb}")
 
-    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         return self._send_change(change, tie, own=own, dry=False, purpose=purpose)
 
     def calls(self) -> Mapping[tuple[str, str], int]:
@@ -98,7 +98,7 @@ class LiveWriter:
         self._transport.close()
 
     def _send_change(
-        self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str
+        self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], dry: bool, purpose: str
     ) -> WriteResult:
         body, query = request_content(change, tie, own=own, dry=dry)
         response = self._transport.change(
@@ -108,7 +108,7 @@ class LiveWriter:
 
 
 def request_content(
-    change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool
+    change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], dry: bool
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """The body and the query of the request. Raises InvalidInput for a deletion that is never sent."""
     body = request_body(change, tie, own=own)

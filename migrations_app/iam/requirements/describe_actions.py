@@ -7,7 +7,7 @@ Sources are those of requests.py; if a row names none, it is pkg/operator/operat
 from typing import NamedTuple
 
 from migrations_app.iam.requirements.features import ALWAYS, OPERATOR, Feature, Need, Span
-from migrations_app.iam.requirements.required_request import Mode, RequiredRequest, Severity
+from migrations_app.iam.requirements.required_request import Mode, RequestSeverity, RequiredRequest
 
 
 class Read(NamedTuple):
@@ -24,7 +24,7 @@ class Read(NamedTuple):
     log: str = ""
     source: str = OPERATOR
     capability: str = "discovery"
-    severity: Severity = "blocker"
+    severity: RequestSeverity = "blocker"
     mode: Mode = "any"
     features: tuple[Feature, ...] = ()
 

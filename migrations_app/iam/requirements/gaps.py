@@ -12,7 +12,7 @@ from migrations_app.iam.policy import IamPolicy, filled
 from migrations_app.iam.requirements.features import ASSUMED, MEANING, Feature, Minor, Need, minor_of
 from migrations_app.iam.requirements.needs import NEEDS, need_for
 from migrations_app.iam.requirements.requests import PROBES, probes_for
-from migrations_app.iam.requirements.required_request import RequiredRequest, Severity
+from migrations_app.iam.requirements.required_request import RequestSeverity, RequiredRequest
 from migrations_app.iam.site import AwsSite
 from migrations_app.karpenter.releases import RELEASES, Table
 
@@ -52,7 +52,7 @@ class Gap:
     when: str
     needed_for: tuple[str, ...]
     effect: str
-    severity: Severity
+    severity: RequestSeverity
     causes: tuple[str, ...]
     logs: tuple[str, ...]
     refusals: tuple[RefusedRequest, ...]

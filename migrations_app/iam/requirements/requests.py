@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from migrations_app.iam.requirements.describe_actions import READS
 from migrations_app.iam.requirements.features import Feature, Minor, Span
-from migrations_app.iam.requirements.required_request import Mode, RequiredRequest, Severity, Tags
+from migrations_app.iam.requirements.required_request import Mode, RequestSeverity, RequiredRequest, Tags
 from migrations_app.iam.requirements.service_actions import SERVICE_ACTIONS
 
 _OWNED = ("kubernetes.io/cluster/{cluster}", "owned")
@@ -68,7 +68,7 @@ class _Step(NamedTuple):
     resource: str
     tags: str = ""
     creating: str = ""
-    severity: Severity = "blocker"
+    severity: RequestSeverity = "blocker"
 
 
 _OWNERS = (
@@ -183,7 +183,7 @@ def _rehearsals_and_rare_launches() -> Iterator[RequiredRequest]:
 
 
 def _on_existing_instances() -> Iterator[RequiredRequest]:
-    rows: tuple[tuple[str, Span, Mode, Tags, Tags, Severity, tuple[Feature, ...]], ...] = (
+    rows: tuple[tuple[str, Span, Mode, Tags, Tags, RequestSeverity, tuple[Feature, ...]], ...] = (
         (
             "alpha-link",
             Span((0, 29), (0, 32)),
@@ -227,7 +227,7 @@ def _profile(
     span: Span,
     *,
     action: str,
-    severity: Severity = "blocker",
+    severity: RequestSeverity = "blocker",
     sent: Tags | None = None,
     carried: Tags | None = None,
     features: tuple[Feature, ...] = (Feature.SPEC_ROLE,),
@@ -259,7 +259,7 @@ def _profiles() -> Iterator[RequiredRequest]:
         ("v1", "create-v1", Span((1, 0), (1, 6)), V1_PROFILE),
         ("path", "create-path", Span((1, 7)), V1_PROFILE),
     )
-    changes: tuple[tuple[str, Severity], ...] = (
+    changes: tuple[tuple[str, RequestSeverity], ...] = (
         ("AddRoleToInstanceProfile", "blocker"),
         ("RemoveRoleFromInstanceProfile", "degraded"),
         ("DeleteInstanceProfile", "degraded"),

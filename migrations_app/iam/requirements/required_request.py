@@ -8,7 +8,7 @@ from migrations_app.iam.requirements.features import Feature, Minor, Span
 from migrations_app.iam.site import AwsSite, pricing_region
 
 Mode = Literal["nodepool", "provisioner", "any"]
-Severity = Literal["blocker", "degraded"]
+RequestSeverity = Literal["blocker", "degraded"]
 Tags = tuple[tuple[str, str], ...]
 
 # Up to this release a launch template also carries karpenter.k8s.aws/cluster.
@@ -29,7 +29,7 @@ class RequiredRequest:
     resource: str
     mode: Mode = "any"
     capability: str
-    severity: Severity = "blocker"
+    severity: RequestSeverity = "blocker"
     features: tuple[Feature, ...] = ()
     request_tags: Tags | None = None
     resource_tags: Tags | None = None

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from migrations_app.iam.requirements.features import ALWAYS, OPERATOR, Feature, Need, Span
-from migrations_app.iam.requirements.required_request import RequiredRequest, Severity
-from migrations_app.iam.requirements.statement_grant import ARN_OF_KIND, Line, StatementGrant
+from migrations_app.iam.requirements.required_request import RequestSeverity, RequiredRequest
+from migrations_app.iam.requirements.statement_grant import ARN_OF_KIND, GrantLine, StatementGrant
 
 _SQS = "v1.14.1:pkg/providers/sqs/sqs.go"
 _PARAMETER = "arn:{partition}:ssm:{region}:{owner}:parameter/{path}"
@@ -31,10 +31,10 @@ class ServiceAction(NamedTuple):
     capability: str
     span: Span = ALWAYS
     resource: str = ""
-    severity: Severity = "blocker"
+    severity: RequestSeverity = "blocker"
     features: tuple[Feature, ...] = ()
     context: tuple[tuple[str, str], ...] = ()
-    conditions: tuple[Line, ...] = ()
+    conditions: tuple[GrantLine, ...] = ()
     log: str = ""
     source: str = OPERATOR
 
@@ -58,7 +58,9 @@ class ServiceAction(NamedTuple):
         return Need(action=self.action, span=self.span, effect=self.effect, log=self.log, source=self.source)
 
 
-def _get_queue_url(name: str, span: Span, *, effect: str, severity: Severity, log: str, source: str) -> ServiceAction:
+def _get_queue_url(
+    name: str, span: Span, *, effect: str, severity: RequestSeverity, log: str, source: str
+) -> ServiceAction:
     """From 0.33 to 1.3 the controller exits at start if the URL is refused; otherwise it only logs."""
     return ServiceAction(
         f"sqs-GetQueueUrl-{name}",

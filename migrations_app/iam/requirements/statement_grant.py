@@ -9,7 +9,7 @@ from migrations_app.iam.requirements.required_request import Mode
 from migrations_app.iam.site import AwsSite
 
 # Operator, key, values; braces are filled from the site.
-Line = tuple[str, str, tuple[str, ...]]
+GrantLine = tuple[str, str, tuple[str, ...]]
 
 ARN_OF_KIND = {
     "image": "arn:{partition}:ec2:{region}::image/*",
@@ -31,7 +31,7 @@ class StatementGrant:
     mode: Mode = "any"
     actions: tuple[str, ...]
     kinds: tuple[str, ...]
-    lines: tuple[Line, ...] = ()
+    lines: tuple[GrantLine, ...] = ()
 
     def statement(self, site: AwsSite, *, actions: frozenset[str], kinds: frozenset[str]) -> PolicyStatement:
         """The grant narrowed to some of its actions and kinds."""

@@ -11,7 +11,7 @@ from migrations_app.iam.requirements.describe_actions import READS
 from migrations_app.iam.requirements.features import Span
 from migrations_app.iam.requirements.required_request import Mode
 from migrations_app.iam.requirements.service_actions import service_grants
-from migrations_app.iam.requirements.statement_grant import Line, StatementGrant
+from migrations_app.iam.requirements.statement_grant import GrantLine, StatementGrant
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ _MADE = ("fleet", "instance", "volume", "network-interface", "launch-template", 
 _FOUND = ("image", "snapshot", "security-group", "subnet", "capacity-reservation", "placement-group")
 
 
-def _owned(prefix: str) -> Line:
+def _owned(prefix: str) -> GrantLine:
     return ("StringEquals", f"aws:{prefix}Tag/kubernetes.io/cluster/{{cluster}}", ("owned",))
 
 
-def _named() -> Line:
+def _named() -> GrantLine:
     return ("StringEquals", "aws:RequestTag/eks:eks-cluster-name", ("{cluster}",))
 
 
-def _any(prefix: str, tag: str) -> Line:
+def _any(prefix: str, tag: str) -> GrantLine:
     return ("StringLike", f"aws:{prefix}Tag/{tag}", ("*",))
 
 
@@ -52,7 +52,9 @@ def _of_capacity(era: _Era) -> tuple[StatementGrant, ...]:
     carried = (_owned("Resource"), _any("Resource", era.pool_key))
     creating = ("StringEquals", "ec2:CreateAction", ("RunInstances", "CreateFleet", "CreateLaunchTemplate"))
 
-    def grant(sid: str, actions: tuple[str, ...], *, kinds: tuple[str, ...], lines: tuple[Line, ...]) -> StatementGrant:
+    def grant(
+        sid: str, actions: tuple[str, ...], *, kinds: tuple[str, ...], lines: tuple[GrantLine, ...]
+    ) -> StatementGrant:
         return StatementGrant(sid=sid, span=era.span, mode=era.mode, actions=actions, kinds=kinds, lines=lines)
 
     create_actions = (*_LAUNCH, "ec2:CreateLaunchTemplate")
@@ -67,7 +69,7 @@ def _of_capacity(era: _Era) -> tuple[StatementGrant, ...]:
     )
 
 
-def _tagging(era: _Era) -> tuple[Line, ...]:
+def _tagging(era: _Era) -> tuple[GrantLine, ...]:
     """The tags that may be written to running instances: names, and the owner tag while instances change owners."""
     if era.mode == "provisioner":
         keys = ("karpenter.sh/provisioner-name", "karpenter.sh/managed-by")
@@ -84,7 +86,7 @@ def _of_profiles(era: _Era) -> tuple[StatementGrant, ...]:
     if era.mode == "provisioner":
         return ()
 
-    def scope(prefix: str) -> tuple[Line, ...]:
+    def scope(prefix: str) -> tuple[GrantLine, ...]:
         region = ("StringEquals", f"aws:{prefix}Tag/topology.kubernetes.io/region", ("{region}",))
         return (_owned(prefix), region, _any(prefix, "karpenter.k8s.aws/ec2nodeclass"))
 

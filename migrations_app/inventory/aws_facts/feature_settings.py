@@ -27,7 +27,7 @@ TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 OTHER_FAMILIES = frozenset(FAMILIES.values()) - {AL2023}
 """Families whose nodes need no service CIDR, so that the controller sends no DescribeCluster for them."""
 
-Answer = bool | None
+FeatureAnswer = bool | None
 """What the inventory shows; None if it does not show that."""
 
 
@@ -50,14 +50,14 @@ def _no_template(inventory: Inventory) -> bool:
     return is_whole(inventory.awsnodetemplates) and not inventory.awsnodetemplates.items
 
 
-def _spec_role(inventory: Inventory) -> Answer:
+def _spec_role(inventory: Inventory) -> FeatureAnswer:
     def by_profile(ec2_node_class: EC2NodeClass) -> bool:
         return bool(ec2_node_class.get("spec.instanceProfile")) and not ec2_node_class.get("spec.role")
 
     return False if _no_template(inventory) and _every_class(inventory, by_profile) else None
 
 
-def _ami_alias(inventory: Inventory) -> Answer:
+def _ami_alias(inventory: Inventory) -> FeatureAnswer:
     def by_term(ec2_node_class: EC2NodeClass) -> bool:
         terms = _terms(ec2_node_class)
         return bool(terms) and not any("alias" in term or "ssmParameter" in term for term in terms)
@@ -72,11 +72,11 @@ def _terms(ec2_node_class: EC2NodeClass) -> list[Mapping[str, object]]:
     return terms if readable else []
 
 
-def _queue(inventory: Inventory) -> Answer:
+def _queue(inventory: Inventory) -> FeatureAnswer:
     return _has_setting(inventory, QUEUE)
 
 
-def _has_setting(inventory: Inventory, key: str) -> Answer:
+def _has_setting(inventory: Inventory, key: str) -> FeatureAnswer:
     """Whether the setting is given; None if some source that could give it was not read completely."""
     values = setting(inventory, key)
     if isinstance(values, Unseen):
@@ -98,13 +98,13 @@ def _arguments(inventory: Inventory) -> Iterator[str]:
             yield from container.args or ()
 
 
-def _spot(inventory: Inventory) -> Answer:
+def _spot(inventory: Inventory) -> FeatureAnswer:
     """Whether spot is possible; None without any pool, since nothing is known of future ones."""
     pools = inventory.nodepools.items or inventory.provisioners.items
     return spot_possible(inventory) if pools else None
 
 
-def _in_place(inventory: Inventory) -> Answer:
+def _in_place(inventory: Inventory) -> FeatureAnswer:
     """False once the tagging controller of 1.0 has marked every claim and AWS shows no instance without its tag."""
     claims, machines = inventory.nodeclaims, inventory.machines
     if not (is_whole(claims) and is_whole(machines)) or machines.items:
@@ -120,7 +120,7 @@ def _is_own(claim: NodeClaim) -> bool:
     return not reference or reference.group in (None, "", kinds.AWS_GROUP)
 
 
-def _endpoint_lookup(inventory: Inventory) -> Answer:
+def _endpoint_lookup(inventory: Inventory) -> FeatureAnswer:
     lookups = _is_true(inventory, CONTROL_PLANE), _is_true(inventory, ZONAL_SHIFT)
     certain = bool(setting(inventory, ENDPOINT).items) and lookups == (False, False)
     return False if certain and _every_class(inventory, _is_not_al2023) else None
@@ -136,15 +136,15 @@ def _is_not_al2023(ec2_node_class: EC2NodeClass) -> bool:
     return family in OTHER_FAMILIES or (family is None and bool(aliases))
 
 
-def _open_network(inventory: Inventory) -> Answer:
+def _open_network(inventory: Inventory) -> FeatureAnswer:
     return False if any(value in TRUE for value in setting(inventory, ISOLATED).items) else None
 
 
-def _dry_run(inventory: Inventory) -> Answer:
+def _dry_run(inventory: Inventory) -> FeatureAnswer:
     return False if _is_true(inventory, DRY_RUN_OFF) else None
 
 
-def _is_true(inventory: Inventory, env: str) -> Answer:
+def _is_true(inventory: Inventory, env: str) -> FeatureAnswer:
     """Whether the controller's variable is true; None if it refers to another object, and without a controller."""
     controller = installation(inventory)
     if controller is None or controller.env.get(env) == "" or controller.hides(env):
@@ -152,7 +152,7 @@ def _is_true(inventory: Inventory, env: str) -> Answer:
     return controller.env.get(env, "false") in TRUE
 
 
-def _reservations(inventory: Inventory) -> Answer:
+def _reservations(inventory: Inventory) -> FeatureAnswer:
     return (
         any(
             ec2nodeclass.get("spec.capacityReservationSelectorTerms") for ec2nodeclass in inventory.ec2nodeclasses.items
@@ -161,21 +161,21 @@ def _reservations(inventory: Inventory) -> Answer:
     )
 
 
-def _placement_groups(inventory: Inventory) -> Answer:
+def _placement_groups(inventory: Inventory) -> FeatureAnswer:
     return (
         any(ec2nodeclass.get("spec.placementGroupSelector") for ec2nodeclass in inventory.ec2nodeclasses.items) or None
     )
 
 
-def _zonal_shift(inventory: Inventory) -> Answer:
+def _zonal_shift(inventory: Inventory) -> FeatureAnswer:
     return _is_true(inventory, ZONAL_SHIFT)
 
 
-def _assume_role(inventory: Inventory) -> Answer:
+def _assume_role(inventory: Inventory) -> FeatureAnswer:
     return bool(setting(inventory, ASSUME_ROLE).items) or None
 
 
-def _before_machines(inventory: Inventory) -> Answer:
+def _before_machines(inventory: Inventory) -> FeatureAnswer:
     """True if instances of 0.27 or older exist, which have the Provisioner's tag but not the managed-by tag; otherwise
     None.
     """
@@ -183,7 +183,7 @@ def _before_machines(inventory: Inventory) -> Answer:
     return any(labels.PROVISIONER_NAME in tags and labels.MANAGED_BY_CLUSTER not in tags for tags in every) or None
 
 
-_ANSWERED_BY: Mapping[Feature, Callable[[Inventory], Answer]] = {
+_ANSWERED_BY: Mapping[Feature, Callable[[Inventory], FeatureAnswer]] = {
     Feature.SPEC_ROLE: _spec_role,
     Feature.AMI_ALIAS: _ami_alias,
     Feature.QUEUE: _queue,

@@ -19,7 +19,7 @@ from migrations_app.inventory.parts import Unseen
 from migrations_app.karpenter import labels
 
 K = TypeVar("K", bound=Hashable)
-Need = dict[K, int | None]
+NeedByOwner = dict[K, int | None]
 """The need at the peak, by key; None where a node does not show its need."""
 CPU_LABEL = "karpenter.k8s.aws/instance-cpu"
 ALPHA = "karpenter_alpha"
@@ -68,9 +68,11 @@ class Replacement:
         counts = (sum(min(len(group.nodes), group.at_once) for group in stage) for stage in self.stages)
         return max(counts, default=0)
 
-    def peak(self, key: Callable[[ReplacedNode], K | None], need: Callable[[ReplacedNode], int | None]) -> "Need[K]":
+    def peak(
+        self, key: Callable[[ReplacedNode], K | None], need: Callable[[ReplacedNode], int | None]
+    ) -> "NeedByOwner[K]":
         """The need at the peak, by `key`; nodes whose key is None are left out."""
-        most: Need[K] = {}
+        most: NeedByOwner[K] = {}
         for stage in self.stages:
             for name, amount in _of_stage(stage, key=key, need=need).items():
                 before = most.get(name, 0)
@@ -87,8 +89,8 @@ def _of_stage(
     *,
     key: Callable[[ReplacedNode], K | None],
     need: Callable[[ReplacedNode], int | None],
-) -> "Need[K]":
-    needs: Need[K] = {}
+) -> "NeedByOwner[K]":
+    needs: NeedByOwner[K] = {}
     for group in stage:
         by_key: dict[K, list[int | None]] = defaultdict(list)
         for node in group.nodes:

@@ -12,7 +12,7 @@ from migrations_app.iam.policy import IamPolicy
 from migrations_app.iam.requirements.features import Feature, minor_of
 from migrations_app.iam.requirements.requests import probes_for
 from migrations_app.iam.site import AwsSite
-from migrations_app.inventory.objects.aws import Agreement, CrossCheck
+from migrations_app.inventory.objects.aws import CrossCheck, SimulatorAgreement
 
 # A launch needs images, networks and more in one simulation, so AWS always denies it for a single resource.
 LEFT_OUT = frozenset({"ec2:RunInstances"})
@@ -133,7 +133,7 @@ def _compared(row: SimulatedRequest, reply: Reply, *, release: str, role_arn: st
     )
 
 
-def _agreement(ours: RequestVerdict, reply: Reply) -> Agreement:
+def _agreement(ours: RequestVerdict, reply: Reply) -> SimulatorAgreement:
     allowed = reply.decision == "allowed"
     if ours is RequestVerdict.UNKNOWN or (reply.missing and reply.decision == "implicitDeny"):
         return "cannot_tell"

@@ -8,11 +8,11 @@ from migrations_app.errors import InvalidInput
 from migrations_app.iam.evaluate import RequestVerdict
 from migrations_app.iam.trust import AUDIENCE, RoleAssumption, admits, by_pod_identity, by_role, by_token, subject_of
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.aws import ControllerRole, OidcProvider, Role
+from migrations_app.inventory.objects.aws import AwsRole, ControllerRole, OidcProvider
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import Part, Unseen
 
-State = Literal["fits", "refused", "unknown"]
+TrustState = Literal["fits", "refused", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class Fit:
     """The result for one role's trust policy. `entry` is how the controller assumes the role, if known."""
 
     role: ControllerRole
-    state: State
+    state: TrustState
     seen: str = ""
     wanted: str = ""
     entry: RoleAssumption | None = field(default=None, compare=False)
@@ -49,14 +49,14 @@ def _fit(role: ControllerRole, inventory: Inventory, *, every: Sequence[Controll
     return fit
 
 
-def _judged(controller_role: ControllerRole, role: Role, *, entry: RoleAssumption) -> Fit:
+def _judged(controller_role: ControllerRole, role: AwsRole, *, entry: RoleAssumption) -> Fit:
     try:
         answer = admits(role.trust, entry, name="trust policy")
     except InvalidInput as wrong:
         return Fit(role=controller_role, state="unknown", seen=f"{controller_role.arn}: {wrong}")
     if answer.verdict is RequestVerdict.UNKNOWN:
         return Fit(role=controller_role, state="unknown", seen=f"{controller_role.arn}: {answer.because}", entry=entry)
-    state: State = "fits" if answer.verdict is RequestVerdict.ALLOWED else "refused"
+    state: TrustState = "fits" if answer.verdict is RequestVerdict.ALLOWED else "refused"
     return Fit(
         role=controller_role, state=state, seen=answer.because, wanted=" ".join(_needed_texts(entry)), entry=entry
     )

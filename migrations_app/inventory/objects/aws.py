@@ -10,13 +10,13 @@ from migrations_app.inventory.objects.capacity import CapacityReservation, Insta
 from migrations_app.inventory.objects.cluster_arn import AwsPlace
 from migrations_app.inventory.parts import NOT_ASKED, Part
 
-Kind = Literal["aws_managed", "customer_managed", "inline"]
+PolicyKind = Literal["aws_managed", "customer_managed", "inline"]
 FoundBy = Literal["pod_identity", "pod_identity_target", "irsa", "environment", "assume_role", "given"]
 """How a role was found; `given` means documents that a user supplied, without a role."""
-Agreement = Literal["agree", "disagree", "cannot_tell"]
+SimulatorAgreement = Literal["agree", "disagree", "cannot_tell"]
 
 # Characters without white space; the inline policies of a role share one limit.
-LIMITS: dict[Kind, int] = {"aws_managed": 6144, "customer_managed": 6144, "inline": 10240}
+LIMITS: dict[PolicyKind, int] = {"aws_managed": 6144, "customer_managed": 6144, "inline": 10240}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class EksCluster:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class AwsRole:
     """An IAM role. `trust` is its trust policy as JSON text; `boundary_arn` is empty without a permissions boundary."""
 
     name: str
@@ -74,7 +74,7 @@ class AttachedPolicy:
     arn: str
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PolicyKind:
         return "aws_managed" if ":iam::aws:policy/" in self.arn else "customer_managed"
 
 
@@ -83,7 +83,7 @@ class PolicyDocument:
     """A policy with its text. `arn` and `version` are empty for inline policies; `size` is counted as IAM does."""
 
     name: str
-    kind: Kind
+    kind: PolicyKind
     text: str
     size: int
     arn: str = ""
@@ -101,7 +101,7 @@ class ControllerRole:
 
     found_by: FoundBy
     arn: str
-    role: Part[Role]
+    role: Part[AwsRole]
     policies: Part[PolicyDocument]
     boundary: Part[PolicyDocument]
     """Empty if the role has none."""
@@ -162,7 +162,7 @@ class NodeRole:
     """A role that nodes run as. An empty `role` part means that AWS has none with that name."""
 
     name: str
-    role: Part[Role]
+    role: Part[AwsRole]
     policies: Part[AttachedPolicy]
     inline: Part[str]
     """Names of its inline policies."""
@@ -225,7 +225,7 @@ class CrossCheck:
     resource: str
     ours: str
     theirs: str
-    agreement: Agreement
+    agreement: SimulatorAgreement
     because: str = ""
     probes: tuple[str, ...] = ()
 
@@ -248,7 +248,7 @@ class AwsSeen:
     aws_auth: Part[AuthRow] = NOT_ASKED
     queue: Part[Queue] = NOT_ASKED
     """Empty if no queue is configured."""
-    spot_role: Part[Role] = NOT_ASKED
+    spot_role: Part[AwsRole] = NOT_ASKED
     """The Spot service-linked role; empty if the account has none."""
     instances: Part[TaggedInstances] = NOT_ASKED
     subnets: Part[Subnet] = NOT_ASKED

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Cause = Literal["decision", "afterwards", "harmless", "outside", "how_we_read"]
-CAUSES: dict[Cause, str] = {
+GapCause = Literal["decision", "afterwards", "harmless", "outside", "how_we_read"]
+CAUSES: dict[GapCause, str] = {
     "decision": "Needs a decision outside the cluster",
     "afterwards": "Cannot be seen beforehand",
     "harmless": "Nothing fails and nothing has to be done",
@@ -39,7 +39,7 @@ class Coverage:
     table: str = ""
     search: str = ""
     unjudged: str = ""
-    cause: Cause | None = None
+    cause: GapCause | None = None
     reason: str = ""
 
     @property
@@ -67,6 +67,6 @@ def covered(
     return Coverage(id=id, subject=subject, release=release, checks=ids, table=table, search=search, unjudged=unjudged)
 
 
-def uncovered(id: str, subject: str, *, cause: Cause, reason: str, release: str = "") -> Coverage:  # noqa: A002 - as above
+def uncovered(id: str, subject: str, *, cause: GapCause, reason: str, release: str = "") -> Coverage:  # noqa: A002 - as above
     """An entry without a check, and why."""
     return Coverage(id=id, subject=subject, release=release, cause=cause, reason=reason)

@@ -5,7 +5,7 @@ One row for each word and release. Renamed metrics are in metric_rows; these row
 
 from typing import Literal, NamedTuple
 
-Place = Literal["queries", "sources"]
+OutsidePlace = Literal["queries", "sources"]
 
 
 class OutsideRow(NamedTuple):
@@ -13,7 +13,7 @@ class OutsideRow(NamedTuple):
     entry.
     """
 
-    place: Place
+    place: OutsidePlace
     release: str
     search: str
     where: str

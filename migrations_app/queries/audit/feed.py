@@ -25,8 +25,8 @@ KEPT_DAYS = 7
 """Days for which ends of scans are kept and a position is valid."""
 WINDOW = 5000
 """Maximum number of events of each source that one request reads, matching or not."""
-Kind = Literal["scan", "plan", "rollout", "journey", "campaign"]
-KINDS: tuple[Kind, ...] = ("scan", "plan", "rollout", "journey", "campaign")
+FeedKind = Literal["scan", "plan", "rollout", "journey", "campaign"]
+KINDS: tuple[FeedKind, ...] = ("scan", "plan", "rollout", "journey", "campaign")
 PLAN_VERBS = (*(f"rollout.{state}" for state in sorted(PLANNED)), "rollout.yes", "rollout.rejected", "rollout.expired")
 SCAN_REQUESTED = "scan.requested"
 
@@ -41,14 +41,14 @@ class FeedPosition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedAsk:
+class FeedFilters:
     """Filters of the feed: kinds, all if empty, and one cluster, or None for all that the caller may see."""
 
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[FeedKind, ...] = ()
     cluster: uuid.UUID | None = None
     limit: int = 100
 
-    def wants(self, kind: Kind) -> bool:
+    def wants(self, kind: FeedKind) -> bool:
         return not self.kinds or kind in self.kinds
 
 
@@ -58,7 +58,7 @@ class FeedEvent:
 
     cursor: Annotated[str, Meta(description="The position after this event.")]
     at: datetime
-    kind: Kind
+    kind: FeedKind
     event: Annotated[str, Meta(description="Such as scan.done, rollout.running or campaign.wave_opened.")]
     subject: Annotated[uuid.UUID | None, Meta(description="Id of the scan, rollout, journey or campaign.")]
     cluster: uuid.UUID | None
@@ -100,7 +100,7 @@ def oldest_position(now: datetime) -> FeedPosition:
     return FeedPosition(audit=0, scans=0, issued=int(now.timestamp()))
 
 
-def feed_since(position: FeedPosition, ask: FeedAsk, *, now: datetime) -> FeedPage:
+def feed_since(position: FeedPosition, filters: FeedFilters, *, now: datetime) -> FeedPage:
     """Events after the position that the caller may see, at most `limit`.
 
     The new position may be later without any event: then no matching event lies between.
@@ -109,16 +109,16 @@ def feed_since(position: FeedPosition, ask: FeedAsk, *, now: datetime) -> FeedPa
     if position.audit > head.audit or position.scans > head.scans:
         # The database was restored to a state before the position: which events are new or lost is not known.
         return FeedPage(events=(), position=head, more=False, gap=True)
-    audit = _Source(position.audit, head.audit, _audit_rows(position, ask))
-    scans = _Source(position.scans, head.scans, _scan_rows(position, ask))
+    audit = _Source(position.audit, head.audit, _audit_rows(position, filters))
+    scans = _Source(position.scans, head.scans, _scan_rows(position, filters))
     events: list[FeedEvent] = []
     for source, row in _merged(audit, scans):
-        if len(events) == ask.limit:
+        if len(events) == filters.limit:
             break
         source.take(row)
         row_position = FeedPosition(audit=audit.reached, scans=scans.reached, issued=head.issued)
         events.append(_event(row, encode_position(row_position)))
-    end = FeedPosition(audit=audit.end(ask.limit), scans=scans.end(ask.limit), issued=head.issued)
+    end = FeedPosition(audit=audit.end(filters.limit), scans=scans.end(filters.limit), issued=head.issued)
     return FeedPage(
         events=tuple(events),
         position=end,
@@ -128,17 +128,22 @@ def feed_since(position: FeedPosition, ask: FeedAsk, *, now: datetime) -> FeedPa
 
 
 def wait_for_events(
-    position: FeedPosition, ask: FeedAsk, *, seconds: int, pause: Callable[[float], None], clock: Callable[[], datetime]
+    position: FeedPosition,
+    filters: FeedFilters,
+    *,
+    seconds: int,
+    pause: Callable[[float], None],
+    clock: Callable[[], datetime],
 ) -> FeedPage:
     """As `feed_since`; without an event, waits up to `seconds` for one, with a check of two rows every second."""
-    page = feed_since(position, ask, now=clock())
+    page = feed_since(position, filters, now=clock())
     for _ in range(seconds):
         if page.events or page.more:
             break
         pause(1.0)
         newest = newest_position(clock())
         if (newest.audit, newest.scans) != (page.position.audit, page.position.scans):
-            later = feed_since(page.position, ask, now=clock())
+            later = feed_since(page.position, filters, now=clock())
             page = FeedPage(events=later.events, position=later.position, more=later.more, gap=page.gap or later.gap)
     return page
 
@@ -182,34 +187,34 @@ def _moment(row: AuditLine | ScanEvent) -> datetime:
     return row.at if isinstance(row, ScanEvent) else datetime.fromisoformat(row.at)
 
 
-def _audit_rows(position: FeedPosition, ask: FeedAsk) -> list[AuditLine]:
-    only = _verbs(ask)
-    if ask.cluster is not None:
-        only &= Q(cluster_id=str(ask.cluster))
+def _audit_rows(position: FeedPosition, filters: FeedFilters) -> list[AuditLine]:
+    only = _verbs(filters)
+    if filters.cluster is not None:
+        only &= Q(cluster_id=str(filters.cluster))
     if (visible_clusters := visible_texts("view")) is not None:
         campaign_events = Q(cluster_id="", verb__startswith="campaign.")
         campaigns = [str(key) for key in visible_campaigns().values_list("pk", flat=True)]
         only &= Q(cluster_id__in=visible_clusters) | campaign_events & Q(correlation__in=campaigns)
-    return lines_between(position.audit, position.audit + WINDOW, only=only, limit=ask.limit)
+    return lines_between(position.audit, position.audit + WINDOW, only=only, limit=filters.limit)
 
 
-def _scan_rows(position: FeedPosition, ask: FeedAsk) -> list[ScanEvent]:
-    if not ask.wants("scan"):
+def _scan_rows(position: FeedPosition, filters: FeedFilters) -> list[ScanEvent]:
+    if not filters.wants("scan"):
         return []
     rows = ScanEvent.objects.filter(visible(), seq__gt=position.scans, seq__lte=position.scans + WINDOW)
-    if ask.cluster is not None:
-        rows = rows.filter(cluster_id=ask.cluster)
-    return list(rows.order_by("seq")[: ask.limit])
+    if filters.cluster is not None:
+        rows = rows.filter(cluster_id=filters.cluster)
+    return list(rows.order_by("seq")[: filters.limit])
 
 
-def _verbs(ask: FeedAsk) -> Q:
-    condition = Q(verb=SCAN_REQUESTED) if ask.wants("scan") else Q(pk__in=())
-    if ask.wants("plan"):
+def _verbs(filters: FeedFilters) -> Q:
+    condition = Q(verb=SCAN_REQUESTED) if filters.wants("scan") else Q(pk__in=())
+    if filters.wants("plan"):
         condition |= Q(verb__in=PLAN_VERBS)
-    if ask.wants("rollout"):
+    if filters.wants("rollout"):
         condition |= Q(verb__startswith="rollout.") & ~Q(verb__in=PLAN_VERBS)
     for kind in ("journey", "campaign"):
-        if ask.wants(kind):
+        if filters.wants(kind):
             condition |= Q(verb__startswith=f"{kind}.")
     return condition
 

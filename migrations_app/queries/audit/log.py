@@ -27,7 +27,7 @@ AUDIT_ORDERS = orders({"seq": SortColumn("seq", int)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditAsk:
+class AuditFilters:
     """Filters of the audit log; empty means no filter. `verb` is a verb or family, `text` matches in any column."""
 
     actor: str = ""
@@ -79,16 +79,16 @@ def events_of(correlation: uuid.UUID) -> tuple[int, int] | None:
     return None if numbers["first"] is None else (numbers["first"], numbers["last"])
 
 
-def audit_page(ask: AuditAsk, *, after: str, limit: int, ordering: str = "-seq") -> Page[AuditLine]:
+def audit_page(filters: AuditFilters, *, after: str, limit: int, ordering: str = "-seq") -> Page[AuditLine]:
     """One page of events, in one of AUDIT_ORDERS. Raises InvalidInput for an invalid cursor."""
-    return sorted_page(matching(ask), order_of(AUDIT_ORDERS, ordering), after=after, limit=limit, row=_line)
+    return sorted_page(matching(filters), order_of(AUDIT_ORDERS, ordering), after=after, limit=limit, row=_line)
 
 
-def audit_lines(ask: AuditAsk) -> Iterator[AuditLine]:
+def audit_lines(filters: AuditFilters) -> Iterator[AuditLine]:
     """All matching events that exist now, oldest first, read in chunks, so that no query stays open while they are
     sent. Visibility is decided when this is called, not when the first line is read.
     """
-    return _walked(matching(ask), first=ask.first or 1, last=min(ask.last or head_seq(), head_seq()))
+    return _walked(matching(filters), first=filters.first or 1, last=min(filters.last or head_seq(), head_seq()))
 
 
 def _walked(fitting: QuerySet[AuditEvent], *, first: int, last: int) -> Iterator[AuditLine]:
@@ -110,9 +110,9 @@ def lines_between(after: int, until: int, *, only: Q, limit: int) -> list[AuditL
     return list(map(_line, rows.order_by("seq")[:limit]))
 
 
-def export_lines(ask: AuditAsk | None = None) -> Iterator[bytes]:
+def export_lines(filters: AuditFilters | None = None) -> Iterator[bytes]:
     """The events as JSON lines for `audit verify`, each with its newline."""
-    return map(as_line, audit_lines(ask or AuditAsk()))
+    return map(as_line, audit_lines(filters or AuditFilters()))
 
 
 def as_line(event: AuditLine) -> bytes:
@@ -120,10 +120,10 @@ def as_line(event: AuditLine) -> bytes:
     return line_of({name: getattr(event, name) for name in (*FIELDS, "hash")})
 
 
-def density(ask: AuditAsk, *, now: datetime, days: int = 30) -> tuple[tuple[str, int], ...]:
+def density(filters: AuditFilters, *, now: datetime, days: int = 30) -> tuple[tuple[str, int], ...]:
     """The number of matching events on each of the last `days` days, oldest first."""
     start = now.astimezone(UTC) - timedelta(days=days - 1)
-    rows = matching(ask).filter(at__gte=f"{start:%Y-%m-%d}").order_by()
+    rows = matching(filters).filter(at__gte=f"{start:%Y-%m-%d}").order_by()
     counted = rows.annotate(day=Substr("at", 1, 10)).values("day").annotate(number=Count("seq"))
     counts = {str(row["day"]): int(row["number"]) for row in counted}
     every = (f"{start + timedelta(days=day):%Y-%m-%d}" for day in range(days))
@@ -181,26 +181,26 @@ def as_text(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def matching(ask: AuditAsk) -> QuerySet[AuditEvent]:
+def matching(wanted: AuditFilters) -> QuerySet[AuditEvent]:
     """The visible rows that match the filters."""
     filters = {
-        "actor": ask.actor,
-        "outcome": ask.outcome,
-        "cluster_id": ask.cluster,
-        "correlation": ask.correlation,
-        "at__gte": as_text(ask.since) if ask.since else "",
-        "at__lt": as_text(ask.until) if ask.until else "",
-        "seq__gte": ask.first,
-        "seq__lte": ask.last,
+        "actor": wanted.actor,
+        "outcome": wanted.outcome,
+        "cluster_id": wanted.cluster,
+        "correlation": wanted.correlation,
+        "at__gte": as_text(wanted.since) if wanted.since else "",
+        "at__lt": as_text(wanted.until) if wanted.until else "",
+        "seq__gte": wanted.first,
+        "seq__lte": wanted.last,
     }
     rows = AuditEvent.objects.filter(**{name: value for name, value in filters.items() if value})
     if (visible_ids := visible_texts("audit")) is not None:
         rows = rows.filter(cluster_id__in=visible_ids)
-    if ask.plan:
-        rows = rows.filter(plan_digest__startswith=ask.plan.removeprefix("sha256:"))
-    if ask.verb:
-        rows = rows.filter(Q(verb=ask.verb) | Q(verb__startswith=f"{ask.verb}."))
-    for word in ask.text.split():
+    if wanted.plan:
+        rows = rows.filter(plan_digest__startswith=wanted.plan.removeprefix("sha256:"))
+    if wanted.verb:
+        rows = rows.filter(Q(verb=wanted.verb) | Q(verb__startswith=f"{wanted.verb}."))
+    for word in wanted.text.split():
         rows = rows.filter(
             Q(object__icontains=word)
             | Q(detail__icontains=word)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from migrations_app.queries.cluster.detail import cluster_head
-from migrations_app.queries.fleet.clusters import BUCKETS, FleetAsk, matching_rows, stale_after
+from migrations_app.queries.fleet.clusters import BUCKETS, FleetFilters, matching_rows, stale_after
 from migrations_app.queries.fleet.scan_interval import interval_of
 from migrations_app.readiness.outputs.badge import BadgeFacts
 
@@ -29,7 +29,7 @@ def facts_of_cluster(cluster_id: uuid.UUID, *, now: datetime) -> tuple[str, Badg
 
 def facts_of_fleet(now: datetime) -> tuple[BadgeFacts, ...]:
     """The values of every cluster that counts; samples only count while there is no other cluster."""
-    rows = matching_rows(FleetAsk(), now=now).order_by("pk")
+    rows = matching_rows(FleetFilters(), now=now).order_by("pk")
     return tuple(_facts(row, now=now) for row in rows.iterator(chunk_size=500))
 
 

@@ -8,14 +8,14 @@ from migrations_app.models.rollout import Outbox
 from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.notifications.events import TOPICS, events_of
 from migrations_app.queries.visibility import sees_all, visible_campaigns, visible_texts
-from migrations_app.readiness.notification_events import Event
+from migrations_app.readiness.notification_events import EventFacts
 
 LOOKED_AT = 2000
 """Maximum number of events that one request reads, visible or not."""
 OWN_TO_A_CLUSTER = ("rollout", "journey")
 
 
-def newest_news(cluster: uuid.UUID | None, *, limit: int) -> tuple[Event, ...]:
+def newest_news(cluster: uuid.UUID | None, *, limit: int) -> tuple[EventFacts, ...]:
     """The newest events of the cluster, or of everything that the caller may see, newest first.
 
     With a cluster, events about all clusters are left out.
@@ -27,7 +27,7 @@ def newest_news(cluster: uuid.UUID | None, *, limit: int) -> tuple[Event, ...]:
     return tuple(_in_sight(events))[:limit]
 
 
-def _in_sight(events: Iterable[Event]) -> Iterable[Event]:
+def _in_sight(events: Iterable[EventFacts]) -> Iterable[EventFacts]:
     clusters = visible_texts("view")
     if clusters is None:
         return events
@@ -36,7 +36,7 @@ def _in_sight(events: Iterable[Event]) -> Iterable[Event]:
     return [event for event in events if _seen(event, clusters=clusters, campaigns=campaigns, groups=groups)]
 
 
-def _seen(event: Event, *, clusters: frozenset[str], campaigns: frozenset[str], groups: frozenset[str]) -> bool:
+def _seen(event: EventFacts, *, clusters: frozenset[str], campaigns: frozenset[str], groups: frozenset[str]) -> bool:
     """Whether the caller may see the event. An event that names none of these is about all clusters, and visible to
     everyone.
     """

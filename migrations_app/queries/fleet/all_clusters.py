@@ -6,7 +6,7 @@ from datetime import datetime
 
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
-from migrations_app.queries.fleet.clusters import FleetAsk, FleetRow, fleet_page
+from migrations_app.queries.fleet.clusters import FleetFilters, FleetRow, fleet_page
 from migrations_app.queries.visibility import visible_clusters
 
 CHUNK = 500
@@ -36,10 +36,10 @@ def named_clusters(words: str, *, limit: int) -> tuple[tuple[uuid.UUID, str, str
 
 def every_cluster(*, now: datetime) -> Iterator[FleetRow]:
     """Every registered cluster, by name."""
-    ask = FleetAsk(flat=True)
+    filters = FleetFilters(flat=True)
     while True:
-        page = fleet_page(ask, now=now, limit=CHUNK)
+        page = fleet_page(filters, now=now, limit=CHUNK)
         yield from page.rows
         if not page.next_cursor:
             return
-        ask = FleetAsk(flat=True, cursor=page.next_cursor)
+        filters = FleetFilters(flat=True, cursor=page.next_cursor)

@@ -97,7 +97,7 @@ class MarkedRollout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BurndownAsk:
+class BurndownFilters:
     """Which clusters are counted: one cluster, a group, or the clusters with these labels; all visible clusters by
     default.
     """
@@ -107,14 +107,14 @@ class BurndownAsk:
     labels: tuple[str, ...] = ()
 
 
-def burndown(ask: BurndownAsk, *, now: datetime) -> Burndown:
+def burndown(filters: BurndownFilters, *, now: datetime) -> Burndown:
     """The curves, in at most four queries for any number of clusters."""
-    return _burndown_of(_Read(_chosen(ask), now.date()))
+    return _burndown_of(_Read(_chosen(filters), now.date()))
 
 
-def burndown_by_group(ask: BurndownAsk, *, now: datetime) -> tuple[Burndown, tuple[GroupLine, ...]]:
+def burndown_by_group(filters: BurndownFilters, *, now: datetime) -> tuple[Burndown, tuple[GroupLine, ...]]:
     """The curves in total and for each visible group with clusters, in at most six queries."""
-    read = _Read(_chosen(ask), now.date())
+    read = _Read(_chosen(filters), now.date())
     groups = list(ClusterGroup.objects.filter(groups_in_sight()).order_by("name")[:MOST_GROUPS])
     members: dict[uuid.UUID, set[str]] = {group.pk: set() for group in groups}
     rows = ClusterGroup.clusters.through.objects.filter(clustergroup_id__in=members)
@@ -124,9 +124,9 @@ def burndown_by_group(ask: BurndownAsk, *, now: datetime) -> tuple[Burndown, tup
     return _burndown_of(read), tuple(line for line in lines if line.told.clusters)
 
 
-def rollouts_between(ask: BurndownAsk, *, first: date) -> tuple[MarkedRollout, ...]:
+def rollouts_between(filters: BurndownFilters, *, first: date) -> tuple[MarkedRollout, ...]:
     """The rollouts of these clusters that began on `first` or later, oldest first."""
-    clusters = _chosen(ask).order_by().values("pk")
+    clusters = _chosen(filters).order_by().values("pk")
     rows = Rollout.objects.filter(visible(), cluster__in=clusters, started_at__date__gte=first)
     columns = ("pk", "title", "cluster_name", "state", "started_at", "finished_at")
     rollouts = rows.order_by("-started_at").values_list(*columns)[:MOST_ROLLOUTS]
@@ -207,12 +207,12 @@ def _burndown_of(read: _Read, only: set[str] | None = None) -> Burndown:
     return Burndown(clusters=len(registered), **curves)
 
 
-def _chosen(ask: BurndownAsk) -> QuerySet[Cluster]:
+def _chosen(filters: BurndownFilters) -> QuerySet[Cluster]:
     rows = visible_clusters()
-    if ask.cluster:
-        rows = rows.filter(pk=ask.cluster)
-    elif not ask.group:
+    if filters.cluster:
+        rows = rows.filter(pk=filters.cluster)
+    elif not filters.group:
         rows = rows.filter(counting_clusters())
-    if ask.group:
-        rows = rows.filter(pk__in=ClusterGroup.objects.filter(groups_in_sight(), pk=ask.group).values("clusters"))
-    return with_labels(rows, ask.labels)
+    if filters.group:
+        rows = rows.filter(pk__in=ClusterGroup.objects.filter(groups_in_sight(), pk=filters.group).values("clusters"))
+    return with_labels(rows, filters.labels)

@@ -11,11 +11,11 @@ from django.db.models import F, QuerySet
 from migrations_app.checks.base import PHASES
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FindingRow
-from migrations_app.queries.fleet.clusters import FleetAsk, FleetRow, matching_clusters
-from migrations_app.readiness.waivers import Waived, covering
+from migrations_app.queries.fleet.clusters import FleetFilters, FleetRow, matching_clusters
+from migrations_app.readiness.waivers import WaiverRule, covering
 
 OPEN = ("fail", "unknown", "manual")
-Held = Mapping[uuid.UUID | None, tuple[Waived, ...]]
+Held = Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]
 """The active waivers by cluster, as returned by `held_everywhere`."""
 
 
@@ -41,7 +41,7 @@ class BlockedCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class BlockerCause:
     """A failing check and the clusters that it blocks; `evidence` counts its objects in all of them."""
 
     check: str
@@ -67,9 +67,9 @@ def blockers_of(rows: Iterable[FleetRow], *, held: Held) -> Mapping[uuid.UUID, t
     return {cluster: tuple(_shown(lines)) for cluster, lines in lines_by_cluster.items()}
 
 
-def causes(ask: FleetAsk, *, held: Held, now: datetime) -> tuple[Cause, ...]:
+def causes(filters: FleetFilters, *, held: Held, now: datetime) -> tuple[BlockerCause, ...]:
     """The causes that block the matching clusters, those with most clusters first; a status filter has no effect."""
-    blocked = matching_clusters(replace(ask, bucket="blocked", buckets=()), now=now)
+    blocked = matching_clusters(replace(filters, bucket="blocked", buckets=()), now=now)
     clusters = {row["latest_id"]: row for row in _columns(blocked)}
     failing = _next_blockers(clusters, statuses=("fail",))
     lines = [line for line in failing if not _waived(line, held, cluster=clusters[line["snapshot"]]["pk"])]
@@ -94,7 +94,7 @@ def _cause(
     *,
     clusters: Mapping[uuid.UUID, dict[str, Any]],
     checks: Mapping[uuid.UUID, set[str]],
-) -> Cause:
+) -> BlockerCause:
     blocked = (
         BlockedCluster(
             id=clusters[line["snapshot"]]["pk"],
@@ -107,7 +107,7 @@ def _cause(
         for line in lines
     )
     ordered = tuple(sorted(blocked, key=lambda cluster: cluster.name))
-    return Cause(check, ordered, sum(line["evidence_total"] for line in lines))
+    return BlockerCause(check, ordered, sum(line["evidence_total"] for line in lines))
 
 
 def _next_blockers(snapshots: Collection[uuid.UUID], *, statuses: tuple[str, ...]) -> Iterable[dict[str, Any]]:

@@ -32,7 +32,7 @@ from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.fleet.labels import Label, label_expression, shown_labels, with_labels
 from migrations_app.queries.fleet.scan_interval import interval_of, with_intervals
 from migrations_app.queries.fleet.where_it_fails import BLOCKS, where_it_fails
-from migrations_app.queries.pagination import Key
+from migrations_app.queries.pagination import SortKey
 from migrations_app.queries.visibility import visible_clusters
 
 BUCKETS: tuple[str, ...] = (
@@ -68,7 +68,7 @@ PAGE = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FleetAsk:
+class FleetFilters:
     """Filters and order of the fleet list; empty means no filter, `flat` sorts across all groups.
 
     `labels` are texts such as team:shop that must all match. `check` with `hop` selects by failing check, see
@@ -158,55 +158,55 @@ class FleetPage:
     parts: Mapping[str, int] = field(default_factory=dict)
 
 
-def fleet_page(ask: FleetAsk, *, now: datetime, limit: int = PAGE) -> FleetPage:
+def fleet_page(filters: FleetFilters, *, now: datetime, limit: int = PAGE) -> FleetPage:
     """One page of the fleet, in a few queries for any size."""
-    base = _narrowed(ask, now=now)
+    base = _narrowed(filters, now=now)
     counted = _cells(base)
-    chosen = _chosen_of(base, ask)
-    ordered = _after(_ordered(_annotated(chosen), ask), ask)
+    chosen = _chosen_of(base, filters)
+    ordered = _after(_ordered(_annotated(chosen), filters), filters)
     clusters = list(ordered.only(*READ).prefetch_related("labels", _groups())[: limit + 1])
-    rows = tuple(_row(cluster, ask, now=now) for cluster in clusters[:limit])
-    following = _cursor_after(clusters[limit - 1], ask) if len(clusters) > limit else ""
+    rows = tuple(_row(cluster, filters, now=now) for cluster in clusters[:limit])
+    following = _cursor_after(clusters[limit - 1], filters) if len(clusters) > limit else ""
     named = visible_clusters().exclude(environment="").order_by("environment").values_list("environment", flat=True)
     environments = tuple(named.distinct()[:200])
-    parts = _parts(chosen, ask)
-    return FleetPage(rows, _totals(counted), _matching(counted, ask), following, environments, parts)
+    parts = _parts(chosen, filters)
+    return FleetPage(rows, _totals(counted), _matching(counted, filters), following, environments, parts)
 
 
-def fleet_ids(ask: FleetAsk, *, now: datetime) -> tuple[uuid.UUID, ...]:
+def fleet_ids(filters: FleetFilters, *, now: datetime) -> tuple[uuid.UUID, ...]:
     """The ids of all clusters that match the filters."""
-    return tuple(matching_clusters(ask, now=now).order_by("pk").values_list("pk", flat=True))
+    return tuple(matching_clusters(filters, now=now).order_by("pk").values_list("pk", flat=True))
 
 
-def matching_clusters(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+def matching_clusters(filters: FleetFilters, *, now: datetime) -> QuerySet[Cluster]:
     """All clusters that match the filters, without an order and without joins that the filters do not need."""
-    return _chosen_of(_narrowed(ask, now=now), ask)
+    return _chosen_of(_narrowed(filters, now=now), filters)
 
 
-def matching_rows(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+def matching_rows(filters: FleetFilters, *, now: datetime) -> QuerySet[Cluster]:
     """As `matching_clusters`, with `latest`, status and interval of each cluster."""
-    return _annotated(matching_clusters(ask, now=now))
+    return _annotated(matching_clusters(filters, now=now))
 
 
 def _groups() -> "Prefetch[str, QuerySet[ClusterGroup], str]":
     return Prefetch("groups", queryset=ClusterGroup.objects.filter(groups_in_sight()).only("name"))
 
 
-def _parts(chosen: QuerySet[Cluster], ask: FleetAsk) -> dict[str, int]:
-    if not ask.by or ask.flat:
+def _parts(chosen: QuerySet[Cluster], filters: FleetFilters) -> dict[str, int]:
+    if not filters.by or filters.flat:
         return {}
-    rows: QuerySet[Any, dict[str, Any]] = _arranged(chosen, ask).order_by().values("heading")  # type: ignore[misc]  # as in `_cells`
+    rows: QuerySet[Any, dict[str, Any]] = _arranged(chosen, filters).order_by().values("heading")  # type: ignore[misc]  # as in `_cells`
     return {part["heading"]: part["n"] for part in rows.annotate(n=Count("pk"))}
 
 
-def _arranged(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+def _arranged(rows: QuerySet[Cluster], filters: FleetFilters) -> QuerySet[Cluster]:
     """Each row with its heading: the status as a number, or a text if grouped by group or label."""
-    if ask.flat or not ask.by:
-        return rows.annotate(heading=Value(0) if ask.flat else _status_rank(ask.order))
-    if ask.by != GROUP:
-        return rows.annotate(heading=label_expression(ask.by))
+    if filters.flat or not filters.by:
+        return rows.annotate(heading=Value(0) if filters.flat else _status_rank(filters.order))
+    if filters.by != GROUP:
+        return rows.annotate(heading=label_expression(filters.by))
     # Joined to the groups once. A cluster without a visible group is only visible to those who see every group.
-    shown_groups = Q(groups=ask.group) if ask.group else groups_in_sight("groups")
+    shown_groups = Q(groups=filters.group) if filters.group else groups_in_sight("groups")
     return rows.filter(shown_groups).annotate(heading=Coalesce(F("groups__name"), Value("")))
 
 
@@ -260,44 +260,46 @@ def _annotated(rows: QuerySet[Cluster]) -> QuerySet[Cluster]:
     )
 
 
-def _narrowed(ask: FleetAsk, *, now: datetime) -> QuerySet[Cluster]:
+def _narrowed(filters: FleetFilters, *, now: datetime) -> QuerySet[Cluster]:
     """The clusters that match every filter except status and stage."""
     rows = visible_clusters()
-    if ask.group is None and ask.environment != ENVIRONMENT:
+    if filters.group is None and filters.environment != ENVIRONMENT:
         rows = rows.filter(counting_clusters())
-    for word in ask.q.split()[:5]:
+    for word in filters.q.split()[:5]:
         rows = rows.filter(
             Q(name__icontains=word)
             | Q(environment__icontains=word)
             | Q(server__icontains=word)
             | Q(latest__karpenter_version__startswith=word.removeprefix("v"))
         )
-    if ask.environment:
-        rows = rows.filter(environment=ask.environment)
-    if ask.group:
-        members = ClusterGroup.objects.filter(groups_in_sight(), pk=ask.group).values("clusters")
+    if filters.environment:
+        rows = rows.filter(environment=filters.environment)
+    if filters.group:
+        members = ClusterGroup.objects.filter(groups_in_sight(), pk=filters.group).values("clusters")
         rows = rows.filter(pk__in=members)
-    if ask.check:
-        rows = where_it_fails(rows, ask.check, hop=ask.hop, now=now)
-    if ask.check and ask.hop == BLOCKS:
+    if filters.check:
+        rows = where_it_fails(rows, filters.check, hop=filters.hop, now=now)
+    if filters.check and filters.hop == BLOCKS:
         rows = rows.alias(bucket=status_group_case()).filter(bucket=BUCKETS.index("blocked"))
-    return with_labels(rows, ask.labels)
+    return with_labels(rows, filters.labels)
 
 
-def _chosen(ask: FleetAsk) -> dict[str, frozenset[int]]:
+def _chosen(filters: FleetFilters) -> dict[str, frozenset[int]]:
     """The allowed values of each filtered column; a column without a filter is missing."""
     chosen = {}
-    if ask.bucket or ask.buckets:
-        chosen["bucket"] = frozenset(BUCKETS.index(name) for name in ((ask.bucket,) if ask.bucket else ask.buckets))
-    if ask.stage:
-        chosen["stage_shown"] = frozenset({STAGES.index(ask.stage)})
+    if filters.bucket or filters.buckets:
+        chosen["bucket"] = frozenset(
+            BUCKETS.index(name) for name in ((filters.bucket,) if filters.bucket else filters.buckets)
+        )
+    if filters.stage:
+        chosen["stage_shown"] = frozenset({STAGES.index(filters.stage)})
     return chosen
 
 
-def _chosen_of(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
+def _chosen_of(rows: QuerySet[Cluster], wanted: FleetFilters) -> QuerySet[Cluster]:
     """The clusters that match the filters of status and stage."""
     expressions = {"bucket": status_group_case, "stage_shown": _stage_case}
-    chosen = _chosen(ask)
+    chosen = _chosen(wanted)
     filters = {f"{column}__in": sorted(values) for column, values in chosen.items()}
     return rows.alias(**{column: expressions[column]() for column in chosen}).filter(**filters)
 
@@ -317,36 +319,36 @@ def _sort_expression(sort: str) -> Any:  # noqa: ANN401 - Django's expressions s
     }[sort]
 
 
-def _ordered(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    arranged: Any = _arranged(rows, ask).annotate(key=_sort_expression(ask.sort))
-    turn = "-" if ask.descending else ""
-    name = f"{turn}name" if ask.sort == "name" else "name"
+def _ordered(rows: QuerySet[Cluster], filters: FleetFilters) -> QuerySet[Cluster]:
+    arranged: Any = _arranged(rows, filters).annotate(key=_sort_expression(filters.sort))
+    turn = "-" if filters.descending else ""
+    name = f"{turn}name" if filters.sort == "name" else "name"
     ordered: QuerySet[Cluster] = arranged.order_by("heading", f"{turn}key", name)
     return ordered
 
 
-def _after(rows: QuerySet[Cluster], ask: FleetAsk) -> QuerySet[Cluster]:
-    heading: type[Key] = str if ask.by and not ask.flat else int
-    kinds: tuple[type[Key], ...] = (heading, str if ask.sort in ("hop", "scanned") else int, str)
-    keys = pagination.decode(ask.cursor, kinds)
+def _after(rows: QuerySet[Cluster], filters: FleetFilters) -> QuerySet[Cluster]:
+    heading: type[SortKey] = str if filters.by and not filters.flat else int
+    kinds: tuple[type[SortKey], ...] = (heading, str if filters.sort in ("hop", "scanned") else int, str)
+    keys = pagination.decode(filters.cursor, kinds)
     if keys is None:
         return rows
     group, key, name = keys
-    value: Key | datetime | None = moment(str(key)) if ask.sort == "scanned" else key
+    value: SortKey | datetime | None = moment(str(key)) if filters.sort == "scanned" else key
     if value is None:
         return rows
-    beyond = "lt" if ask.descending else "gt"
-    by_name = beyond if ask.sort == "name" else "gt"
+    beyond = "lt" if filters.descending else "gt"
+    by_name = beyond if filters.sort == "name" else "gt"
     later = Q(**{f"key__{beyond}": value}) | Q(key=value, **{f"name__{by_name}": name})
     return rows.filter(Q(heading__gt=group) | Q(heading=group) & later)
 
 
-def _cursor_after(last: Any, ask: FleetAsk) -> str:  # noqa: ANN401 - a Cluster with annotations of `_ordered`
-    key = last.key.isoformat() if ask.sort == "scanned" else last.key
+def _cursor_after(last: Any, filters: FleetFilters) -> str:  # noqa: ANN401 - a Cluster with annotations of `_ordered`
+    key = last.key.isoformat() if filters.sort == "scanned" else last.key
     return pagination.encode((last.heading, key, last.name))
 
 
-def _row(cluster: Any, ask: FleetAsk, *, now: datetime) -> FleetRow:  # noqa: ANN401 - a Cluster with annotations of `_annotated`
+def _row(cluster: Any, filters: FleetFilters, *, now: datetime) -> FleetRow:  # noqa: ANN401 - a Cluster with annotations of `_annotated`
     latest = cluster.latest
     limit = stale_after(interval_of(cluster))
     return FleetRow(
@@ -374,7 +376,7 @@ def _row(cluster: Any, ask: FleetAsk, *, now: datetime) -> FleetRow:  # noqa: AN
         last_error_code=cluster.last_error_code,
         groups=tuple(group.name for group in cluster.groups.all()),
         labels=shown_labels(cluster),
-        part=str(cluster.heading) if ask.by and not ask.flat else "",
+        part=str(cluster.heading) if filters.by and not filters.flat else "",
         snapshot=cluster.latest_id,
         target=cluster.target,
     )
@@ -391,6 +393,6 @@ def _totals(counted: tuple[dict[str, Any], ...]) -> Totals:
     return Totals(sum(buckets.values()), stages, buckets, legacy, exact)
 
 
-def _matching(counted: tuple[dict[str, Any], ...], ask: FleetAsk) -> int:
-    chosen = _chosen(ask)
+def _matching(counted: tuple[dict[str, Any], ...], filters: FleetFilters) -> int:
+    chosen = _chosen(filters)
     return sum(cell["n"] for cell in counted if all(cell[name] in left for name, left in chosen.items()))

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from migrations_app.models.cluster import Cluster, ClusterGroup, ClusterLabel
-from migrations_app.queries.fleet.clusters import FleetAsk, matching_clusters
+from migrations_app.queries.fleet.clusters import FleetFilters, matching_clusters
 from migrations_app.queries.fleet.counted_clusters import ENVIRONMENT as SAMPLES
 from migrations_app.queries.fleet.groups import MOST, groups_in_sight
 from migrations_app.queries.fleet.labels import DERIVED, ENVIRONMENT, MOST_CHOICES, USUAL, label_expression
@@ -30,19 +30,20 @@ class FleetFacets:
     labels: Mapping[str, Mapping[str, int]]
 
 
-def fleet_facets(ask: FleetAsk, *, now: datetime) -> FleetFacets:
+def fleet_facets(filters: FleetFilters, *, now: datetime) -> FleetFacets:
     """The counts of all filters, in three queries."""
     # With real clusters in the fleet, sample clusters only appear with the filter for their environment.
-    wide = ask if ask.environment == SAMPLES else replace(ask, environment="")
-    clusters = matching_clusters(ask, now=now)
+    wide = filters if filters.environment == SAMPLES else replace(filters, environment="")
+    clusters = matching_clusters(filters, now=now)
     by_environment, by_group = (
-        clusters if other == ask else matching_clusters(other, now=now) for other in (wide, replace(ask, group=None))
+        clusters if other == filters else matching_clusters(other, now=now)
+        for other in (wide, replace(filters, group=None))
     )
     environments: Counter[str] = Counter()
     labels: dict[str, Counter[str]] = {}
     for environment, region, account, number in _by_place(by_environment):
         environments[environment] += number
-        if ask.environment in ("", environment):
+        if filters.environment in ("", environment):
             for key, value in zip((ENVIRONMENT, *DERIVED), (environment, region, account), strict=True):
                 labels.setdefault(key, Counter())[value] += number
     for key, value, number in _stored(clusters):

@@ -26,7 +26,7 @@ WAY = "way"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WayTold:
+class OverallProgress:
     """Progress of both conversions together: the percentage that is done, and the projected end. `end.on` is only set
     for `falling`.
     """
@@ -46,14 +46,14 @@ class FallenDay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BurndownTold(Burndown):
+class BurndownWithProgress(Burndown):
     """A burndown with the progress of both conversions, and the reasons for lower progress, oldest first."""
 
-    way: WayTold
+    way: OverallProgress
     falls: tuple[FallenDay, ...]
 
 
-def with_progress(burndown: Burndown) -> BurndownTold:
+def with_progress(burndown: Burndown) -> BurndownWithProgress:
     """The burndown with its progress and the reasons for lower progress."""
     days = points_by_day(burndown)
     falls = (
@@ -63,7 +63,9 @@ def with_progress(burndown: Burndown) -> BurndownTold:
     )
     done = percent_of_conversions(days[-1][1]) if days else DonePercent(percent=None, bound="unknown")
     curves = {column.name: getattr(burndown, column.name) for column in fields(burndown)}
-    return BurndownTold(**curves, way=WayTold(done=done, end=ends_of(burndown)[WAY]), falls=tuple(falls))
+    return BurndownWithProgress(
+        **curves, way=OverallProgress(done=done, end=ends_of(burndown)[WAY]), falls=tuple(falls)
+    )
 
 
 def points_by_day(burndown: Burndown) -> list[tuple[date, Mapping[str, Point]]]:

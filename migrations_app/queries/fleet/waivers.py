@@ -17,10 +17,10 @@ from migrations_app.queries.fleet.groups import groups_in_sight
 from migrations_app.queries.pagination import Page, moment_and_id, page_of
 from migrations_app.queries.rows import from_row
 from migrations_app.queries.visibility import visible_or_of_all
-from migrations_app.readiness.waivers import Waived
+from migrations_app.readiness.waivers import WaiverRule
 
-State = Literal["active", "ended", "revoked"]
-STATES: tuple[State, ...] = ("active", "ended", "revoked")
+WaiverState = Literal["active", "ended", "revoked"]
+STATES: tuple[WaiverState, ...] = ("active", "ended", "revoked")
 SOON = timedelta(days=14)
 _MEMBERS = ClusterGroup.clusters.through
 
@@ -48,19 +48,19 @@ class WaiverRow:
     ends_at: datetime
     revoked_by: str
     revoked_at: datetime | None
-    state: State
+    state: WaiverState
     days_left: int
     soon: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaiverAsk:
+class WaiverFilters:
     """Filters of waivers; empty means no filter. `cluster` includes waivers of its groups and of all clusters."""
 
     cluster: uuid.UUID | None = None
     group: uuid.UUID | None = None
     check: str = ""
-    state: State | Literal[""] = ""
+    state: WaiverState | Literal[""] = ""
 
 
 def holding(now: datetime) -> Q:
@@ -68,14 +68,14 @@ def holding(now: datetime) -> Q:
     return Q(revoked_at=None, ends_at__gt=now)
 
 
-def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[Waived, ...]:
+def held_at(cluster_id: uuid.UUID, now: datetime) -> tuple[WaiverRule, ...]:
     """The active waivers of one cluster."""
     return tuple(_waived(row) for row in Waiver.objects.filter(holding(now), reaching(cluster_id)))
 
 
-def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[Waived, ...]]:
+def held_everywhere(now: datetime) -> Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]:
     """The active waivers by cluster; those of all clusters are under None."""
-    by_cluster: dict[uuid.UUID | None, tuple[Waived, ...]] = {}
+    by_cluster: dict[uuid.UUID | None, tuple[WaiverRule, ...]] = {}
     rows = list(Waiver.objects.filter(holding(now)).select_related("scope"))
     members = _members({scope.group_id for row in rows if (scope := _scope(row)) and scope.group_id})
     for row in rows:
@@ -151,16 +151,16 @@ def waiver_of(waiver_id: uuid.UUID, *, now: datetime) -> WaiverRow:
     return _row(row, now)
 
 
-def waiver_page(ask: WaiverAsk, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
+def waiver_page(filters: WaiverFilters, *, now: datetime, after: str = "", limit: int = 100) -> Page[WaiverRow]:
     """One page of waivers, newest first."""
-    rows = Waiver.objects.filter(_in_state(ask.state, now), waivers_in_sight())
+    rows = Waiver.objects.filter(_in_state(filters.state, now), waivers_in_sight())
     rows = rows.select_related("cluster", "scope").defer("cluster__sealed")
-    if ask.cluster:
-        rows = rows.filter(reaching(ask.cluster))
-    if ask.group:
-        rows = rows.filter(scope__group=ask.group)
-    if ask.check:
-        rows = rows.filter(check_id=ask.check)
+    if filters.cluster:
+        rows = rows.filter(reaching(filters.cluster))
+    if filters.group:
+        rows = rows.filter(scope__group=filters.group)
+    if filters.check:
+        rows = rows.filter(check_id=filters.check)
     keys = moment_and_id(after)
     if keys:
         when, last = keys
@@ -181,8 +181,8 @@ def _key(row: Waiver) -> str:
     return pagination.encode((row.made_at.isoformat(), str(row.pk)))
 
 
-def _waived(row: Waiver) -> Waived:
-    return Waived(
+def _waived(row: Waiver) -> WaiverRule:
+    return WaiverRule(
         check=row.check_id,
         owner=row.owner_name,
         reason=row.reason,
@@ -194,7 +194,7 @@ def _waived(row: Waiver) -> Waived:
 
 
 def _row(row: Waiver, now: datetime) -> WaiverRow:
-    state: State = "revoked" if row.revoked_at else "active" if row.ends_at > now else "ended"
+    state: WaiverState = "revoked" if row.revoked_at else "active" if row.ends_at > now else "ended"
     left = row.ends_at - now if state == "active" else timedelta(0)
     scope = _scope(row)
     return from_row(

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import FindingRow
 from migrations_app.queries.fleet.waivers import held_everywhere
-from migrations_app.readiness.waivers import Waived
+from migrations_app.readiness.waivers import WaiverRule
 
 NEXT = "next"
 """Value of `hop`: the next hop of each cluster."""
@@ -29,7 +29,7 @@ def where_it_fails(rows: QuerySet[Cluster], check: str, *, hop: str, now: dateti
     return rows.filter(blocks & ~_waived(held, check, blockers=True) | warns & ~_waived(held, check))
 
 
-def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, blockers: bool = False) -> Q:
+def _waived(held: Mapping[uuid.UUID | None, tuple[WaiverRule, ...]], check: str, *, blockers: bool = False) -> Q:
     """Condition for clusters where a waiver covers the check; with `blockers`, also as a blocker."""
     fit = {place: [waived for waived in ones if waived.check == check] for place, ones in held.items()}
     places = {place for place, ones in fit.items() if any(waived.blockers or not blockers for waived in ones)}
@@ -37,9 +37,9 @@ def _waived(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str, *, 
     return everywhere if None in places else Q(pk__in=places)
 
 
-def _accepted(held: Mapping[uuid.UUID | None, tuple[Waived, ...]], check: str) -> Q:
+def _accepted(held: Mapping[uuid.UUID | None, tuple[WaiverRule, ...]], check: str) -> Q:
     """Condition for clusters where a waiver covers the check as a blocker of the next hop, by the rule of
-    `Waived.covers`.
+    `WaiverRule.covers`.
     """
     condition = Q(pk__in=())
     for place, ones in held.items():

@@ -45,7 +45,7 @@ JOURNEY_ORDERS = orders(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JourneyAsk:
+class JourneyFilters:
     """Filters of journeys; empty means no filter. `state` is a state or one of JOURNEY_GROUPS."""
 
     cluster: uuid.UUID | None = None
@@ -179,16 +179,16 @@ class JourneyDetail:
 
 
 def journey_page(
-    ask: JourneyAsk, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+    filters: JourneyFilters, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
 ) -> Page[JourneyRow]:
     """One page, in one of JOURNEY_ORDERS. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()
-    if ask.cluster is not None:
-        if not visible_clusters().filter(pk=ask.cluster).exists():
+    if filters.cluster is not None:
+        if not visible_clusters().filter(pk=filters.cluster).exists():
             raise NotFound("no such cluster")
-        rows = rows.filter(cluster_id=ask.cluster)
-    if ask.state:
-        rows = rows.filter(state__in=sorted(JOURNEY_GROUPS.get(ask.state, {ask.state})))
+        rows = rows.filter(cluster_id=filters.cluster)
+    if filters.state:
+        rows = rows.filter(state__in=sorted(JOURNEY_GROUPS.get(filters.state, {filters.state})))
     return sorted_page(rows, order_of(JOURNEY_ORDERS, ordering), after=after, limit=limit, row=_row_of)
 
 

@@ -72,7 +72,7 @@ class DeliveryRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeliveryAsk:
+class DeliveryFilters:
     """Filters of deliveries; empty means no filter."""
 
     channel: uuid.UUID | None = None
@@ -108,9 +108,9 @@ def delivery_row(delivery_id: uuid.UUID) -> DeliveryRow:
     return _delivery(row)
 
 
-def delivery_page(ask: DeliveryAsk | None = None, *, after: str = "", limit: int = 50) -> Page[DeliveryRow]:
+def delivery_page(wanted: DeliveryFilters | None = None, *, after: str = "", limit: int = 50) -> Page[DeliveryRow]:
     """One page of the delivery log, newest first."""
-    filters, rows = ask or DeliveryAsk(), _deliveries()
+    filters, rows = wanted or DeliveryFilters(), _deliveries()
     if filters.channel:
         rows = rows.filter(channel_id=filters.channel)
     if filters.state:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from django.conf import settings
 
 from migrations_app.models.rollout import Outbox, Rollout
-from migrations_app.readiness.notification_events import EVENTS, Event
+from migrations_app.readiness.notification_events import EVENTS, EventFacts
 
 NAMED: Mapping[str, str] = {
     "rollout.awaiting_approval": "plan.approval_requested",
@@ -18,7 +18,7 @@ TOPICS: tuple[str, ...] = (*EVENTS, *NAMED)
 """Topics of the outbox that may be an event."""
 
 
-def events_of(rows: Iterable[Outbox]) -> list[Event]:
+def events_of(rows: Iterable[Outbox]) -> list[EventFacts]:
     """The events of the rows. Rows that are no events are skipped, and so are approval requests that are over."""
     rows = [row for row in rows if NAMED.get(row.topic, row.topic) in EVENTS]
     keys = {row.body["rollout"] for row in rows if row.body.get("rollout")}
@@ -27,7 +27,7 @@ def events_of(rows: Iterable[Outbox]) -> list[Event]:
     return [event for event in events if event is not None]
 
 
-def _event(row: Outbox, *, rollout: Rollout | None) -> Event | None:
+def _event(row: Outbox, *, rollout: Rollout | None) -> EventFacts | None:
     topic, data = NAMED.get(row.topic, row.topic), dict(row.body)
     if data.get("rollout") and rollout is None:
         return None

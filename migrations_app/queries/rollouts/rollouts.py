@@ -44,7 +44,7 @@ _IMPOSSIBLE = Q(state="expired", digest="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutAsk:
+class RolloutFilters:
     """Filters of rollouts; empty means no filter. `state` is a state or one of GROUPS.
 
     `impossible` keeps the drafts that could not be planned in the list.
@@ -95,20 +95,20 @@ class RolloutRow:
 
 
 def rollout_page(
-    ask: RolloutAsk, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
+    filters: RolloutFilters, *, after: str = "", limit: int = PAGE, ordering: str = "-made_at"
 ) -> Page[RolloutRow]:
     """One page, in one of ROLLOUT_ORDERS. Raises NotFound for a missing cluster, InvalidInput for an invalid cursor."""
     rows = _rows()
-    if ask.cluster is not None:
-        if not visible_clusters().filter(pk=ask.cluster).exists():
+    if filters.cluster is not None:
+        if not visible_clusters().filter(pk=filters.cluster).exists():
             raise NotFound("no such cluster")
-        rows = rows.filter(cluster_id=ask.cluster)
-    if ask.state:
-        rows = rows.filter(state__in=sorted(GROUPS.get(ask.state, {ask.state})))
-    if not ask.impossible:
+        rows = rows.filter(cluster_id=filters.cluster)
+    if filters.state:
+        rows = rows.filter(state__in=sorted(GROUPS.get(filters.state, {filters.state})))
+    if not filters.impossible:
         rows = rows.exclude(_IMPOSSIBLE)
-    if ask.action:
-        rows = rows.filter(action=ask.action)
+    if filters.action:
+        rows = rows.filter(action=filters.action)
     rows = rows.annotate(risk_rank=rank("risk", RISKS))
     return sorted_page(rows, order_of(ROLLOUT_ORDERS, ordering), after=after, limit=limit, row=row_of)
 

@@ -18,7 +18,7 @@ from migrations_app.queries.fleet.waivers import covered, held_everywhere
 from migrations_app.queries.ordering import SortColumn, order_of, orders, rank, sorted_page
 from migrations_app.queries.pagination import Page
 from migrations_app.queries.visibility import visible_clusters
-from migrations_app.readiness.waivers import Waived, covering
+from migrations_app.readiness.waivers import WaiverRule, covering
 
 FINDING_ORDERS = orders(
     {
@@ -33,7 +33,7 @@ FINDING_ORDERS = orders(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindingAsk:
+class FindingFilters:
     """Filters of findings; empty means no filter. `ordering` is one of FINDING_ORDERS."""
 
     check: str = ""
@@ -72,7 +72,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine]:
+def finding_page(filters: FindingFilters, *, after: str, limit: int) -> Page[FindingLine]:
     """One page; without another order, by cluster name and in the order of the report."""
     now = timezone.now()
     named = FindingRow.objects.annotate(
@@ -83,34 +83,34 @@ def finding_page(ask: FindingAsk, *, after: str, limit: int) -> Page[FindingLine
     waived = Case(When(covered(now, cluster="cluster"), then=Value("waived")), default=F("status"))
     rows = named.annotate(shown=waived, weight=rank("severity", WEIGHTS)).filter(
         snapshot__in=visible_clusters().filter(counting_clusters()).exclude(latest=None).values("latest"),
-        **_wanted(ask),
+        **_wanted(filters),
     )
     held = held_everywhere(now)
     return sorted_page(
         rows.values(*_COLUMNS),
-        order_of(FINDING_ORDERS, ask.ordering),
+        order_of(FINDING_ORDERS, filters.ordering),
         after=after,
         limit=limit,
         row=lambda row: _line(row, held),
     )
 
 
-def _wanted(ask: FindingAsk) -> dict[str, Any]:
+def _wanted(filters: FindingFilters) -> dict[str, Any]:
     chosen: dict[str, Any] = {
-        "check_id": ask.check,
-        "shown": ask.status,
+        "check_id": filters.check,
+        "shown": filters.status,
         # A waived finding is stored as a failure or as manual; this condition lets the database use the column's index.
-        "status__in": ("fail", "manual") if ask.status == "waived" else (),
-        "status": "" if ask.status == "waived" else ask.status,
-        "severity": ask.severity,
-        "hop": ask.hop,
-        "phase": ask.phase,
-        "cluster": ask.cluster,
+        "status__in": ("fail", "manual") if filters.status == "waived" else (),
+        "status": "" if filters.status == "waived" else filters.status,
+        "severity": filters.severity,
+        "hop": filters.hop,
+        "phase": filters.phase,
+        "cluster": filters.cluster,
     }
     return {name: value for name, value in chosen.items() if value}
 
 
-def _line(row: dict[str, Any], held: Mapping[uuid.UUID | None, tuple[Waived, ...]]) -> FindingLine:
+def _line(row: dict[str, Any], held: Mapping[uuid.UUID | None, tuple[WaiverRule, ...]]) -> FindingLine:
     columns = {name: row[name] for name in _COLUMNS if name not in ("pk", "check_id", "shown", "weight")}
     applicable = (*held.get(None, ()), *held.get(row["cluster"], ()))
     waived = covering(applicable, check=row["check_id"], status=row["status"], severity=row["severity"], hop=row["hop"])

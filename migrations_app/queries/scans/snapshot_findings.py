@@ -58,7 +58,7 @@ class FindingDetail:
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotFindingAsk:
+class SnapshotFindingFilters:
     """Filters of the findings; empty texts mean no filter."""
 
     check: str = ""
@@ -68,7 +68,7 @@ class SnapshotFindingAsk:
 
 
 def snapshot_finding_page(
-    snapshot_id: uuid.UUID, ask: SnapshotFindingAsk, *, after: str, limit: int, tool: str = ""
+    snapshot_id: uuid.UUID, filters: SnapshotFindingFilters, *, after: str, limit: int, tool: str = ""
 ) -> Page[FindingDetail]:
     """One page of a snapshot's findings, in the order of the report, with the waivers applied. Remedies of the tool
     come first. Raises NotFound.
@@ -78,7 +78,7 @@ def snapshot_finding_page(
     lines = [
         (place, finding)
         for place, finding in enumerate(report_by_tool(report_of(snapshot_id), tool).checks)
-        if place > beyond and _is_asked(finding, ask)
+        if place > beyond and _is_asked(finding, filters)
     ][: limit + 1]
     ages = answer_ages(snapshot_id)
     return page_of(
@@ -139,12 +139,12 @@ def _age(answers: Iterable[tuple[datetime, str | None]], *, newest: datetime, st
     return AnswerAge(since, exact=False)
 
 
-def _is_asked(finding: Finding, ask: SnapshotFindingAsk) -> bool:
+def _is_asked(finding: Finding, filters: SnapshotFindingFilters) -> bool:
     pairs = (
-        (ask.check, finding.id),
-        (ask.status, finding.status),
-        (ask.severity, finding.severity),
-        (ask.hop, finding.hop),
+        (filters.check, finding.id),
+        (filters.status, finding.status),
+        (filters.severity, finding.severity),
+        (filters.hop, finding.hop),
     )
     return all(want in ("", is_there) for want, is_there in pairs)
 

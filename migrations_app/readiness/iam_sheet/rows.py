@@ -17,9 +17,9 @@ WORST_FIRST = (
     RequestVerdict.BLOCKED_BY_RESOURCE,
     RequestVerdict.UNKNOWN,
 )
-Key = tuple[bool, str]
+RowKey = tuple[bool, str]
 """Whether the row is for capacity that Provisioners still own, and the action."""
-Gaps = Mapping[Key, Gap]
+Gaps = Mapping[RowKey, Gap]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,20 +85,20 @@ def tally(rows: Sequence[IamRow], column: int) -> OpenCellCounts:
     return OpenCellCounts(refused=len(always) - doubtful, doubtful=doubtful, conditional=conditional)
 
 
-def by_key(report: GapReport) -> dict[Key, Gap]:
+def by_key(report: GapReport) -> dict[RowKey, Gap]:
     """Returns the gaps of a report by row key."""
     current = {(False, gap.action): gap for gap in report.gaps}
     return current | {(True, gap.action): gap for gap in report.legacy_gaps}
 
 
-def _cells(column: ReleaseColumn) -> dict[Key, IamCell]:
+def _cells(column: ReleaseColumn) -> dict[RowKey, IamCell]:
     if column.needs is None:
         return {}
     lacks = [(lack.name, by_key(lack.report)) for lack in column.lacks]
     return {key: _cell(need, key, lacks=lacks, why=column.why) for key, need in by_key(column.needs).items()}
 
 
-def _cell(need: Gap, key: Key, *, lacks: Sequence[tuple[str, Gaps]], why: str) -> IamCell:
+def _cell(need: Gap, key: RowKey, *, lacks: Sequence[tuple[str, Gaps]], why: str) -> IamCell:
     if not lacks:
         return _iam_cell(need, verdict=RequestVerdict.UNKNOWN, causes=(why,) if why else ())
     gaps = [(name, gaps_of_role[key]) for name, gaps_of_role in lacks if key in gaps_of_role]

@@ -9,14 +9,14 @@ CellVerdict = Literal[
     "allowed", "missing", "denied", "blocked_by_condition", "blocked_by_resource", "unknown", "not_needed"
 ]
 Answered = Literal["yes", "no", "unknown"]
-Need = Literal["", "always", "conditional"]
+CellNeed = Literal["", "always", "conditional"]
 
 
 class IamCell(msgspec.Struct, frozen=True, kw_only=True):
     """One action in one release. Where several roles count, the worst answer, each cause with its role."""
 
     verdict: CellVerdict = "not_needed"
-    required: Need = ""
+    required: CellNeed = ""
     severity: str = ""
     """blocker or degraded; empty where the action is not needed."""
     when: str = ""

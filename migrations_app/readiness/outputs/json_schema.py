@@ -15,9 +15,11 @@ from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.readiness.iam_sheet.values import SCHEMA, IamSheet
 from migrations_app.readiness.outputs.plain import escaped_json
 from migrations_app.readiness.plan.chart_values import ChartHop
+from migrations_app.readiness.plan.rollback import IrreversibleEffect
 from migrations_app.readiness.plan.runbook import Runbook
+from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.published_fields import INTERNAL, PLAN, TYPED_PLAN, published
-from migrations_app.readiness.report import Carrier, GivenChart, LegacyObject, Report
+from migrations_app.readiness.report import Carrier, GivenChart, InstallationFacts, LegacyObject, Report
 
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -89,6 +91,12 @@ def scan_schema() -> dict[str, Any]:
     }
 
 
+PUBLISHED_NAMES: Mapping[str, str] = {
+    InstallationFacts.__name__: "Installed",
+    IrreversibleEffect.__name__: "Lost",
+    RunbookStage.__name__: "Stage",
+}
+"""Names of types in published schemas that are not those of the classes."""
 _CHANGES = tuple(change_type.__name__ for change_type in (ChangeTarget, HelmValue, *get_args(Change)))
 
 
@@ -111,6 +119,7 @@ def _of(
     _, schemas = msgspec.json.schema_components([kind], ref_template=template)
     for inner in dropped:
         schemas.pop(inner, None)
+    schemas = _under_published_names(schemas, template)
     for name, schema in schemas.items():
         if "description" in schema:  # Python 3.13 and newer remove the indentation themselves
             schema["description"] = inspect.cleandoc(schema["description"])
@@ -121,6 +130,26 @@ def _of(
     if "change" not in internal.get("Remedy", ()) and "Remedy" in schemas:
         schemas["Remedy"]["required"].remove("change")
     return schemas
+
+
+def _under_published_names(schemas: dict[str, Any], template: str) -> dict[str, Any]:
+    references = {template.format(name=name): template.format(name=new) for name, new in PUBLISHED_NAMES.items()}
+    renamed = {}
+    for name, schema in schemas.items():
+        new = PUBLISHED_NAMES.get(name, name)
+        renamed[new] = _with_references(schema | {"title": new} if new != name else schema, references)
+    return renamed
+
+
+def _with_references(value: Any, references: Mapping[str, str]) -> Any:  # noqa: ANN401 - a part of a JSON Schema
+    match value:
+        case {"$ref": str(reference), **others}:
+            return {"$ref": references.get(reference, reference), **others}
+        case dict():
+            return {key: _with_references(part, references) for key, part in value.items()}
+        case list():
+            return [_with_references(part, references) for part in value]
+    return value
 
 
 def _tighten(schema: dict[str, Any]) -> None:

@@ -16,9 +16,9 @@ from migrations_app.conversion.chart_values.side_by_side import RowKind
 from migrations_app.conversion.chart_values.table import lines as values_lines
 from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs.wording import check_ids, forecast_number, hidden_evidence_line, object_line
-from migrations_app.readiness.plan.rollback import Lost
+from migrations_app.readiness.plan.rollback import IrreversibleEffect
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
-from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.plan.stages import RunbookStage
 
 EVIDENCE_SHOWN = 2
 CHANGES: tuple[RowKind, ...] = ("lost", "renamed", "removed", "set")
@@ -67,12 +67,12 @@ class StepView(NamedTuple):
     step before."""
 
     number: str
-    stage: Stage
+    stage: RunbookStage
     items: tuple[ItemView, ...]
     commands: tuple[CommandView, ...]
     actions: tuple[str, ...]
     back: str
-    no_return: tuple[Lost, ...]
+    no_return: tuple[IrreversibleEffect, ...]
     part: int = 1
     parts: int = 1
 

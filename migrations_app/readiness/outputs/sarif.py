@@ -35,7 +35,7 @@ class SourceLine:
     line: int = 1
 
 
-Places = Callable[[Evidence | None], SourceLine | None]
+PlaceLookup = Callable[[Evidence | None], SourceLine | None]
 """Returns where the object of a piece of evidence is written; for None, the source of the whole cluster."""
 
 
@@ -43,7 +43,7 @@ def _nowhere(_row: Evidence | None) -> SourceLine | None:
     return None
 
 
-def render(report: Report, *, version: str = "", places: Places = _nowhere) -> str:
+def render(report: Report, *, version: str = "", places: PlaceLookup = _nowhere) -> str:
     """Returns one SARIF log as JSON. An object that `places` does not find gets a path made of its name in the
     cluster."""
     rules = _rules(report)
@@ -127,7 +127,7 @@ def _end_time(report: Report) -> Tree:
     return {"endTimeUtc": report.scanned_at} if report.scanned_at.endswith("Z") else {}
 
 
-def _result(finding: Finding, row: Evidence | None, *, report: Report, places: Places) -> Tree:
+def _result(finding: Finding, row: Evidence | None, *, report: Report, places: PlaceLookup) -> Tree:
     message = plain(finding.summary) + (f": {object_line(row)}" if row else "")
     return {
         "ruleId": finding.id,
@@ -141,7 +141,7 @@ def _result(finding: Finding, row: Evidence | None, *, report: Report, places: P
     } | _suppressed(finding)
 
 
-def _physical(row: Evidence | None, report: Report, *, places: Places) -> Tree:
+def _physical(row: Evidence | None, report: Report, *, places: PlaceLookup) -> Tree:
     """Returns the location; services refuse a result without a file, so an object without one gets a path of its
     name."""
     where = places(row) or SourceLine("/".join(_path_steps(row, report)))

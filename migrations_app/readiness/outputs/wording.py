@@ -8,14 +8,14 @@ from migrations_app.readiness.next_step import FindingGroup
 from migrations_app.readiness.outputs.plain import plain
 from migrations_app.readiness.plan.forecast import ForecastLine
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop
-from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.report import Counts, PathStep, Report
 
 PARTS = {"before": "Prepare", "land": "Upgrade", "after": "Migrate", "verify": "Verify"}
 PHASES = {"iam": "IAM", "crds": "CRDs", "cleanup": "clean-up"}
 
 
-def stage_title(stage: Stage) -> str:
+def stage_title(stage: RunbookStage) -> str:
     """`Prepare, IAM: Add the IAM permissions of the new version`."""
     phase = "" if stage.part == "verify" else f", {PHASES.get(stage.phase, stage.phase)}"
     return f"{PARTS[stage.part]}{phase}: {stage.does}"

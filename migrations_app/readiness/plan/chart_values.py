@@ -8,7 +8,7 @@ from msgspec import UNSET
 from migrations_app.checks.changes import HelmValue
 from migrations_app.conversion.chart_values.side_by_side import CRDS, MAIN, ValueChange, ValueRow, after, side_by_side
 from migrations_app.karpenter.versions import parse, release
-from migrations_app.readiness.report import GivenChart, Installed
+from migrations_app.readiness.report import GivenChart, InstallationFacts
 
 OTHER_RELEASE = "another release of this chart runs the controller, so nothing of this plan changes these values"
 VALUES_NOT_STORED = "this scan was made before the values were kept; scan again"
@@ -46,7 +46,7 @@ class ChartHop(msgspec.Struct, frozen=True, kw_only=True):
 class ValuesWalk:
     """Computes the values hop after hop, in the order of the plan."""
 
-    def __init__(self, installed: Installed | None) -> None:
+    def __init__(self, installed: InstallationFacts | None) -> None:
         self._installed = installed
         charts = installed.given if installed else ()
         self._charts: list[GivenChart] = list(charts or ()) if charts is not UNSET else []

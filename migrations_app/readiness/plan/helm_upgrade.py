@@ -25,12 +25,12 @@ from migrations_app.inventory.facts.managers import BY_HAND, MANAGERS, Managed
 from migrations_app.karpenter.crds import MAIN_CHART_WEBHOOK_SERVICE
 from migrations_app.karpenter.releases import as_tag, find
 from migrations_app.karpenter.versions import Release, parse, release
-from migrations_app.readiness.report import Installed
+from migrations_app.readiness.report import InstallationFacts
 
-UNKNOWN_INSTALLATION = Installed(namespace="NAMESPACE", release=CHART)
+UNKNOWN_INSTALLATION = InstallationFacts(namespace="NAMESPACE", release=CHART)
 """Used if the installation was not seen: the reader fills in the namespace."""
 _TO_CHANGE = ("fail", "unknown", "manual")
-Values = tuple[HelmValue, ...]
+HelmValues = tuple[HelmValue, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,8 @@ class HopUpgrades:
 
     before: tuple[Remedy, ...] = ()
     before_crds: tuple[Remedy, ...] = ()
-    crds: Values = ()
-    controller: Values = ()
+    crds: HelmValues = ()
+    controller: HelmValues = ()
     before_keys: frozenset[tuple[str, str]] = frozenset()
     """Chart and key of each value that `before` changes."""
     crds_before: bool = False
@@ -53,7 +53,7 @@ class HopUpgrades:
     lands: str = ""
     changed_values: tuple[tuple[str, HelmValue], ...] = ()
     """Every value that the hop changes, each with its chart, in order."""
-    installed: Installed | None = None
+    installed: InstallationFacts | None = None
     """The installation directly before the upgrade, with what earlier upgrades of the plan have added."""
 
 
@@ -61,7 +61,7 @@ class HopUpgrades:
 class HelmWalk:
     """Makes the Helm upgrades hop after hop, and remembers what earlier hops have changed."""
 
-    installed: Installed | None
+    installed: InstallationFacts | None
     _values_set: dict[tuple[str, str], str] = field(default_factory=dict)
     """Maps chart and key to the value as JSON; empty text for a value that was removed."""
     _crd_release: Release | None = None
@@ -103,7 +103,7 @@ class HelmWalk:
                 if webhook_value.key not in known_keys
             )
 
-    def _changed_values(self, changes: Iterable[HelmChange], chart: str, *, to: Release | None) -> Values:
+    def _changed_values(self, changes: Iterable[HelmChange], chart: str, *, to: Release | None) -> HelmValues:
         """The values of these changes that the plan has not set so far, each key once; setting a value wins over
         removing it. `to` is the release after the Helm upgrade: values that name another image are replaced."""
         wanted_values = [value for change in changes if change.chart == chart for value in change.values]
@@ -198,7 +198,7 @@ def _helm_changes(findings: Iterable[Finding]) -> Iterator[HelmChange]:
             yield from dict.fromkeys(helm_changes)
 
 
-def crd_commands(lands: str, installed: Installed | None, *, values: Values = ()) -> tuple[Remedy, ...]:
+def crd_commands(lands: str, installed: InstallationFacts | None, *, values: HelmValues = ()) -> tuple[Remedy, ...]:
     """The commands that install the CRDs of release `lands`, with these values of their chart."""
     installation, target = installed or UNKNOWN_INSTALLATION, release(lands)
     keeper = installation.crd_keeper or ""
@@ -234,7 +234,7 @@ DELIVERY_NAMESPACES: Final[dict[str, str]] = {"flux": "flux-system", "argocd": "
 """By tool the namespace of a new object that delivers the CRD chart."""
 
 
-def with_crd_delivery(installed: Installed | None) -> Installed | None:
+def with_crd_delivery(installed: InstallationFacts | None) -> InstallationFacts | None:
     """The installation after its CRDs were installed: with Flux or Argo CD, an object of their own delivers them."""
     namespace = DELIVERY_NAMESPACES.get(installed.crds_kept_by, "") if installed else ""
     if installed is None or not namespace or installed.crd_keeper:
@@ -243,7 +243,7 @@ def with_crd_delivery(installed: Installed | None) -> Installed | None:
 
 
 def controller_commands(
-    lands: str, installed: Installed | None, *, values: Values = (), skips_crds: bool = False
+    lands: str, installed: InstallationFacts | None, *, values: HelmValues = (), skips_crds: bool = False
 ) -> tuple[Remedy, ...]:
     """The commands that upgrade the controller to release `lands`, with these values, and wait until it runs.
     `skips_crds`: Argo CD leaves out the CRDs of the chart from now on."""
@@ -265,7 +265,7 @@ def controller_commands(
     )
 
 
-def _webhook_values(to: Release, installed: Installed) -> Iterator[HelmValue]:
+def _webhook_values(to: Release, installed: InstallationFacts) -> Iterator[HelmValue]:
     """The values that let CRDs with a conversion webhook call the controller by its namespace and name."""
     row = find(to)
     defaults = row.crd_chart_webhook(to) if row else None

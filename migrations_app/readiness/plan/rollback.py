@@ -4,10 +4,10 @@ import msgspec
 
 from migrations_app.checks.render.helm import rollback_lines
 from migrations_app.manifests.natural_order import natural
-from migrations_app.readiness.report import Installed, PathStep
+from migrations_app.readiness.report import InstallationFacts, PathStep
 
 
-class Lost(msgspec.Struct, frozen=True):
+class IrreversibleEffect(msgspec.Struct, frozen=True):
     """What cannot be undone once a stage is done, what is still possible then, and where that is written.
 
     `checks` are those whose fix does it; empty if the whole stage does.
@@ -45,7 +45,7 @@ _REVERTS = {
 }
 
 
-def rollback_commands(step: PathStep, start: str, *, installed: Installed | None) -> tuple[str, ...]:
+def rollback_commands(step: PathStep, start: str, *, installed: InstallationFacts | None) -> tuple[str, ...]:
     """Helm's lines back to the release before the hop; none where that cannot take over or another tool delivers."""
     able = start in step.rollback_to and start not in step.rollback_unsupported
     if not able or installed is None or installed.kept_by != "helm":
@@ -53,9 +53,9 @@ def rollback_commands(step: PathStep, start: str, *, installed: Installed | None
     return rollback_lines(installed.release, installed.namespace)
 
 
-def no_way_back(step: PathStep, start: str) -> tuple[Lost, ...]:
+def no_way_back(step: PathStep, start: str) -> tuple[IrreversibleEffect, ...]:
     """That the release before the hop cannot take over again; empty if it can."""
     if start in step.rollback_to:
         return ()
     limit = f"{start} is not known to be able to" if start else "It is not known whether the running release can"
-    return (Lost(f"{limit} take over again from {step.release}", way_back(step, start)),)
+    return (IrreversibleEffect(f"{limit} take over again from {step.release}", way_back(step, start)),)

@@ -17,7 +17,7 @@ from migrations_app.readiness.plan.helm_upgrade import (
     HelmWalk,
     with_upgrade_notes,
 )
-from migrations_app.readiness.plan.stages import Stage, stages
+from migrations_app.readiness.plan.stages import RunbookStage, stages
 from migrations_app.readiness.plan.work_order import (
     CRDS_INSTALLED_CHECK,
     OPEN_STATUSES,
@@ -56,7 +56,7 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
     done_percent: int
     next: Next
     forecast: tuple[ForecastLine, ...]
-    stages: tuple[Stage, ...]
+    stages: tuple[RunbookStage, ...]
     steps: tuple[Finding, ...]
     done_earlier: tuple[DoneEarlier, ...] = ()
     """Checks that an earlier hop of this plan fixes: their work is listed there, not in this hop."""
@@ -77,7 +77,7 @@ class RunbookHop(msgspec.Struct, frozen=True, kw_only=True):
         mine = {step.id for step in self.steps}
         return tuple(pair for pair in chart_checks if pair[1] in mine)
 
-    def open_in(self, stage: Stage) -> tuple[Finding, ...]:
+    def open_in(self, stage: RunbookStage) -> tuple[Finding, ...]:
         """The open findings of the stage, in the order of its `checks`."""
         by_id = {finding.id: finding for finding in self.steps}
         return tuple(by_id[name] for name in stage.checks)

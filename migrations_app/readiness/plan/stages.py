@@ -22,7 +22,7 @@ from migrations_app.readiness.plan.helm_upgrade import (
     controller_commands,
     crd_commands,
 )
-from migrations_app.readiness.plan.rollback import Lost, no_way_back, rollback_commands, way_back
+from migrations_app.readiness.plan.rollback import IrreversibleEffect, no_way_back, rollback_commands, way_back
 from migrations_app.readiness.plan.work_order import (
     CRDS_INSTALLED_CHECK,
     DRIFT_HOLD_CHECKS,
@@ -36,7 +36,7 @@ from migrations_app.readiness.plan.work_order import (
     reverted_after_upgrade,
     work_sort_key,
 )
-from migrations_app.readiness.report import Installed, PathStep
+from migrations_app.readiness.report import InstallationFacts, PathStep
 
 _TITLES_BEFORE: dict[Phase, str] = {
     "preflight": "Preflight: make sure that the upgrade can start",
@@ -61,7 +61,7 @@ _TITLES_AFTER: dict[Phase, str] = {
 _NO_WORK_HERE = "no work in this hop; the next one lists what is left"
 
 
-class Stage(msgspec.Struct, frozen=True, kw_only=True):
+class RunbookStage(msgspec.Struct, frozen=True, kw_only=True):
     """`checks` are the ids of its open findings, blockers first; `settled` counts those that are not open.
 
     `commands` take the stage itself; `back` says how one goes back while it is being done, `back_commands` are lines of
@@ -77,7 +77,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     back: str = ""
     back_commands: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
-    no_return: tuple[Lost, ...] = ()
+    no_return: tuple[IrreversibleEffect, ...] = ()
 
 
 def stages(
@@ -85,13 +85,13 @@ def stages(
     step: PathStep,
     *,
     start: str,
-    installed: Installed | None,
+    installed: InstallationFacts | None,
     upgrades: HopUpgrades | None = None,
     parts: Mapping[str, HopPart] | None = None,
     late: frozenset[str] | None = None,
     rewrites: bool = False,
     guards: bool = True,
-) -> tuple[Stage, ...]:
+) -> tuple[RunbookStage, ...]:
     """Returns the stages that have open findings, commands, or something that cannot be undone.
 
     `parts` and `late` are the results of `parts_by_check` and `last_before_upgrade`, given where the findings do not
@@ -128,11 +128,11 @@ def stages(
         *_stages_after(by_part["after"], step, back=back),
         *(stage for stage in resumed if stage not in flux),
         *(_rewriting_stage() if rewrites else ()),
-        Stage(part="verify", phase="cleanup", does="Rescan to confirm that the upgrade is complete"),
+        RunbookStage(part="verify", phase="cleanup", does="Rescan to confirm that the upgrade is complete"),
     )
 
 
-def _stages_before(before: list[Finding], step: PathStep, *, start: str, converts: bool) -> Iterator[Stage]:
+def _stages_before(before: list[Finding], step: PathStep, *, start: str, converts: bool) -> Iterator[RunbookStage]:
     """The stages of the findings fixed before the upgrade, by phase. `converts`: alpha objects are converted first."""
     back = _still_on(start)
     own_stage = (*DRIFT_HOLD_CHECKS, SUCCESSORS_CHECK) if converts else DRIFT_HOLD_CHECKS
@@ -149,7 +149,7 @@ def _stages_before(before: list[Finding], step: PathStep, *, start: str, convert
             )
             fence = tuple(remedy for remedy in fence if remedy.how != "action")
             if fence:
-                yield Stage(part="before", phase="rollout", does=_FENCE_PROVISIONERS, commands=fence, back=back)
+                yield RunbookStage(part="before", phase="rollout", does=_FENCE_PROVISIONERS, commands=fence, back=back)
         in_phase = [finding for finding in before if finding.phase == phase and finding.id not in own_stage]
         losses = (_KUBERNETES_RAISED,) if phase == "preflight" and step.kubernetes_fits is False else ()
         if losses or _any_applies(in_phase):
@@ -171,24 +171,24 @@ _RESUME_DELIVERIES = "Resume deliveries, once their sources match the cluster"
 _FIX_LAST = "Fix what can only be done, or only shows, after the work above"
 _RESUME_FLUX = "Resume Flux: from here on it applies the changed source"
 _HOLD_DRIFT = "Hold drift during the upgrade"
-_KUBERNETES_RAISED = Lost(
+_KUBERNETES_RAISED = IrreversibleEffect(
     "A Kubernetes version that was raised for the upgrade cannot be lowered again",
     "The release to roll back to must support the newer Kubernetes too",
 )
 
 
-def _helm_stages_before(upgrades: HopUpgrades, *, start: str) -> Iterator[Stage]:
+def _helm_stages_before(upgrades: HopUpgrades, *, start: str) -> Iterator[RunbookStage]:
     """The stages of the Helm upgrades that are made before the upgrade of the hop."""
     back = _still_on(start)
     if upgrades.before_crds:
         does = "Fix the CRDs of the running version before the upgrade"
-        yield Stage(part="before", phase="crds", does=does, commands=upgrades.before_crds, back=back)
+        yield RunbookStage(part="before", phase="crds", does=does, commands=upgrades.before_crds, back=back)
     if upgrades.before:
         does = "Change the running release once, with every setting that the upgrade needs first"
-        yield Stage(part="before", phase="controller", does=does, commands=upgrades.before, back=back)
+        yield RunbookStage(part="before", phase="controller", does=does, commands=upgrades.before, back=back)
 
 
-def _last_stages_before(late: list[Finding], *, back: str) -> Iterator[Stage]:
+def _last_stages_before(late: list[Finding], *, back: str) -> Iterator[RunbookStage]:
     """The stages of findings that need other fixes first, or appear only after these."""
     for phase in PHASES:
         in_phase = [finding for finding in late if finding.phase == phase]
@@ -196,7 +196,7 @@ def _last_stages_before(late: list[Finding], *, back: str) -> Iterator[Stage]:
             yield _stage("before", phase, does=_FIX_LAST, findings=in_phase, back=back, no_return=())
 
 
-def _flux_stages(resumed: Iterable[Stage], *, part: HopPart, back: str) -> Iterator[Stage]:
+def _flux_stages(resumed: Iterable[RunbookStage], *, part: HopPart, back: str) -> Iterator[RunbookStage]:
     """The stages that resume Flux before its source changes for the first time: a paused Flux applies nothing."""
     for stage in resumed:
         yield structs.replace(stage, part=part, phase="controller", does=_RESUME_FLUX, back=back)
@@ -211,11 +211,11 @@ def _upgrade_stages(
     step: PathStep,
     *,
     start: str,
-    installed: Installed | None,
+    installed: InstallationFacts | None,
     upgrades: HopUpgrades,
     guards: bool,
     back: str,
-) -> Iterator[Stage]:
+) -> Iterator[RunbookStage]:
     """The stages of the upgrade itself: the CRDs, the values of the chart, the controller. `back` is the rollback once
     the controller is upgraded."""
     crds_open = [
@@ -227,7 +227,7 @@ def _upgrade_stages(
     )
     still_runs = f"{start} still runs; {crds_back}"
     charts = upgrades.installed or installed
-    yield Stage(
+    yield RunbookStage(
         part="land",
         phase="crds",
         does=f"Install the CRDs of {step.release}",
@@ -239,7 +239,7 @@ def _upgrade_stages(
     value_findings = [finding for finding in findings if finding.id != CRDS_INSTALLED_CHECK]
     if _any_applies(value_findings):
         yield _stage("land", "controller", does=_PREPARE_VALUES, findings=value_findings, back=still_runs, no_return=())
-    yield Stage(
+    yield RunbookStage(
         part="land",
         phase="controller",
         does=f"Upgrade the controller to {step.release}",
@@ -251,15 +251,15 @@ def _upgrade_stages(
     )
 
 
-def _keep_crds_stage(back: str) -> Iterator[Stage]:
-    yield Stage(part="before", phase="crds", does=_KEEP_CRDS, commands=(keep_all_crds(),), back=back)
+def _keep_crds_stage(back: str) -> Iterator[RunbookStage]:
+    yield RunbookStage(part="before", phase="crds", does=_KEEP_CRDS, commands=(keep_all_crds(),), back=back)
 
 
 _KEEP_CRDS = "Mark the CRDs so that no sync of Argo CD deletes them"
 _PREPARE_VALUES = "Prepare the values for the chart of the new release"
 
 
-def _undo_hold_stages(findings: list[Finding], *, back: str) -> Iterator[Stage]:
+def _undo_hold_stages(findings: list[Finding], *, back: str) -> Iterator[RunbookStage]:
     """The stages that undo temporary holds after the upgrade, one for each tool."""
     undos = [change for change in reverted_after_upgrade(findings) if isinstance(change, ObjectPatch)]
     by_tool: dict[Manager, list[ObjectPatch]] = {}
@@ -267,7 +267,7 @@ def _undo_hold_stages(findings: list[Finding], *, back: str) -> Iterator[Stage]:
         by_tool.setdefault(_tool_of_hold(findings, undo), []).append(undo)
     for tool, patches in by_tool.items():
         commands = remedies_of(group(*patches), Managed(tool))
-        yield Stage(part="after", phase="rollout", does=_UNDO_HOLDS, commands=commands, back=back)
+        yield RunbookStage(part="after", phase="rollout", does=_UNDO_HOLDS, commands=commands, back=back)
 
 
 def _tool_of_hold(findings: Iterable[Finding], back: ObjectPatch) -> Manager:
@@ -283,17 +283,17 @@ IN_SOURCE: Final[tuple[Manager, ...]] = ("flux", "argocd", "terraform")
 """Tools that overwrite an object with the state in their source."""
 
 
-def _resume_stages(findings: list[Finding], *, back: str) -> Iterator[Stage]:
+def _resume_stages(findings: list[Finding], *, back: str) -> Iterator[RunbookStage]:
     """The stages that resume paused deliveries, one for each tool."""
     by_tool: dict[How, list[Remedy]] = {}
     for change in reverted_after_upgrade(findings):
         for remedy in remedies_of(change, BY_HAND) if isinstance(change, DeliveryResume) else ():
             by_tool.setdefault(remedy.how, []).append(remedy)
     for commands in by_tool.values():
-        yield Stage(part="after", phase="cleanup", does=_RESUME_DELIVERIES, commands=tuple(commands), back=back)
+        yield RunbookStage(part="after", phase="cleanup", does=_RESUME_DELIVERIES, commands=tuple(commands), back=back)
 
 
-def _stages_after(findings: list[Finding], step: PathStep, *, back: str) -> Iterator[Stage]:
+def _stages_after(findings: list[Finding], step: PathStep, *, back: str) -> Iterator[RunbookStage]:
     """The stages of the work after the upgrade, by phase; also for a phase that only has something irreversible."""
     for phase in PHASES:
         in_phase = [finding for finding in findings if finding.phase == phase]
@@ -304,20 +304,27 @@ def _stages_after(findings: list[Finding], step: PathStep, *, back: str) -> Iter
             yield _stage("after", phase, does=does, findings=in_phase, back=back, no_return=losses)
 
 
-def _rewriting_stage() -> Iterator[Stage]:
+def _rewriting_stage() -> Iterator[RunbookStage]:
     """The stage that waits until the controller has rewritten all stored objects as v1."""
     does = "Wait until only v1 is stored, before the next upgrade"
-    yield Stage(part="after", phase="crds", does=does, commands=(watch_rewrite(),))
+    yield RunbookStage(part="after", phase="crds", does=does, commands=(watch_rewrite(),))
 
 
 def _stage(
-    part: HopPart, phase: Phase, *, does: str, findings: list[Finding], back: str, no_return: tuple[Lost, ...]
-) -> Stage:
+    part: HopPart,
+    phase: Phase,
+    *,
+    does: str,
+    findings: list[Finding],
+    back: str,
+    no_return: tuple[IrreversibleEffect, ...],
+) -> RunbookStage:
     open_ids = tuple(finding.id for finding in findings if finding.status in OPEN_STATUSES)
     destroyed = tuple(
-        Lost(row.what, row.back, row.source, row.checks) for row in release_facts.destroyed_by_fixes(open_ids)
+        IrreversibleEffect(row.what, row.back, row.source, row.checks)
+        for row in release_facts.destroyed_by_fixes(open_ids)
     )
-    return Stage(
+    return RunbookStage(
         part=part,
         phase=phase,
         does=does,
@@ -328,5 +335,5 @@ def _stage(
     )
 
 
-def _losses(hop: str, phase: str) -> tuple[Lost, ...]:
-    return tuple(Lost(row.what, row.back, row.source) for row in release_facts.after(hop, phase))
+def _losses(hop: str, phase: str) -> tuple[IrreversibleEffect, ...]:
+    return tuple(IrreversibleEffect(row.what, row.back, row.source) for row in release_facts.after(hop, phase))

@@ -15,6 +15,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from migrations_app.inventory.parts import Certainty
+
 DAYS = 90
 """Days that the curve covers."""
 PROJECTION_DAYS = 28
@@ -27,8 +29,7 @@ LONGEST_PROJECTION_DAYS = 1826
 """Five years in days: a projection that ends later counts as not falling."""
 
 
-Certainty = Literal["exact", "at_least", "unknown"]
-Outcome = Literal["gone", "falling", "not_falling", "too_little", "unknown"]
+ProjectionOutcome = Literal["gone", "falling", "not_falling", "too_little", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ class Point:
 class BurndownProjection:
     """`ends_on` is set for `falling` only; it means "not before" if `certainty` is at_least."""
 
-    outcome: Outcome
+    outcome: ProjectionOutcome
     ends_on: date | None = None
     per_week: Annotated[float, Meta(description="Change in a week; negative where it falls.")] = 0.0
     certainty: Certainty = "exact"

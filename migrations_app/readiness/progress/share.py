@@ -20,8 +20,8 @@ from migrations_app.readiness.progress.curve import (
     CurveState,
     Day,
     Lacking,
-    Outcome,
     Point,
+    ProjectionOutcome,
 )
 
 CONVERSIONS: Mapping[str, tuple[str, ...]] = {
@@ -29,7 +29,7 @@ CONVERSIONS: Mapping[str, tuple[str, ...]] = {
     "to_v1": (STORED_VERSIONS.name, CLAIMS.name),
 }
 """The two conversions from v1alpha5 to v1, and the measures of each."""
-OUTCOMES_BY_PRECEDENCE: tuple[Outcome, ...] = ("unknown", "not_falling", "too_little", "falling", "gone")
+OUTCOMES_BY_PRECEDENCE: tuple[ProjectionOutcome, ...] = ("unknown", "not_falling", "too_little", "falling", "gone")
 """Outcomes of projections by precedence: the first one present decides."""
 
 Bound = Literal["exact", "at_most", "unknown"]
@@ -48,7 +48,7 @@ class ProjectedEnd:
     """`on` is set for the outcome `falling`; it means "not before" if `certainty` is at_least. `lacks` is set for
     `too_little`."""
 
-    outcome: Outcome
+    outcome: ProjectionOutcome
     on: date | None = None
     certainty: str = "exact"
     lacks: Lacking = field(default_factory=Lacking)
@@ -93,7 +93,7 @@ def percent_after_days(days: Sequence[Day]) -> DonePercent:
 
 def projected_end(projections: Sequence[BurndownProjection]) -> ProjectedEnd:
     """Returns when the last of some measures ends; no day if one does not fall or too little is known of it."""
-    outcomes: list[Outcome] = [projection.outcome for projection in projections] or ["unknown"]
+    outcomes: list[ProjectionOutcome] = [projection.outcome for projection in projections] or ["unknown"]
     outcome = min(outcomes, key=OUTCOMES_BY_PRECEDENCE.index)
     certainty = "exact" if all(projection.certainty == "exact" for projection in projections) else "at_least"
     ends = [projection.ends_on for projection in projections if projection.ends_on]

@@ -11,7 +11,7 @@ from typing import Any, Final
 from migrations_app.checks.changes import Body
 from migrations_app.conversion.convert import Item, convert
 from migrations_app.conversion.metadata import name_of
-from migrations_app.conversion.objects import Options, Target
+from migrations_app.conversion.objects import Options, TargetVersion
 from migrations_app.errors import InvalidInput
 from migrations_app.manifests import edits, writer
 from migrations_app.readiness.pull_requests.proposal import (
@@ -27,7 +27,7 @@ from migrations_app.readiness.pull_requests.proposal import (
 
 CONVERSION: Final = "conversion"
 """Takes the place of the check id in a request that converts manifests; its hop is the generation."""
-TARGETS: Final[Mapping[str, Target]] = {"v1beta1": "v1beta1", "v1": "v1"}
+TARGETS: Final[Mapping[str, TargetVersion]] = {"v1beta1": "v1beta1", "v1": "v1"}
 ObjectKey = tuple[str, str]
 """Kind and name."""
 
@@ -45,7 +45,7 @@ def may_hold_objects(path: str, text: str) -> bool:
     return path.endswith((".yaml", ".yml")) and "karpenter" in text
 
 
-def propose_conversion(texts: Mapping[str, str], to: Target, *, subject: RequestSubject) -> Proposal:
+def propose_conversion(texts: Mapping[str, str], to: TargetVersion, *, subject: RequestSubject) -> Proposal:
     """Returns the pull request that converts the objects of these files, by path.
 
     Raises InvalidInput: `not_in_files` if the files hold no object of Karpenter, `not_converted` if none of them can be

@@ -10,12 +10,12 @@ from typing import Any
 from migrations_app.manifests.writer import Plain
 from migrations_app.twin.objects.shapes import Shape, members, merges
 
-Path = tuple[str, ...]
+FieldsetPath = tuple[str, ...]
 """Path elements as in fieldsV1: `f:name` a field, `k:{...}` an item by its keys, `v:...` an item of a set."""
-Fields = frozenset[Path]
+Fields = frozenset[FieldsetPath]
 
 _MISSING: Any = object()
-_UNOWNED: frozenset[Path] = frozenset(
+_UNOWNED: frozenset[FieldsetPath] = frozenset(
     {("f:apiVersion",), ("f:kind",), ("f:metadata",)}
     | {
         ("f:metadata", f"f:{name}")
@@ -38,24 +38,24 @@ _UNOWNED: frozenset[Path] = frozenset(
 class Differences:
     """What differs between two documents."""
 
-    added: set[Path] = field(default_factory=set)
-    changed: set[Path] = field(default_factory=set)
-    removed: set[Path] = field(default_factory=set)
+    added: set[FieldsetPath] = field(default_factory=set)
+    changed: set[FieldsetPath] = field(default_factory=set)
+    removed: set[FieldsetPath] = field(default_factory=set)
 
 
-def owned(paths: Iterable[Path]) -> Fields:
+def owned(paths: Iterable[FieldsetPath]) -> Fields:
     """Returns the paths that managers can own, without names, versions and fields that only the server writes."""
     return frozenset(path for path in paths if path not in _UNOWNED and path[:2] != ("f:metadata", "f:managedFields"))
 
 
 def named(document: Mapping[str, Any], shape: Shape) -> Fields:
     """The fields that a document of server-side apply names."""
-    paths: set[Path] = set()
+    paths: set[FieldsetPath] = set()
     _named(document, shape, at=(), paths=paths)
     return owned(paths)
 
 
-def _named(value: Plain, shape: Shape, *, at: Path, paths: set[Path]) -> None:
+def _named(value: Plain, shape: Shape, *, at: FieldsetPath, paths: set[FieldsetPath]) -> None:
     if not merges(value, shape) or (not value and at):
         paths.add(at)
         return
@@ -74,7 +74,7 @@ def differences(old: Plain, new: Plain, *, shape: Shape) -> Differences:
     return result
 
 
-def _compare(old: Plain, new: Plain, *, shape: Shape, at: Path, result: Differences) -> None:
+def _compare(old: Plain, new: Plain, *, shape: Shape, at: FieldsetPath, result: Differences) -> None:
     if old is new:
         return
     if old is _MISSING or new is _MISSING:
@@ -117,12 +117,12 @@ def merged(live: Plain, applied: Plain, *, shape: Shape) -> Plain:
     return [*items, *(member for member, _ in applied_members.values())]
 
 
-def with_parents(paths: Iterable[Path]) -> set[Path]:
+def with_parents(paths: Iterable[FieldsetPath]) -> set[FieldsetPath]:
     """The paths and everything above them."""
     return {path[:length] for path in paths for length in range(1, len(path) + 1)}
 
 
-def without(value: Plain, shape: Shape, *, dropped: set[Path], at: Path = ()) -> Plain:
+def without(value: Plain, shape: Shape, *, dropped: set[FieldsetPath], at: FieldsetPath = ()) -> Plain:
     """Returns the value without these paths; a removed map or list takes all its content along, also defaults."""
     if not merges(value, shape):
         return value
@@ -152,9 +152,9 @@ def _trimmed(tree: dict[str, Any]) -> dict[str, Any]:
     return {key: {} if key == "." or inner.keys() == {"."} else _trimmed(inner) for key, inner in tree.items()}
 
 
-def from_wire(tree: Mapping[str, Any], at: Path = ()) -> set[Path]:
+def from_wire(tree: Mapping[str, Any], at: FieldsetPath = ()) -> set[FieldsetPath]:
     """The paths of a fieldsV1 document."""
-    paths: set[Path] = set()
+    paths: set[FieldsetPath] = set()
     for key, inner in tree.items():
         if key == ".":
             paths.add(at)
@@ -165,7 +165,7 @@ def from_wire(tree: Mapping[str, Any], at: Path = ()) -> set[Path]:
     return paths
 
 
-def shown(path: Path) -> str:
+def shown(path: FieldsetPath) -> str:
     """Returns the path as a conflict message writes it, such as `.spec.containers[name="web"].image`."""
     return "".join(f".{element[2:]}" if element.startswith("f:") else f"[{_item(element)}]" for element in path)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
@@ -57,10 +57,10 @@ class TwinWriter:
         }
         return self._reads.may(attributes)
 
-    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         return self._write(change, tie, own=own, dry=True)
 
-    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         del purpose  # a twin keeps no audit log
         return self._write(change, tie, own=own, dry=False)
 
@@ -71,7 +71,7 @@ class TwinWriter:
     def close(self) -> None:
         """There is no connection to close."""
 
-    def _write(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], dry: bool) -> WriteResult:
+    def _write(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], dry: bool) -> WriteResult:
         body, query = request_content(change, tie, own=own, dry=dry)
         answer = self._twin.request(
             change.method,

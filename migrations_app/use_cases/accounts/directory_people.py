@@ -40,7 +40,7 @@ class PersonAttributes:
     active: bool | None = None
 
 
-def add_person(person: PersonAttributes) -> int:
+def create_person(person: PersonAttributes) -> int:
     """Creates an account without a password and returns its id; an account that the directory deleted is restored.
 
     A restored account has no teams, no roles of its own and no identity, because a new person of that name might be

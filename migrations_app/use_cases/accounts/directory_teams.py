@@ -52,7 +52,7 @@ def change_directory_team(team_id: int, team: TeamAttributes) -> None:
 def remove_directory_team(team_id: int) -> None:
     """Deletes a team with its role grants. Raises NotFound, Conflict `last_admin`."""
     with transaction.atomic():
-        management.drop_team(_locked_team(team_id).name, person=None)
+        management.remove_team(_locked_team(team_id).name, person=None)
 
 
 def directory_teams(names: Collection[str]) -> frozenset[str]:

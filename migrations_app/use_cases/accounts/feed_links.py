@@ -41,7 +41,7 @@ class OpenedFeed:
     cluster: uuid.UUID | None
 
 
-def make_feed_link(owner: User, *, kind: str, name: str, cluster: uuid.UUID | None) -> NewFeedLink:
+def create_feed_link(owner: User, *, kind: str, name: str, cluster: uuid.UUID | None) -> NewFeedLink:
     """Creates a link to a feed; without a cluster, about all that the owner may see.
 
     Raises InvalidInput for an unknown kind, no name, a cluster that the caller may not see, and for sample people,

@@ -165,7 +165,7 @@ def remove_from_team(team: str, *, member: str, person: Person | None) -> None:
         refuse_without_admin()
 
 
-def make_team(name: str, *, members: Sequence[str], person: Person | None) -> None:
+def create_team(name: str, *, members: Sequence[str], person: Person | None) -> None:
     """Creates a team with these members. Raises PermissionDenied, NotFound, InvalidInput, Conflict `name_taken`."""
     may(person)
     refuse_team_name(name, where="name")
@@ -194,7 +194,7 @@ def change_team(team: str, change: TeamChange, *, person: Person | None) -> None
                 remove_from_team(team, member=name, person=person)
 
 
-def drop_team(team: str, *, person: Person | None) -> None:
+def remove_team(team: str, *, person: Person | None) -> None:
     """Deletes a team with its role grants; its members stay.
 
     Raises PermissionDenied, NotFound, Conflict `last_admin`.

@@ -2,12 +2,11 @@
 
 import ipaddress
 from collections.abc import Sequence
-from typing import TypeAlias
 
+from migrations_app.clients.addresses import Network
 from migrations_app.errors import InvalidInput
 
 MOST_NETWORKS = 20
-Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def checked_networks(texts: Sequence[str]) -> list[str]:

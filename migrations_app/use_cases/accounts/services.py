@@ -43,7 +43,7 @@ class ServiceRules:
     networks: tuple[str, ...]
 
 
-def make_service(name: str, rules: ServiceRules, *, person: Person) -> uuid.UUID:
+def create_service(name: str, rules: ServiceRules, *, person: Person) -> uuid.UUID:
     """Creates a service account without a token and returns its id.
 
     Raises PermissionDenied, InvalidInput, NotFound for a group, and Conflict `name_taken`, also for the name of an
@@ -73,7 +73,7 @@ def make_service(name: str, rules: ServiceRules, *, person: Person) -> uuid.UUID
 def change_service(service_id: uuid.UUID, rules: ServiceRules, *, version: int, person: Person) -> None:
     """Replaces the rules of a service account; they apply to its tokens from the next request on.
 
-    Raises as `make_service`, NotFound if it does not exist or has ended, and Conflict `stale` for another version.
+    Raises as `create_service`, NotFound if it does not exist or has ended, and Conflict `stale` for another version.
     """
     row = live_service(service_id)
     checked = _checked(rules, person=person)

@@ -12,7 +12,7 @@ from django.db import transaction
 from migrations_app.audit_verify import verify
 from migrations_app.errors import Conflict, InvalidInput, InvalidSetting
 from migrations_app.models.checkpoint import Checkpoint
-from migrations_app.queries.audit.log import AuditAsk, export_lines, newest
+from migrations_app.queries.audit.log import AuditFilters, export_lines, newest
 from migrations_app.use_cases.audit.checkpoints import public_key
 from migrations_app.use_cases.audit.log import record_audit_event, sign_head
 from migrations_app.use_cases.audit.proof import checkpoint_lines
@@ -43,7 +43,7 @@ def seal(folder: Path) -> AuditSegment:
         raise InvalidInput("nothing came since the last seal", where="audit seal")
     name = f"audit-{first:010}-{last:010}"
     file, signed = folder / f"{name}.jsonl", folder / f"{name}.checkpoints.jsonl"
-    digest = _write_file(file, export_lines(AuditAsk(first=first, last=last)))
+    digest = _write_file(file, export_lines(AuditFilters(first=first, last=last)))
     _write_file(signed, checkpoint_lines(first=first - 1, last=last))
     _prove(file, signed, first=first, last=last)
     with transaction.atomic():

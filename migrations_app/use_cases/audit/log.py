@@ -78,7 +78,7 @@ def _plain(value: Any, *, key: str) -> Any:  # noqa: ANN401 - as above
 
 __all__ = ["FIELDS", "WORKER", "Actor", "Event", "assert_writable", "encoded", "hash_of", "record", "record_alone"]
 
-Method = Literal["session", "token", "worker", "cli", "system"]
+ActorMethod = Literal["session", "token", "worker", "cli", "system"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Actor:
     """Who acts. `method` is how they authenticated; `token_id` identifies an API token and is stored only as a hash."""
 
     name: str
-    method: Method = "session"
+    method: ActorMethod = "session"
     id: int | None = None
     address: str = ""
     token_id: str = ""

@@ -9,7 +9,7 @@ from django.conf import settings
 from migrations_app.audit_verify import ChainVerdict, verify
 from migrations_app.errors import InvalidSetting
 from migrations_app.models.checkpoint import Checkpoint
-from migrations_app.queries.audit.log import AuditAsk, export_lines, head
+from migrations_app.queries.audit.log import AuditFilters, export_lines, head
 from migrations_app.queries.visibility import ALL, visibility_scope
 from migrations_app.use_cases.audit import checkpoints
 from migrations_app.use_cases.audit.delivery_lag import Lag, lags
@@ -36,7 +36,7 @@ def prove(*, keys: Collection[str] = (), outside: Iterator[bytes] | None = None)
     from_outside = None if outside is None else list(outside)  # before the head is read: the log grows
     end = head()
     signed_lines = checkpoint_lines(last=end.seq) if from_outside is None else from_outside
-    lines = export_lines(AuditAsk(last=end.seq)) if end.seq else iter(())
+    lines = export_lines(AuditFilters(last=end.seq)) if end.seq else iter(())
     return verify(lines, checkpoints=signed_lines, keys=keys or _own_key(), head=end)
 
 
@@ -54,7 +54,7 @@ def _status() -> ChainStatus:
     end = head()
     sealed = Checkpoint.objects.filter(seq__lte=end.seq).order_by("-seq").first()
     since = max(1, sealed.seq if sealed else 1, end.seq - NEWEST + 1)
-    lines = export_lines(AuditAsk(first=since, last=end.seq)) if end.seq else iter(())
+    lines = export_lines(AuditFilters(first=since, last=end.seq)) if end.seq else iter(())
     signed_lines = [checkpoints.line(sealed)] if sealed else []
     return ChainStatus(
         events=end.seq,

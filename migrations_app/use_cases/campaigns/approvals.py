@@ -25,7 +25,9 @@ from migrations_app.use_cases.journeys.approval_copies import withdraw_journey_a
 from migrations_app.use_cases.rollouts.approvals import TYPED, ApprovalRequest
 
 
-def ask_campaign(campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None) -> Campaign:
+def request_campaign_approval(
+    campaign_id: uuid.UUID, person: Person, *, by: Actor, version: int | None = None
+) -> Campaign:
     """Requests approval of the previewed campaign, which claims its clusters from then on.
 
     Approved at once if the policies need no approver. Raises PermissionDenied, and Conflict: `campaign_holds` names the

@@ -129,13 +129,13 @@ def cover_journey(loaded: LoadedCampaign, member: CampaignMember, *, journey: uu
         for approval in campaign_approvals_valid(loaded.row, loaded.clusters)
     ]
     with transaction.atomic():
-        ask_journey_of(loaded, member, journey=journey)
+        request_approval_of_journey(loaded, member, journey=journey)
         covered = copy_approvals_to_journey(journey, campaign_approvals, source=f"campaign {loaded.row.pk}", by=WORKER)
         cover_with_campaign(covered)
         return covered
 
 
-def ask_journey_of(loaded: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
+def request_approval_of_journey(loaded: LoadedCampaign, member: CampaignMember, *, journey: uuid.UUID) -> Journey:
     """Requests people's approval of the journey itself."""
     return approvals.request_journey_approval(journey, _author(loaded, member.cluster_id), by=WORKER)
 

@@ -112,7 +112,7 @@ def _begin(loaded: LoadedCampaign, member: CampaignMember, *, move: CampaignMove
         covered = move.do == "cover"
         with transaction.atomic():
             lock_campaign(loaded)
-            ask = member_journeys.cover_journey if covered else member_journeys.ask_journey_of
+            ask = member_journeys.cover_journey if covered else member_journeys.request_approval_of_journey
             journey = ask(loaded, member, journey=row.pk)
             waits = journey.state == "awaiting_approval"
             code = (move.code or "approval_missing") if waits else ""

@@ -15,7 +15,7 @@ from migrations_app.actions.changes import Risk
 from migrations_app.actions.plan import canonical
 from migrations_app.campaigns.campaign_preview import CampaignPlan, MemberPreview, Pace, destroyed_by
 from migrations_app.campaigns.preview import member_preview
-from migrations_app.campaigns.recipe import Placed, in_waves
+from migrations_app.campaigns.recipe import WaveCandidate, in_waves
 from migrations_app.campaigns.states import CLAIMING
 from migrations_app.campaigns.sums import campaign_forecast
 from migrations_app.errors import KarpdashError
@@ -170,8 +170,8 @@ def _without_twins(members: Iterable[MemberPreview]) -> list[MemberPreview]:
     return previews
 
 
-def _placement(member: MemberPreview) -> Placed:
-    return Placed(id=member.cluster, name=member.name, environment=member.environment, nodes=member.owned or 0)
+def _placement(member: MemberPreview) -> WaveCandidate:
+    return WaveCandidate(id=member.cluster, name=member.name, environment=member.environment, nodes=member.owned or 0)
 
 
 def _store_members(

@@ -52,7 +52,7 @@ def advance_campaign(campaign_id: uuid.UUID) -> CampaignWorkToEnqueue:
     return woken
 
 
-def campaigns_to_advance() -> list[uuid.UUID]:
+def campaigns_to_enqueue() -> list[uuid.UUID]:
     """Returns up to MOST_ENQUEUED drafts and active campaigns in random order, so that old ones do not block
     others.
     """

@@ -25,7 +25,7 @@ NAMED = 50
 """Maximum number of clusters that one audit event names, beside their total number."""
 
 
-def make_group(name: str, *, interval: int | None = None) -> uuid.UUID:
+def create_group(name: str, *, interval: int | None = None) -> uuid.UUID:
     """Creates an empty group and returns its id. Raises InvalidInput, Conflict `name_taken`."""
     clean_name = _checked(name, interval)
     try:
@@ -68,7 +68,7 @@ def remove_from_group(group_id: uuid.UUID, cluster_ids: Collection[uuid.UUID]) -
     return _change_members(group_id, cluster_ids, into=False)
 
 
-def drop_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
+def remove_group(group_id: uuid.UUID, *, version: int | None = None) -> None:
     """Deletes the group and the roles over it, and revokes its waivers; its clusters stay.
 
     Raises NotFound, Conflict.

@@ -14,7 +14,7 @@ MOST = 100
 """Maximum number of views per person."""
 
 
-def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) -> uuid.UUID:
+def create_view(person_id: int, *, name: str, query: str, shared: bool = False) -> uuid.UUID:
     """Saves the query as a view, replacing the person's view of that name. Returns its id. Raises InvalidInput."""
     clean_name = _checked(name, query)
     with transaction.atomic():
@@ -27,7 +27,7 @@ def keep_view(person_id: int, *, name: str, query: str, shared: bool = False) ->
     return row.pk
 
 
-def forget_view(view_id: uuid.UUID, *, person_id: int) -> None:
+def remove_view(view_id: uuid.UUID, *, person_id: int) -> None:
     """Deletes a view. Raises NotFound if it does not exist or belongs to someone else."""
     with transaction.atomic():
         row = _own(view_id, person_id)

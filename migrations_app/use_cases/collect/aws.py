@@ -31,7 +31,7 @@ from migrations_app.inventory.objects.aws import (
     Queue,
 )
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen, Unseen
-from migrations_app.readiness.report import Collected, PartLine
+from migrations_app.readiness.report import CollectResult, PartLine
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.use_cases.collect.aws_capacity import capacity_jobs
 from migrations_app.use_cases.collect.aws_reader import AwsReading, part, read_one
@@ -135,7 +135,7 @@ def site_of(reading: AwsReading, roles: Part[NodeRole]) -> AwsSite:
     )
 
 
-def add_aws(collected: Collected, api: AwsApi | None) -> Collected:
+def add_aws(collected: CollectResult, api: AwsApi | None) -> CollectResult:
     """The collection with everything that AWS shows about it; unchanged without access to AWS."""
     if api is None:
         return collected
@@ -144,13 +144,13 @@ def add_aws(collected: Collected, api: AwsApi | None) -> Collected:
     return _with(collected, seen, seconds=round(time.monotonic() - started, 3))
 
 
-def refuse_aws(collected: Collected, reason: Unseen) -> Collected:
+def refuse_aws(collected: CollectResult, reason: Unseen) -> CollectResult:
     """The collection with every AWS part unseen for this reason: access is configured but does not work."""
     parts: dict[str, Any] = dict.fromkeys(AWS_PART_NAMES, reason)
     return _with(collected, replace(NO_AWS, **parts), seconds=0.0)
 
 
-def with_policies(collected: Collected, documents: Mapping[str, bytes]) -> Collected:
+def with_policies(collected: CollectResult, documents: Mapping[str, bytes]) -> CollectResult:
     """The collection with these policies (by name) as the controller's; unchanged without policies.
 
     They replace those read from AWS. If one cannot be parsed, the part is unseen with the reason.
@@ -176,10 +176,10 @@ def _document(name: str, text: bytes) -> PolicyDocument:
     return PolicyDocument(name=name, kind="customer_managed", text=text.decode("utf-8-sig"), size=size)
 
 
-def _with(collected: Collected, seen: AwsSeen, *, seconds: float) -> Collected:
+def _with(collected: CollectResult, seen: AwsSeen, *, seconds: float) -> CollectResult:
     own = tuple(line for line in collected.parts if not line.name.startswith(AWS_PREFIX))
     lines = (_line(name, seen.part(name), seconds=seconds) for name in AWS_PART_NAMES if seen.part(name) != NOT_ASKED)
-    return Collected(replace(collected.inventory, aws=seen), (*own, *lines))
+    return CollectResult(replace(collected.inventory, aws=seen), (*own, *lines))
 
 
 def _line(name: str, part: Part[object], *, seconds: float) -> PartLine:

@@ -8,7 +8,7 @@ from migrations_app.clients.aws.client import AwsApi
 from migrations_app.errors import Expired, InvalidInput, ReadError
 from migrations_app.iam.policy import parse_policy
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.aws import EksCluster, PolicyDocument, Role
+from migrations_app.inventory.objects.aws import AwsRole, EksCluster, PolicyDocument
 from migrations_app.inventory.objects.cluster_arn import AwsPlace, RoleArn
 from migrations_app.inventory.parts import Part, Seen, UnparsableObject, Unseen
 
@@ -53,13 +53,13 @@ def each(items: Iterable[S], read: Callable[[S], T], *, kind: str, name: Callabl
     return reasons[0] if reasons and not good else Seen(tuple(good), None, tuple(bad))
 
 
-def role_part(reading: AwsReading, arn: RoleArn) -> Part[Role]:
+def role_part(reading: AwsReading, arn: RoleArn) -> Part[AwsRole]:
     """The role with exactly that ARN; empty if there is none, unseen if it is in an account that is not read."""
     if arn.account != reading.place.account:
         words = f"the role is in account {arn.account}; these credentials read account {reading.place.account}"
         return Unseen("other_account", words)
 
-    def read() -> Part[Role]:
+    def read() -> Part[AwsRole]:
         role = reading.api.role(arn.name)
         # A role of the same name under another path is another role, and cannot be assumed by this ARN.
         return read_one(role if role and role.arn == str(arn) else None)
@@ -67,7 +67,7 @@ def role_part(reading: AwsReading, arn: RoleArn) -> Part[Role]:
     return part(read)
 
 
-def policies(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
+def policies(reading: AwsReading, role: Part[AwsRole]) -> Part[PolicyDocument]:
     """All policies of a role, attached ones first. Unseen if any is unreadable, since each could allow or deny."""
     if isinstance(role, Unseen):
         return role
@@ -80,7 +80,7 @@ def _documents(reading: AwsReading, role: str) -> list[PolicyDocument]:
     return [_whole(document) for document in (*attached, *inline)]
 
 
-def boundary(reading: AwsReading, role: Part[Role]) -> Part[PolicyDocument]:
+def boundary(reading: AwsReading, role: Part[AwsRole]) -> Part[PolicyDocument]:
     """The permissions boundary of a role; empty if it has none."""
     if isinstance(role, Unseen):
         return role

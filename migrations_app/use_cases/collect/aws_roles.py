@@ -22,6 +22,7 @@ from migrations_app.inventory.aws_facts.permissions import requesting_roles
 from migrations_app.inventory.aws_facts.simulation import compared, questions, requests_to_simulate
 from migrations_app.inventory.objects.aws import (
     AccessEntry,
+    AwsRole,
     ControllerRole,
     CrossCheck,
     FoundBy,
@@ -29,7 +30,6 @@ from migrations_app.inventory.objects.aws import (
     NamedBy,
     NodeRole,
     PolicyDocument,
-    Role,
 )
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen, UnparsableObject, Unseen
@@ -78,7 +78,7 @@ def _doubts(profiles: Part[InstanceProfile]) -> tuple[UnparsableObject, ...]:
 
 
 def _role(reading: AwsReading, named: NameWithSources) -> NodeRole:
-    role: Part[Role] = part(lambda: read_one(reading.api.role(named.name)))
+    role: Part[AwsRole] = part(lambda: read_one(reading.api.role(named.name)))
     names = [item.name for item in role.items]
     if isinstance(role, Unseen):
         return NodeRole(name=named.name, role=role, policies=role, inline=role, access_entry=role, named_by=named.by)
@@ -92,7 +92,7 @@ def _role(reading: AwsReading, named: NameWithSources) -> NodeRole:
     )
 
 
-def _access_entry(reading: AwsReading, role: Seen[Role]) -> Part[AccessEntry]:
+def _access_entry(reading: AwsReading, role: Seen[AwsRole]) -> Part[AccessEntry]:
     if isinstance(reading.cluster, Unseen):
         return reading.cluster
     arns = [item.arn for cluster in reading.cluster.items if cluster.asks_access_entries for item in role.items]

@@ -15,7 +15,7 @@ from migrations_app.errors import ReadError
 from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import NOT_CONVERTED, Behind, Part, Seen, Unseen
 from migrations_app.inventory.struct_types import build_structs
-from migrations_app.readiness.report import Collected, PartLine
+from migrations_app.readiness.report import CollectResult, PartLine
 from migrations_app.use_cases.collect import missing_conversion
 from migrations_app.use_cases.collect import parts as readers
 from migrations_app.use_cases.collect.list_cache import PartMemory
@@ -27,7 +27,7 @@ PARALLEL = 4
 DOCUMENTS = "documents"
 """Name of the report line for skipped documents of a bundle; it is not a part of the inventory."""
 
-Progress = Callable[[str, int], None]
+ProgressListener = Callable[[str, int], None]
 """Called with the name of each part once it is read, and the number of parts read so far."""
 
 
@@ -36,7 +36,7 @@ class PartsRun:
     """The parts that were read so far, and the seconds that each took."""
 
     reading: Reading
-    on_part: Progress | None
+    on_part: ProgressListener | None
     parts: dict[str, Part[Any]]
     seconds: dict[str, float]
     memory: PartMemory | None
@@ -88,10 +88,10 @@ def collect(
     *,
     cluster: str,
     deadline: float = 600.0,
-    on_part: Progress | None = None,
+    on_part: ProgressListener | None = None,
     now: str = "",
     memory: PartMemory | None = None,
-) -> Collected:
+) -> CollectResult:
     """Reads everything that a scan needs.
 
     `deadline` is in seconds; parts that are not read by then are unseen (`timeout`). With a `memory`, lists that are
@@ -108,7 +108,7 @@ def collect(
     run.parts |= missing_conversion.read_by_content(run.reading)
     parts: dict[str, Any] = {**run.parts}
     inventory = Inventory(cluster=cluster, taken_at=taken_at(api, now), **parts)
-    return Collected(inventory, (*(_line(name, run) for name in PART_NAMES), *_skipped_documents(api)))
+    return CollectResult(inventory, (*(_line(name, run) for name in PART_NAMES), *_skipped_documents(api)))
 
 
 @contextmanager

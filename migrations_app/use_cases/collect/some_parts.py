@@ -9,7 +9,7 @@ from migrations_app.inventory.inventory import PART_NAMES, Inventory
 from migrations_app.inventory.parts import NOT_ASKED, Part, Seen
 from migrations_app.use_cases.collect import missing_conversion
 from migrations_app.use_cases.collect import parts as readers
-from migrations_app.use_cases.collect.collect import PartsRun, Progress, taken_at, thread_pool
+from migrations_app.use_cases.collect.collect import PartsRun, ProgressListener, taken_at, thread_pool
 from migrations_app.use_cases.collect.reading import Reading
 
 ALWAYS = ("version", "discovery", "crds", "controller")
@@ -21,7 +21,7 @@ class PartsOnDemand:
     """One reading of a cluster to which parts can be added. `deadline` is in seconds, for the whole reading."""
 
     def __init__(
-        self, api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: Progress | None = None
+        self, api: ClusterApi, *, cluster: str, deadline: float = 600.0, on_part: ProgressListener | None = None
     ) -> None:
         self._cluster = cluster
         self._run = PartsRun(Reading(api, time.monotonic() + deadline), on_part, {}, {}, None)

@@ -170,7 +170,7 @@ def _evidence(loaded: LoadedJourney, current: JourneyStepRow, *, since: datetime
 MOST_ENQUEUED = 100
 
 
-def stranded_journeys() -> list[uuid.UUID]:
+def journeys_to_enqueue() -> list[uuid.UUID]:
     """Up to MOST_ENQUEUED journeys that need a worker, in random order: drafts, running journeys whose cluster has
     no lease holder, and those with a hold of Karpenter's own disruption. Each sweep checks running journeys: that is
     how they notice scans, ended rollouts and time. The order is random so that journeys that wait for weeks do not

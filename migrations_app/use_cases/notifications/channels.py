@@ -74,7 +74,7 @@ class CreatedChannel:
     secret: Secret
 
 
-def add_channel(channel_settings: ChannelSettings, *, by: str, now: datetime) -> CreatedChannel:
+def create_channel(channel_settings: ChannelSettings, *, by: str, now: datetime) -> CreatedChannel:
     """Creates a channel. Raises InvalidInput, Conflict `name_taken`."""
     _refuse_invalid(channel_settings.name, channel_settings.events)
     place = _place(channel_settings.kind, channel_settings.target, key=channel_settings.key)
@@ -138,7 +138,7 @@ def rotate(channel_id: uuid.UUID) -> Secret:
     return Secret(secret)
 
 
-def forget_channel(channel_id: uuid.UUID) -> None:
+def remove_channel(channel_id: uuid.UUID) -> None:
     """Removes the channel and its delivery log. Raises NotFound."""
     with transaction.atomic():
         row = _locked_channel(channel_id)

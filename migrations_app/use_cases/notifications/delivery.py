@@ -26,7 +26,7 @@ from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.models.notification import Channel, Delivery
 from migrations_app.queries.fleet.scan_interval import share
 from migrations_app.queries.visibility import permissions_of, rights_over
-from migrations_app.readiness.notification_events import Event, headline, severity_of, text_of
+from migrations_app.readiness.notification_events import EventFacts, headline, severity_of, text_of
 from migrations_app.redaction import redacted
 from migrations_app.use_cases.notifications.channels import unsealed_channel
 from migrations_app.use_cases.notifications.routing import BATCH_DELAY
@@ -122,7 +122,7 @@ def _count_attempt(row: Delivery, waiting: QuerySet[Delivery], *, now: datetime)
 
 def _send(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
     """Sends the events. Returns an error code, empty on success. Nothing of the receiver's response is stored (T03)."""
-    events: list[Event] = [row.body for row in rows]
+    events: list[EventFacts] = [row.body for row in rows]
     try:
         if channel.kind in MAILED:
             return _send_mail(channel, events)
@@ -143,7 +143,7 @@ def _send(channel: Channel, rows: Sequence[Delivery], *, now: datetime) -> str:
 
 def _message(rows: Sequence[Delivery]) -> ServiceMessage:
     """One message for a service. Its id stays the same when it is tried again."""
-    events: list[Event] = [row.body for row in rows]
+    events: list[EventFacts] = [row.body for row in rows]
     first = min(rows, key=lambda row: (-row.attempts, row.made_at, str(row.pk)))
     return ServiceMessage(
         id=first.event_id,
@@ -154,7 +154,7 @@ def _message(rows: Sequence[Delivery]) -> ServiceMessage:
     )
 
 
-def _encode(kind: str, events: Sequence[Event]) -> tuple[bytes, dict[str, str]]:
+def _encode(kind: str, events: Sequence[EventFacts]) -> tuple[bytes, dict[str, str]]:
     if kind == Channel.Kind.WEBHOOK:
         return msgspec.json.encode([_cloud_event(event) for event in events]), {"Content-Type": BATCH_TYPE}
     text = text_of(events)
@@ -163,11 +163,11 @@ def _encode(kind: str, events: Sequence[Event]) -> tuple[bytes, dict[str, str]]:
     return msgspec.json.encode({"text": text}), {"Content-Type": "application/json"}
 
 
-def _cloud_event(event: Event) -> dict[str, Any]:
+def _cloud_event(event: EventFacts) -> dict[str, Any]:
     return {"specversion": "1.0", "source": SOURCE, "datacontenttype": "application/json", **redacted(dict(event))}
 
 
-def _send_mail(channel: Channel, events: Sequence[Event]) -> str:
+def _send_mail(channel: Channel, events: Sequence[EventFacts]) -> str:
     """As `_send`, by mail. Raises ReadError, InvalidSetting."""
     server = settings.ENV.email
     if server is None:
@@ -186,7 +186,7 @@ def _send_mail(channel: Channel, events: Sequence[Event]) -> str:
     return ""
 
 
-def _responsible_addresses(events: Sequence[Event]) -> tuple[str, ...]:
+def _responsible_addresses(events: Sequence[EventFacts]) -> tuple[str, ...]:
     """Addresses of active users who may approve or administer every cluster in the events (any cluster, if none is
     named).
     """

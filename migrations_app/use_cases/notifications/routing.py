@@ -12,7 +12,7 @@ from migrations_app.models.notification import Channel, Delivery
 from migrations_app.models.rollout import Outbox
 from migrations_app.queries.fleet.counted_clusters import SAMPLES
 from migrations_app.queries.notifications.events import events_of
-from migrations_app.readiness.notification_events import TO_PEOPLE, URGENT, Event, merge_key, merged
+from migrations_app.readiness.notification_events import TO_PEOPLE, URGENT, EventFacts, merge_key, merged
 from migrations_app.use_cases.notifications.channels import PEOPLE_NAME
 
 BATCH_DELAY = timedelta(seconds=60)
@@ -42,7 +42,7 @@ def route_events(now: datetime) -> int:
 class _Subscriptions:
     """Which enabled channels subscribe to which of these events."""
 
-    def __init__(self, events: Iterable[Event]) -> None:
+    def __init__(self, events: Iterable[EventFacts]) -> None:
         events = list(events)
         self._channels: list[Channel] = []
         self._in_reach: set[tuple[uuid.UUID, str]] = set()
@@ -59,10 +59,10 @@ class _Subscriptions:
             groups = Channel.groups.through.objects.values_list("channel_id", "clustergroup_id")
             self._in_reach |= {(channel, str(group)) for channel, group in groups}
 
-    def channels(self, event: Event) -> list[Channel]:
+    def channels(self, event: EventFacts) -> list[Channel]:
         return [channel for channel in self._channels if event["type"] in channel.events and self._near(channel, event)]
 
-    def _near(self, channel: Channel, event: Event) -> bool:
+    def _near(self, channel: Channel, event: EventFacts) -> bool:
         """Whether the channel receives the event.
 
         Events without a cluster or group go to all subscribed channels. If there are real clusters, events of samples
@@ -89,7 +89,7 @@ def _create_people_channel() -> None:
     Channel.objects.get_or_create(pk=PEOPLE, defaults=columns | now)
 
 
-def _queue(channel: Channel, event: Event, *, now: datetime) -> None:
+def _queue(channel: Channel, event: EventFacts, *, now: datetime) -> None:
     about = merge_key(event)
     if about and _merge_into_waiting(channel, event, about=about):
         return
@@ -107,7 +107,7 @@ def _queue(channel: Channel, event: Event, *, now: datetime) -> None:
     )
 
 
-def _merge_into_waiting(channel: Channel, event: Event, *, about: str) -> bool:
+def _merge_into_waiting(channel: Channel, event: EventFacts, *, about: str) -> bool:
     """Whether the event was merged into a waiting delivery with the same merge key and no attempt yet."""
     untried = Delivery.objects.filter(channel=channel, key=about, state=Delivery.State.WAITING, attempts=0)
     first = untried.order_by("made_at").first()
@@ -120,7 +120,7 @@ def _merge_into_waiting(channel: Channel, event: Event, *, about: str) -> bool:
     return bool(first_row.update(body=merged_event, event_id=merged_event["id"], topic=merged_event["type"]))
 
 
-def _wait(channel: Channel, event: Event, *, about: str, now: datetime) -> timedelta:
+def _wait(channel: Channel, event: EventFacts, *, about: str, now: datetime) -> timedelta:
     """How long to wait before sending: not at all if urgent, longer the more often the same key recurs in a day."""
     if event["type"] in URGENT:
         return timedelta()

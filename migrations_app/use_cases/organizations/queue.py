@@ -57,28 +57,28 @@ def claim(organization_id: uuid.UUID) -> ListingClaim | None:
     )
 
 
-def store(look_claim: ListingClaim, listing: OrganizationListing) -> None:
+def store(listing_claim: ListingClaim, listing: OrganizationListing) -> None:
     """Ends the claim with this listing. Raises Conflict if another worker took it over."""
     now = timezone.now()
     columns = {"listing": msgspec.to_builtins(listing), "listed_at": now, "error_code": "", "error": ""}
-    _end(look_claim, outcome="listed", columns=columns)
+    _end(listing_claim, outcome="listed", columns=columns)
 
 
-def fail(look_claim: ListingClaim, code: str, *, words: str) -> None:
+def fail(listing_claim: ListingClaim, code: str, *, words: str) -> None:
     """Ends the claim without a result; the earlier listing stays, with its time. Raises Conflict if it was
     taken over.
     """
-    _end(look_claim, outcome=code, columns={"error_code": code[:60], "error": words[:2000]})
+    _end(listing_claim, outcome=code, columns={"error_code": code[:60], "error": words[:2000]})
 
 
-def requeue(look_claim: ListingClaim) -> bool:
+def requeue(listing_claim: ListingClaim) -> bool:
     """Returns the listing to the queue without counting the attempt (R28). False if it was taken over or has ended."""
-    return bool(_row_of(look_claim).update(state=QUEUED, lease_until=None, attempts=F("attempts") - 1))
+    return bool(_row_of(listing_claim).update(state=QUEUED, lease_until=None, attempts=F("attempts") - 1))
 
 
-def crashed(look_claim: ListingClaim, kind: str) -> None:
+def crashed(listing_claim: ListingClaim, kind: str) -> None:
     """Fails a listing whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
-    fail(look_claim, "look_crashed", words=f"{kind} in the look; see the worker's log")
+    fail(listing_claim, "look_crashed", words=f"{kind} in the look; see the worker's log")
 
 
 def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
@@ -101,15 +101,15 @@ def _enqueue(rows: QuerySet[AwsOrganization], *, by: str) -> bool:
     return bool(rows.update(state=QUEUED, requested_at=timezone.now(), requested_by=by, attempts=0))
 
 
-def _row_of(look_claim: ListingClaim) -> QuerySet[AwsOrganization]:
-    return AwsOrganization.objects.filter(pk=look_claim.organization_id, state=RUNNING, fence=look_claim.fence)
+def _row_of(listing_claim: ListingClaim) -> QuerySet[AwsOrganization]:
+    return AwsOrganization.objects.filter(pk=listing_claim.organization_id, state=RUNNING, fence=listing_claim.fence)
 
 
-def _end(look_claim: ListingClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
+def _end(listing_claim: ListingClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
     with transaction.atomic():
-        if not _row_of(look_claim).update(state=IDLE, lease_until=None, tried_at=timezone.now(), **columns):
+        if not _row_of(listing_claim).update(state=IDLE, lease_until=None, tried_at=timezone.now(), **columns):
             raise Conflict("the look was taken over", code="lease_lost")
-        row = AwsOrganization.objects.defer("listing").get(pk=look_claim.organization_id)
+        row = AwsOrganization.objects.defer("listing").get(pk=listing_claim.organization_id)
         detail = {"organization": str(row.pk), "requested_by": row.requested_by}
         record(Event(verb="organization.looked_at", actor=WORKER, object=row.name, outcome=outcome, detail=detail))
 

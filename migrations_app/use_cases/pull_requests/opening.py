@@ -25,7 +25,7 @@ VALID: Final = timedelta(days=1)
 """How long after its creation a preview may be approved."""
 UNDER_WAY: Final = timedelta(minutes=2)
 """From this age on, a request that is still being opened counts as interrupted."""
-State = PullRequest.State
+PullRequestState = PullRequest.State
 
 
 def may_open(person: Person) -> Refusal | None:
@@ -50,11 +50,15 @@ def open_request(request_id: uuid.UUID, person: Person, *, digest: str, now: dat
         if existing is None:
             _check_unchanged(host, row, proposal=proposal)
     except KarpdashError as wrong:
-        _store_outcome(row, state=State.FAILED, error=wrong, now=now)
+        _store_outcome(row, state=PullRequestState.FAILED, error=wrong, now=now)
         raise
     host_request = existing or _write_branch(host, row, proposal=proposal, now=now)
     _store_outcome(
-        row, state=State(host_request.status), number=host_request.number, now=now, existed=existing is not None
+        row,
+        state=PullRequestState(host_request.status),
+        number=host_request.number,
+        now=now,
+        existed=existing is not None,
     )
 
 
@@ -69,8 +73,10 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
         raise Conflict("the repository was removed, and its credential with it", code="repository_gone")
     if row.number is not None:
         host_request = connect_repository(row.repository).request(row.number)
-        _store_outcome(row, state=State(host_request.status), number=host_request.number, now=now, before=row.state)
-    elif row.state == State.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
+        _store_outcome(
+            row, state=PullRequestState(host_request.status), number=host_request.number, now=now, before=row.state
+        )
+    elif row.state == PullRequestState.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
         _settle(connect_repository(row.repository), row, now=now)
     else:
         raise Conflict("there is no request to ask for", code="nothing_open")
@@ -93,11 +99,11 @@ def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: 
             row = request_of(request_id, locked=True)
             _refuse(over(person, row.cluster_id))
             assert_writable()
-            if row.state != State.PREVIEWED:
+            if row.state != PullRequestState.PREVIEWED:
                 raise Conflict("this preview was used already", code="stale")
             if row.digest != digest or now - row.made_at > VALID:
                 raise Conflict("the preview is another one or too old; preview again", code="stale")
-            row.state, row.approved_by_name, row.approved_at = State.OPENING, person.name, now
+            row.state, row.approved_by_name, row.approved_at = PullRequestState.OPENING, person.name, now
             row.save(update_fields=["state", "approved_by_name", "approved_at"])
             _record("pull_request.approved", row, digest=row.digest, base=row.base)
     except IntegrityError:
@@ -135,12 +141,12 @@ def _write_branch(host: GitHost, row: PullRequest, *, proposal: Proposal, now: d
         )
     except (ReadError, Conflict, InvalidInput) as wrong:
         if isinstance(wrong, Conflict) and not commit:
-            _store_outcome(row, state=State.FAILED, error=wrong, now=now)
+            _store_outcome(row, state=PullRequestState.FAILED, error=wrong, now=now)
             raise
         existing, left = _clean_up(host, row, commit=commit)
         if existing is not None:
             return existing
-        _store_outcome(row, state=State.FAILED, error=wrong, now=now, branch_left=left)
+        _store_outcome(row, state=PullRequestState.FAILED, error=wrong, now=now, branch_left=left)
         raise
 
 
@@ -165,23 +171,23 @@ def _clean_up(host: GitHost, row: PullRequest, *, commit: str) -> tuple[HostRequ
 def _settle(host: GitHost, row: PullRequest, *, now: datetime) -> None:
     existing = host.open_request(row.branch, row.base)
     if existing is not None:
-        _store_outcome(row, state=State.OPEN, number=existing.number, now=now, existed=True)
+        _store_outcome(row, state=PullRequestState.OPEN, number=existing.number, now=now, existed=True)
         return
     left = bool(host.branch_commit(row.branch))
     error = Conflict("karpdash ended while it opened the request", code="interrupted")
-    _store_outcome(row, state=State.FAILED, error=error, now=now, branch_left=left)
+    _store_outcome(row, state=PullRequestState.FAILED, error=error, now=now, branch_left=left)
 
 
 def _store_outcome(
     row: PullRequest,
     *,
-    state: State,
+    state: PullRequestState,
     now: datetime,
     number: int | None = None,
     error: KarpdashError | None = None,
     branch_left: bool = False,
     existed: bool = False,
-    before: str = State.OPENING,
+    before: str = PullRequestState.OPENING,
 ) -> None:
     """Stores the outcome, unless it was stored meanwhile."""
     fields: dict[str, Any] = {

@@ -68,7 +68,7 @@ def register_repository(request: NewRepository, *, now: datetime) -> uuid.UUID:
     return row.pk
 
 
-def forget_repository(repository_id: uuid.UUID) -> None:
+def remove_repository(repository_id: uuid.UUID) -> None:
     """Removes the repository and its credential; opened requests stay on the host.
 
     Raises NotFound, and Conflict `request_under_way` while a request is being opened.

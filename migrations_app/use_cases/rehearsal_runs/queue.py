@@ -145,7 +145,7 @@ def crashed(rehearsal_claim: RehearsalClaim, kind: str) -> None:
     fail(rehearsal_claim, "rehearsal_crashed", words=f"{kind} in the rehearsal; see the worker's log")
 
 
-def stranded() -> tuple[uuid.UUID, ...]:
+def rehearsals_to_enqueue() -> tuple[uuid.UUID, ...]:
     """The ids of rehearsals to enqueue: queued ones without a message, and those of lost workers. Fails those without
     attempts left.
     """

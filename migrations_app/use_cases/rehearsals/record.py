@@ -9,13 +9,20 @@ from typing import Any
 import msgspec
 
 from migrations_app.actions import states
-from migrations_app.actions.changes import Change
+from migrations_app.actions.changes import PlannedRequest
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.actions.states import Position
 from migrations_app.simulator.clock import SimulatorClock
-from migrations_app.use_cases.rollouts.execution import COUNTED, HOUR, AttemptLine, Intent, Outcome, hourly_wait_text
+from migrations_app.use_cases.rollouts.execution import (
+    COUNTED,
+    HOUR,
+    AttemptLine,
+    AttemptOutcome,
+    Intent,
+    hourly_wait_text,
+)
 
 NAME = "rehearsal"
 _COUNTS = ("", "unknown", "applied")
@@ -123,14 +130,14 @@ class RehearsalExecution:
         self.waits_for = words
         return False
 
-    def record_intent(self, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str) -> Intent:
+    def record_intent(self, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str) -> Intent:
         del body_digest
         line = self._line(step, change.verb, uid=tie.uid)
         if change.verb == COUNTED:
             self._deletions.append(line)
         return Intent(line.pk, len(self._lines[step.id]))
 
-    def record_outcome(self, attempt_id: int, outcome: Outcome) -> None:
+    def record_outcome(self, attempt_id: int, outcome: AttemptOutcome) -> None:
         lines = self._lines[self.plan.steps[self._first].id]
         line = next(line for line in lines if line.pk == attempt_id)
         line.outcome, line.status, line.reason, line.audit_id = (

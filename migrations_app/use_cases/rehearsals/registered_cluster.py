@@ -5,14 +5,14 @@ from typing import TypeVar
 from migrations_app.clients.kubernetes.reader import LiveApi
 from migrations_app.errors import NotFound
 from migrations_app.models.cluster import Cluster
-from migrations_app.use_cases.collect.collect import Progress
+from migrations_app.use_cases.collect.collect import ProgressListener
 from migrations_app.use_cases.rehearsals.sources import Play
 from migrations_app.use_cases.runtime.connections import connect
 
 T = TypeVar("T")
 
 
-def with_registered(name: str, play: Play[T], *, on_part: Progress | None = None) -> T:
+def with_registered(name: str, play: Play[T], *, on_part: ProgressListener | None = None) -> T:
     """The result of the play on the cluster of that name. Raises NotFound, InvalidInput, ReadError."""
     cluster = Cluster.objects.filter(name=name).first()
     if cluster is None:

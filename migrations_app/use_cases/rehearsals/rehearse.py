@@ -12,10 +12,10 @@ from migrations_app.karpenter import kinds
 from migrations_app.simulator.karpenter.provisioning import pool_limits
 from migrations_app.simulator.measurements import Measurements, NodeGroup, TimelinePoint
 from migrations_app.simulator.resources import UNLIMITED, ResourceAmounts, amounts
-from migrations_app.use_cases.collect.collect import Progress, collect
-from migrations_app.use_cases.rehearsals.garbage import seldom_collected
+from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, PlayOutcome, RehearsalStage, no_check, play, set_up
+from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
 from migrations_app.use_cases.rehearsals.reading import ClusterReading, read_objects
 from migrations_app.use_cases.rehearsals.result import (
     SCHEMA,
@@ -48,7 +48,7 @@ class RehearsalRequest:
 
 @seldom_collected()
 def rehearse_cluster(
-    api: ClusterApi, request: RehearsalRequest, *, cluster: str, on_part: Progress | None = None
+    api: ClusterApi, request: RehearsalRequest, *, cluster: str, on_part: ProgressListener | None = None
 ) -> RehearsalResult:
     """Reads the cluster, makes the plan, and plays it. Raises InvalidInput if it cannot be planned, ReadError."""
     inventory = collect(api, cluster=cluster, on_part=on_part).inventory

@@ -25,13 +25,13 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.places import with_parts
 from migrations_app.readiness.plan.hop_work import state_after_upgrade, state_before_upgrade
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.readiness.stage import detect_running_release
 from migrations_app.twin.ports.reading import TwinReader
-from migrations_app.use_cases.collect.collect import Progress, collect
-from migrations_app.use_cases.rehearsals.garbage import seldom_collected
+from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.rehearsals.planning import UNNAMED, plan_on
 from migrations_app.use_cases.rehearsals.play import Failure, RehearsalStage, play, set_up, wait_for
+from migrations_app.use_cases.rehearsals.python_gc import seldom_collected
 from migrations_app.use_cases.rehearsals.reading import PARTS, is_ours, read_objects
 from migrations_app.use_cases.rehearsals.surroundings import PLAYED_VERSIONS, Surroundings, running_with, surroundings
 from migrations_app.use_cases.rehearsals.way_result import SCHEMA, StepEnd, WayHop, WayResult, WayStep
@@ -54,7 +54,9 @@ class WayRequest:
 
 
 @seldom_collected()
-def rehearse_way(api: ClusterApi, request: WayRequest, *, cluster: str, on_part: Progress | None = None) -> WayResult:
+def rehearse_way(
+    api: ClusterApi, request: WayRequest, *, cluster: str, on_part: ProgressListener | None = None
+) -> WayResult:
     """Reads the cluster and plays all hops. Raises InvalidInput for an invalid target or a cluster without an upgrade
     path, ReadError.
     """
@@ -72,7 +74,7 @@ class _Way:
     """The cluster during the rehearsal: what is not on the twin is in the inventory of `collected`."""
 
     request: WayRequest
-    collected: Collected
+    collected: CollectResult
     stage: RehearsalStage
     read: tuple[str, ...]
     """The names of the parts that are on the twin."""

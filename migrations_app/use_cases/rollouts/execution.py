@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
 
-from migrations_app.actions.changes import Change
+from migrations_app.actions.changes import PlannedRequest
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion
@@ -43,7 +43,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class AttemptOutcome:
     """The outcome of a request."""
 
     outcome: str
@@ -132,10 +132,10 @@ class Execution(Protocol):
     def report_waiting(self, words: str) -> bool:
         """Stores what the rollout waits for. Always returns False, "no progress"."""
 
-    def record_intent(self, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str) -> Intent:
+    def record_intent(self, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str) -> Intent:
         """Commits the intent of a request (A19). Raises if it must not be sent."""
 
-    def record_outcome(self, attempt_id: int, outcome: Outcome) -> None:
+    def record_outcome(self, attempt_id: int, outcome: AttemptOutcome) -> None:
         """Commits the outcome of a request (A21)."""
 
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:

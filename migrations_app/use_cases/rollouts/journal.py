@@ -16,7 +16,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, transacti
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from migrations_app.actions.changes import Change
+from migrations_app.actions.changes import PlannedRequest
 from migrations_app.actions.gate import ClusterCounters
 from migrations_app.actions.observation import RunObservation, observed
 from migrations_app.actions.plan import Plan, Step
@@ -30,7 +30,7 @@ from migrations_app.use_cases.audit import delivery_lag
 from migrations_app.use_cases.audit.log import Actor, Event, record
 from migrations_app.use_cases.rollouts import lease, limits
 from migrations_app.use_cases.rollouts.attempts import reset_attempts
-from migrations_app.use_cases.rollouts.execution import AttemptLine, Intent, LeaseLost, Outcome, RolloutHalted
+from migrations_app.use_cases.rollouts.execution import AttemptLine, AttemptOutcome, Intent, LeaseLost, RolloutHalted
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 
 NAMES = ("before_intent", "after_intent", "after_send", "before_outcome", "after_outcome", "after_transition")
@@ -120,10 +120,10 @@ class ExecutionContext:
     def report_waiting(self, words: str) -> bool:
         return report_waiting(self, words)
 
-    def record_intent(self, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str) -> Intent:
+    def record_intent(self, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str) -> Intent:
         return record_intent(self, step, change=change, tie=tie, body_digest=body_digest)
 
-    def record_outcome(self, attempt_id: int, outcome: Outcome) -> None:
+    def record_outcome(self, attempt_id: int, outcome: AttemptOutcome) -> None:
         record_outcome(self, attempt_id, outcome=outcome)
 
     def record_skipped(self, step: Step, *, verb: str, reason: str, outcome: str = "noop") -> None:
@@ -148,7 +148,7 @@ def lines(rollout_id: uuid.UUID) -> list[Attempt]:
 
 
 def record_intent(
-    work: ExecutionContext, step: Step, *, change: Change, tie: ObjectVersion, body_digest: str
+    work: ExecutionContext, step: Step, *, change: PlannedRequest, tie: ObjectVersion, body_digest: str
 ) -> Intent:
     """Commits the intent of a request (A19).
 
@@ -185,7 +185,7 @@ def skip_asked(work: ExecutionContext, step: Step) -> str:
     return f"skipped by {node_skip.by_name}: {node_skip.reason}" if node_skip else ""
 
 
-def record_outcome(work: ExecutionContext, attempt_id: int, *, outcome: Outcome) -> None:
+def record_outcome(work: ExecutionContext, attempt_id: int, *, outcome: AttemptOutcome) -> None:
     """Commits the outcome of a request (A21). Raises LeaseLost; the next holder then settles it by reading the object.
 
     Raises Conflict if the outcome was settled already.

@@ -67,7 +67,7 @@ def change_policy(cluster_id: uuid.UUID | None, rules: Rules, *, person: Person,
     return number
 
 
-def drop_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Actor) -> None:
+def remove_policy(cluster_id: uuid.UUID, person: Person, *, version: int, by: Actor) -> None:
     """Deletes the cluster's own policy, so that the general one applies.
 
     Raises as `change_policy`, and Conflict if the cluster has no policy of its own.

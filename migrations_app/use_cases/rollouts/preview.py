@@ -34,7 +34,7 @@ from migrations_app.karpenter.releases import as_tag
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.readiness import stage
-from migrations_app.samples.living import charts
+from migrations_app.samples.changeable import charts
 from migrations_app.use_cases.audit.log import WORKER
 from migrations_app.use_cases.collect.aws_capacity import collect_capacity, unread_capacity
 from migrations_app.use_cases.collect.collect import collect

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
 from migrations_app.actions.conditions import Tree, all_hold, fields_digest, value_at
 from migrations_app.actions.plan import Plan, Step
 from migrations_app.actions.request import ObjectVersion, marks
@@ -136,7 +136,7 @@ def _tie(step: Step, document: Tree | None, *, again: bool) -> Step:
     return step
 
 
-def _waits_for_crd(change: Change, touched: set[str]) -> bool:
+def _waits_for_crd(change: PlannedRequest, touched: set[str]) -> bool:
     """Whether an earlier step creates the CRD of this object's kind."""
     crd = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{change.target.plural}.{change.target.group}"
     return crd in touched

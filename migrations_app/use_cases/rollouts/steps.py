@@ -15,10 +15,10 @@ from migrations_app.clients.kubernetes.api import Writer, WriteResult
 from migrations_app.errors import InvalidInput, ReadError
 from migrations_app.use_cases.rollouts.execution import (
     AttemptLine,
+    AttemptOutcome,
     Execution,
     Intent,
     LeaseLost,
-    Outcome,
     RolloutHalted,
 )
 from migrations_app.use_cases.rollouts.gates import note_baseline, pass_gate
@@ -191,13 +191,13 @@ def _record_response(
 ) -> bool:
     work.reached("before_outcome")
     if isinstance(sent, InvalidInput):
-        work.record_outcome(intent.attempt_id, Outcome(outcome="refused", reason=sent.message))
+        work.record_outcome(intent.attempt_id, AttemptOutcome(outcome="refused", reason=sent.message))
         raise RolloutHalted(sent.code, f"{step.title}: {sent.message}")
     if isinstance(sent, ReadError):
-        work.record_outcome(intent.attempt_id, Outcome(outcome="unknown", reason=sent.message))
+        work.record_outcome(intent.attempt_id, AttemptOutcome(outcome="unknown", reason=sent.message))
         return True
     word = "applied" if sent.done else "unknown" if sent.in_doubt else "refused"
-    outcome = Outcome(
+    outcome = AttemptOutcome(
         outcome=word,
         status=sent.status,
         reason=sent.message or sent.reason,
@@ -274,7 +274,7 @@ def _settle_existing_result(work: Execution, line: AttemptLine, *, read: Tree | 
 
 
 def _record_settlement(work: Execution, line: AttemptLine, *, outcome: str, reason: str, uid: str = "") -> bool:
-    settlement = Outcome(
+    settlement = AttemptOutcome(
         outcome=outcome, reason=reason, uid=uid, settled_by=BY, status=line.status, audit_id=line.audit_id
     )
     work.record_outcome(line.pk, settlement)

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from migrations_app.actions.states import State, may_follow
+from migrations_app.actions.states import RolloutState, may_follow
 from migrations_app.errors import Conflict, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Outbox, Rollout
@@ -21,7 +21,7 @@ from migrations_app.use_cases.rollouts import lease
 from migrations_app.use_cases.rollouts.lease import LeaseToken
 from migrations_app.use_cases.scans.queue import enqueue
 
-ENDED: frozenset[State] = frozenset({"succeeded", "failed", "aborted"})
+ENDED: frozenset[RolloutState] = frozenset({"succeeded", "failed", "aborted"})
 BY = "rollout"
 """Value of `requested_by` for these scans."""
 
@@ -53,7 +53,7 @@ class TransitionCause:
 
 def transition(
     row: Rollout,
-    then: State,
+    then: RolloutState,
     *,
     by: Actor,
     cause: TransitionCause | None = None,
@@ -100,12 +100,12 @@ def rollout_for_update(rollout_id: uuid.UUID) -> Rollout:
     return row
 
 
-def _state(row: Rollout) -> State:
+def _state(row: Rollout) -> RolloutState:
     state: Any = row.state
     return state  # type: ignore[no-any-return]  # the column's choices are the states
 
 
-def _event(row: Rollout, then: State, *, by: Actor, cause: TransitionCause) -> Event:
+def _event(row: Rollout, then: RolloutState, *, by: Actor, cause: TransitionCause) -> Event:
     return Event(
         verb=f"rollout.{then}",
         actor=by,

@@ -1,6 +1,6 @@
 """Carries out approved rollouts: one worker per cluster, one request at a time, each recorded before it is sent.
 
-`stranded_rollouts` finds rollouts whose message or worker was lost.
+`rollouts_to_enqueue` finds rollouts whose message or worker was lost.
 """
 
 import logging
@@ -223,7 +223,7 @@ def _renew(fence: LeaseToken) -> bool:
 MOST_ENQUEUED = 100
 
 
-def stranded_rollouts() -> list[tuple[uuid.UUID, str]]:
+def rollouts_to_enqueue() -> list[tuple[uuid.UUID, str]]:
     """(id, state) of drafts, and of running rollouts whose cluster has no lease holder, longest waiting first."""
     leased = Lease.objects.filter(expires_at__gt=Now()).exclude(holder="").values("cluster_id")
     waiting = Q(state="draft") | (Q(state="running") & ~Q(cluster_id__in=leased))

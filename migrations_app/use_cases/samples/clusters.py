@@ -11,8 +11,8 @@ from migrations_app.models.policy import Policy
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.fleet.counted_clusters import SAMPLES as SAMPLE_SOURCES
 from migrations_app.queries.visibility import visible_clusters
+from migrations_app.samples.changeable.clusters import SAMPLES, ChangeableSample
 from migrations_app.samples.kubernetes_objects import server_version
-from migrations_app.samples.living.clusters import SAMPLES, LivingSample
 from migrations_app.use_cases.audit.log import record_audit_event
 from migrations_app.use_cases.twins.state import TwinState, begun, packed
 from migrations_app.use_cases.twins.upgrade import control_of
@@ -28,7 +28,7 @@ def make_all() -> list[uuid.UUID]:
     return [twin_ids.get(sample.name) or _create(sample) for sample in SAMPLES]
 
 
-def _create(sample: LivingSample) -> uuid.UUID:
+def _create(sample: ChangeableSample) -> uuid.UUID:
     row = Cluster.objects.create(
         name=sample.name,
         source=Cluster.Source.TWIN,
@@ -44,7 +44,7 @@ def _create(sample: LivingSample) -> uuid.UUID:
     return row.pk
 
 
-def first_state(sample: LivingSample, now: datetime) -> TwinState:
+def first_state(sample: ChangeableSample, now: datetime) -> TwinState:
     """The initial state of the sample cluster."""
     moment = now.astimezone(UTC)
     server = server_version(sample.cluster.kubernetes)
@@ -62,12 +62,12 @@ def sees_samples() -> bool:
     return visible_clusters().filter(source__in=SAMPLE_SOURCES).exists()
 
 
-def is_living(cluster_id: uuid.UUID) -> bool:
+def is_changeable(cluster_id: uuid.UUID) -> bool:
     """Whether this is a sample cluster that can be changed."""
     return SampleTwin.objects.filter(pk=cluster_id).exists()
 
 
-def reset_to_initial_state(cluster_id: uuid.UUID, sample: LivingSample) -> None:
+def reset_to_initial_state(cluster_id: uuid.UUID, sample: ChangeableSample) -> None:
     """Resets the cluster to its initial state. It gets a new identity, so earlier plans do not apply to it any more."""
     now = timezone.now()
     body = packed(first_state(sample, now))

@@ -23,12 +23,12 @@ from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.models.scan import LegacyDay, Snapshot
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.progress.remaining import Remaining, legacy_columns, remaining
-from migrations_app.readiness.report import Collected, Scanned
+from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.stage import detect_running_release
+from migrations_app.samples.changeable import charts, clusters
+from migrations_app.samples.changeable.clusters import ChangeableSample
+from migrations_app.samples.changeable.past import DAYS, PastRollout, PastStage, past
 from migrations_app.samples.kubernetes_objects import server_version
-from migrations_app.samples.living import charts, clusters
-from migrations_app.samples.living.clusters import LivingSample
-from migrations_app.samples.living.past import DAYS, PastRollout, PastStage, past
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.twin.ports.writing import TwinWriter
 from migrations_app.twin.server import Twin
@@ -67,12 +67,12 @@ class HistoryStageResult:
 
     stage: PastStage
     until: int
-    scanned: Scanned
+    scanned: ScanResult
     left: Remaining
     plan: Plan | None = None
 
 
-def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
+def _write(cluster: Cluster, sample: ChangeableSample, *, now: datetime) -> bool:
     """Stores the history of one cluster completely or not at all: after a killed process it is made again.
 
     False if another process was faster, or the cluster was removed.
@@ -94,7 +94,7 @@ def _write(cluster: Cluster, sample: LivingSample, *, now: datetime) -> bool:
 
 
 def _scan_stage(
-    cluster: Cluster, sample: LivingSample, *, stage: PastStage, until: int, now: datetime
+    cluster: Cluster, sample: ChangeableSample, *, stage: PastStage, until: int, now: datetime
 ) -> HistoryStageResult:
     at = now - timedelta(days=stage.days_ago)
     documents = stage.build(at)
@@ -124,7 +124,7 @@ def _moments(first: int, *, end: int, now: datetime) -> Iterator[datetime]:
         yield now - timedelta(days=number)
 
 
-def _planned(cluster: Cluster, twin: Twin, *, collected: Collected, rollout: PastRollout) -> Plan:
+def _planned(cluster: Cluster, twin: Twin, *, collected: CollectResult, rollout: PastRollout) -> Plan:
     action = registry.find(rollout.action)
     if action is None:
         raise LookupError(rollout.action)
@@ -146,7 +146,7 @@ def _planned(cluster: Cluster, twin: Twin, *, collected: Collected, rollout: Pas
 
 
 def _scene(
-    action: Action, writer: TwinWriter, *, collected: Collected, rollout: PastRollout, limits: RolloutLimits
+    action: Action, writer: TwinWriter, *, collected: CollectResult, rollout: PastRollout, limits: RolloutLimits
 ) -> PlanningContext:
     inventory = collected.inventory
     running: DetectedRelease = detect_running_release(inventory)

@@ -8,8 +8,8 @@ from migrations_app.access import Person
 from migrations_app.errors import Conflict, PermissionDenied
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.sample_twin import SampleTwin
+from migrations_app.samples.changeable.clusters import SAMPLES
 from migrations_app.samples.fleet import stories
-from migrations_app.samples.living.clusters import SAMPLES
 from migrations_app.use_cases.accounts.rights import over
 from migrations_app.use_cases.samples.clusters import make_all
 from migrations_app.use_cases.samples.people import make_group_of, make_people, served_here_only
@@ -25,9 +25,9 @@ def load_samples() -> int:
     ]
     with transaction.atomic():
         clusters = Cluster.objects.bulk_create(rows)
-        living = make_all()
-        make_people(living)
-    return len(clusters) + len(living)
+        changeable = make_all()
+        make_people(changeable)
+    return len(clusters) + len(changeable)
 
 
 def missing_samples() -> int:
@@ -50,8 +50,8 @@ def add_samples(*, person: Person | None) -> int:
     missing = missing_samples()
     try:
         with transaction.atomic():
-            living = make_all()
-            (make_people if served_here_only() else make_group_of)(living)
+            changeable = make_all()
+            (make_people if served_here_only() else make_group_of)(changeable)
     except IntegrityError:
         raise Conflict("somebody else is adding the samples", code="name_taken") from None
     return missing

@@ -11,8 +11,8 @@ from migrations_app.errors import Conflict, NotFound
 from migrations_app.karpenter import kinds
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
-from migrations_app.samples.living import clusters
-from migrations_app.samples.living.path import (
+from migrations_app.samples.changeable import clusters
+from migrations_app.samples.changeable.path import (
     OpenRollout,
     RolloutsSoFar,
     SampleFacts,

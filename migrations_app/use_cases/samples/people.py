@@ -18,7 +18,7 @@ from migrations_app.models.cluster import ClusterGroup
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.use_cases.accounts.management import RoleGrant, grant_role, set_active
 from migrations_app.use_cases.audit.log import record_audit_event
-from migrations_app.use_cases.clusters.groups import add_to_group, drop_group, make_group
+from migrations_app.use_cases.clusters.groups import add_to_group, create_group, remove_group
 
 GROUP = "Sample clusters"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
@@ -70,7 +70,7 @@ def make_people(cluster_ids: Collection[uuid.UUID]) -> None:
 
 def make_group_of(cluster_ids: Collection[uuid.UUID]) -> uuid.UUID:
     """Adds these clusters to the group of samples, which is created if it is missing; returns its id."""
-    group = ClusterGroup.objects.filter(name=GROUP).values_list("pk", flat=True).first() or make_group(GROUP)
+    group = ClusterGroup.objects.filter(name=GROUP).values_list("pk", flat=True).first() or create_group(GROUP)
     add_to_group(group, cluster_ids)
     return group
 
@@ -93,7 +93,7 @@ def remove_people() -> None:
             return
         users = User.objects.filter(username__in=SAMPLE_PEOPLE, is_active=True, grants__over=group).distinct()
         names = list(users.values_list("username", flat=True))
-        drop_group(group.pk)
+        remove_group(group.pk)
         for name in names:
             set_active(name, active=False, person=None)
 

@@ -12,7 +12,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.sample_twin import SampleTwin
 from migrations_app.queries.fleet.counted_clusters import SAMPLES
-from migrations_app.samples.living import clusters as catalogue
+from migrations_app.samples.changeable import clusters as catalogue
 from migrations_app.use_cases.accounts.rights import over, refuse_person
 from migrations_app.use_cases.audit.log import Actor, record_audit_event
 from migrations_app.use_cases.rollouts.lifecycle import refuse_held

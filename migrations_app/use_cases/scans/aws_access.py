@@ -5,12 +5,12 @@ from migrations_app.clients.kubernetes.api import ClusterApi
 from migrations_app.errors import InvalidInput, InvalidSetting, ReadError
 from migrations_app.inventory.parts import Unseen
 from migrations_app.models.cluster import Cluster
-from migrations_app.readiness.report import Collected
+from migrations_app.readiness.report import CollectResult
 from migrations_app.use_cases.collect.aws import add_aws, refuse_aws, with_policies
 from migrations_app.use_cases.runtime.connections import connect_aws
 
 
-def look_into_aws(cluster: Cluster, api: ClusterApi, *, collected: Collected) -> Collected:
+def with_aws_parts(cluster: Cluster, api: ClusterApi, *, collected: CollectResult) -> CollectResult:
     """Adds what AWS shows, and a bundle's policy documents. Errors of AWS become unseen parts and do not fail
     the scan.
     """

@@ -23,12 +23,12 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.scan import Scan
 from migrations_app.readiness.next_step import cause_of
 from migrations_app.readiness.plan.one_check import judge_one_check, stored_answer
-from migrations_app.readiness.report import Collected
-from migrations_app.use_cases.collect.collect import Progress
+from migrations_app.readiness.report import CollectResult
+from migrations_app.use_cases.collect.collect import ProgressListener
 from migrations_app.use_cases.collect.some_parts import ALWAYS, PartsOnDemand
 from migrations_app.use_cases.runtime.connections import connect, limits
 from migrations_app.use_cases.runtime.counters import calls_by_name
-from migrations_app.use_cases.scans.aws_access import look_into_aws
+from migrations_app.use_cases.scans.aws_access import with_aws_parts
 from migrations_app.use_cases.scans.feed import note_end
 from migrations_app.use_cases.scans.identity import answering, refuse_other
 from migrations_app.use_cases.scans.queue import ScanClaim
@@ -62,7 +62,7 @@ def known_check(check_id: str) -> str:
 class ScanWatch(NamedTuple):
     """Callbacks of a scan: for each part that was read, and for the number of requests by verb and status."""
 
-    on_part: Progress
+    on_part: ProgressListener
     on_calls: Callable[[Calls], None]
 
 
@@ -119,7 +119,7 @@ class SingleFinding(NamedTuple):
 
 
 def answer_now(
-    cluster: Cluster, api: ClusterApi, *, check: Check, hop: str, on_part: Progress | None
+    cluster: Cluster, api: ClusterApi, *, check: Check, hop: str, on_part: ProgressListener | None
 ) -> SingleFinding | None:
     """The current finding of the check, with all parts that it reads; None if the hop is not the next one or has no
     such check.
@@ -129,7 +129,9 @@ def answer_now(
     while True:
         inventory = parts.inventory(part_names)
         if AWS in part_names:
-            aws = aws or look_into_aws(cluster, api, collected=Collected(parts.inventory(FOR_AWS), ())).inventory.aws
+            aws = (
+                aws or with_aws_parts(cluster, api, collected=CollectResult(parts.inventory(FOR_AWS), ())).inventory.aws
+            )
             inventory = replace(inventory, aws=aws)
         noted = noting(inventory)
         finding, read_names = noted.reading(

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from migrations_app.conversion.convert import ConversionResult, convert
-from migrations_app.conversion.objects import KnownNames, Options, Target
+from migrations_app.conversion.objects import KnownNames, Options, TargetVersion
 from migrations_app.inventory.facts.node_classes import CONVERTIBLE_PARTS
 from migrations_app.inventory.facts.ownership import OwnedNode
 from migrations_app.readiness.iam_sheet.values import IamProfile
@@ -42,6 +42,6 @@ def unread_parts(report: Report) -> tuple[PartLine, ...]:
     return tuple(part for part in lines if not part.seen or part.quarantined)
 
 
-def next_target(stage: str) -> Target:
+def next_target(stage: str) -> TargetVersion:
     """The generation that a cluster at that stage is upgraded to next."""
     return "v1beta1" if stage in ALPHA_STAGES else "v1"

@@ -23,9 +23,9 @@ from migrations_app.errors import InvalidInput, InvalidKubeconfig, InvalidPolicy
 from migrations_app.iam.policy import parse_policy
 from migrations_app.iam.templates import MOST_BYTES, policy_texts
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Scanned
+from migrations_app.readiness.report import ScanResult
 from migrations_app.use_cases.collect.aws import with_policies
-from migrations_app.use_cases.collect.collect import Progress, collect
+from migrations_app.use_cases.collect.collect import ProgressListener, collect
 
 LARGEST_KUBECONFIG = 1024 * 1024
 SECONDS = 600.0
@@ -50,8 +50,8 @@ def scan_bundle(
     target: str | None = None,
     kubernetes: str | None = None,
     policies: Policies | None = None,
-    on_part: Progress | None = None,
-) -> Scanned:
+    on_part: ProgressListener | None = None,
+) -> ScanResult:
     """Evaluates a bundle, a folder or file. Raises InvalidInput for an unusable path or target.
 
     `policies` replace those in the bundle's folder `iam`.
@@ -101,8 +101,8 @@ def scan_kubeconfig(
     kubernetes: str | None = None,
     reachable: Reachable,
     policies: Policies | None = None,
-    on_part: Progress | None = None,
-) -> Scanned:
+    on_part: ProgressListener | None = None,
+) -> ScanResult:
     """Evaluates a live cluster.
 
     Raises InvalidKubeconfig, InvalidInput for the target, ReadError if the cluster does not answer.
@@ -165,7 +165,7 @@ def bundle_kubeconfig(
     out: Path,
     reachable: Reachable,
     made_by: str,
-    on_part: Progress | None = None,
+    on_part: ProgressListener | None = None,
 ) -> BundleResult:
     """Writes the whole bundle or nothing. Raises InvalidInput, ReadError if the cluster does not answer."""
     if not out.parent.is_dir() or out.is_dir():

@@ -194,7 +194,7 @@ def _claim_due(cluster: Cluster, now: datetime) -> uuid.UUID | None:
     return enqueue(cluster, by=SCHEDULE, due_at=min(cluster.next_due_at or now, now)).scan_id if changed else None
 
 
-def stranded() -> tuple[uuid.UUID, ...]:
+def scans_to_enqueue() -> tuple[uuid.UUID, ...]:
     """The ids of scans to enqueue: queued ones without a message, and those of lost workers. Fails scans without
     attempts left.
     """

@@ -10,22 +10,22 @@ from migrations_app.errors import InvalidInput, NotFound
 from migrations_app.models.cluster import Cluster
 from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Scanned
+from migrations_app.readiness.report import CollectResult, ScanResult
 from migrations_app.readiness.waivers import apply
 from migrations_app.use_cases.collect.aws import with_policies
-from migrations_app.use_cases.collect.collect import Progress, collect
+from migrations_app.use_cases.collect.collect import ProgressListener, collect
 from migrations_app.use_cases.runtime.connections import connect
-from migrations_app.use_cases.scans.aws_access import look_into_aws
+from migrations_app.use_cases.scans.aws_access import with_aws_parts
 
 
-def judge_again(
+def evaluate_registered(
     name: str,
     *,
     target: str | None = None,
     kubernetes: str | None = None,
     policies: Mapping[str, bytes] | None = None,
-    on_part: Progress | None = None,
-) -> Scanned:
+    on_part: ProgressListener | None = None,
+) -> ScanResult:
     """Evaluates the cluster of that name with its active waivers; `policies` replace those read from AWS.
 
     Raises NotFound, InvalidInput for the target, ReadError if the cluster does not answer.
@@ -37,13 +37,13 @@ def judge_again(
         if isinstance(api, LiveApi):
             api.get("/version")
         collected = collect(api, cluster=cluster.name, on_part=on_part)
-        collected = with_policies(look_into_aws(cluster, api, collected=collected), policies or {})
+        collected = with_policies(with_aws_parts(cluster, api, collected=collected), policies or {})
     scanned = _evaluated(cluster, collected, target=target, kubernetes=kubernetes)
     now = timezone.now()
     return msgspec.structs.replace(scanned, report=apply(scanned.report, held_at(cluster.pk, now), now=now))
 
 
-def _evaluated(cluster: Cluster, collected: Collected, *, target: str | None, kubernetes: str | None) -> Scanned:
+def _evaluated(cluster: Cluster, collected: CollectResult, *, target: str | None, kubernetes: str | None) -> ScanResult:
     if target or not cluster.target:
         return evaluate(collected, target=target, kubernetes=kubernetes)
     try:

@@ -8,14 +8,14 @@ from migrations_app.checks.base import Evidence
 from migrations_app.clients.archive import is_archive
 from migrations_app.clients.bundle.files import DIRECT, files
 from migrations_app.manifests.reader import MOST_BYTES, Manifest, read
-from migrations_app.readiness.outputs.sarif import Places, SourceLine
+from migrations_app.readiness.outputs.sarif import PlaceLookup, SourceLine
 
-Key = tuple[str, str, str]
+SourceKey = tuple[str, str, str]
 """Kind, namespace and name."""
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
-def bundle_places(bundle: Path, rows: Iterable[Evidence]) -> Places:
+def bundle_places(bundle: Path, rows: Iterable[Evidence]) -> PlaceLookup:
     """Returns a function that gives file and line of the field of such a row, and the bundle itself for other rows.
 
     Manifests above the size limit and those in an archive have no line: their rows get the bundle.
@@ -34,8 +34,8 @@ def bundle_places(bundle: Path, rows: Iterable[Evidence]) -> Places:
     return place
 
 
-def _manifests_of(bundle: Path, keys: set[Key]) -> dict[Key, Manifest]:
-    manifests: dict[Key, Manifest] = {}
+def _manifests_of(bundle: Path, keys: set[SourceKey]) -> dict[SourceKey, Manifest]:
+    manifests: dict[SourceKey, Manifest] = {}
     for name, body in files(bundle, DIRECT):
         path = bundle / name if bundle.is_dir() else bundle
         if len(body) > MOST_BYTES:
@@ -47,11 +47,11 @@ def _manifests_of(bundle: Path, keys: set[Key]) -> dict[Key, Manifest]:
     return manifests
 
 
-def _key(row: Evidence) -> Key:
+def _key(row: Evidence) -> SourceKey:
     return row.kind, row.namespace, row.name
 
 
-def _key_of(manifest: Manifest) -> Key:
+def _key_of(manifest: Manifest) -> SourceKey:
     metadata = manifest.body.get("metadata")
     fields = metadata if isinstance(metadata, dict) else {}
     return str(manifest.body.get("kind")), str(fields.get("namespace") or ""), str(fields.get("name"))

@@ -30,9 +30,9 @@ from migrations_app.queries.fleet.clusters import UNREACHABLE_AFTER
 from migrations_app.queries.fleet.scan_interval import share
 from migrations_app.queries.fleet.waivers import held_at
 from migrations_app.readiness.progress.remaining import Remaining, legacy_columns
-from migrations_app.readiness.report import Report, Scanned
+from migrations_app.readiness.report import Report, ScanResult
 from migrations_app.readiness.verdict import judged_columns, next_hop
-from migrations_app.readiness.waivers import Waived, apply, as_stored
+from migrations_app.readiness.waivers import WaiverRule, apply, as_stored
 from migrations_app.use_cases.notifications.publish import (
     latest_of,
     publish_changes,
@@ -151,7 +151,7 @@ class ScanExtras:
 NOTHING = ScanExtras()
 
 
-def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, extras: ScanExtras = NOTHING) -> Snapshot:
+def publish(scan_id: uuid.UUID, *, fence: int, scanned: ScanResult, extras: ScanExtras = NOTHING) -> Snapshot:
     """Stores the snapshot and ends the scan.
 
     Raises Conflict if another worker has taken the scan over, OtherCluster if the scan read another cluster than the
@@ -187,7 +187,7 @@ def publish(scan_id: uuid.UUID, *, fence: int, scanned: Scanned, extras: ScanExt
     return snapshot
 
 
-def publish_past(cluster: Cluster, scanned: Scanned, *, moments: Sequence[datetime]) -> None:
+def publish_past(cluster: Cluster, scanned: ScanResult, *, moments: Sequence[datetime]) -> None:
     """Stores a snapshot with this content at each of these times: the invented history of a sample cluster.
 
     Nothing is announced, and the cluster's newest snapshot stays.
@@ -200,7 +200,7 @@ def publish_past(cluster: Cluster, scanned: Scanned, *, moments: Sequence[dateti
             _snapshot(cluster, packed.digest, report=report, waivers=())
 
 
-def _packed(scanned: Scanned) -> _Packed:
+def _packed(scanned: ScanResult) -> _Packed:
     """The compressed content without times and durations, and its digest."""
     parts = tuple(msgspec.structs.replace(line, seconds=0.0, unchanged_since="") for line in scanned.report.parts)
     lasting = msgspec.structs.replace(scanned.report, scanned_at="", parts=parts)
@@ -239,7 +239,7 @@ def _finding_row(digest: str, finding: Finding) -> FindingRow:
     )
 
 
-def _snapshot(cluster: Cluster, digest: str, *, report: Report, waivers: tuple[Waived, ...]) -> Snapshot:
+def _snapshot(cluster: Cluster, digest: str, *, report: Report, waivers: tuple[WaiverRule, ...]) -> Snapshot:
     following = next_hop(report)
     known = [count for count in report.legacy.values() if count is not None]
     return Snapshot.objects.create(

@@ -20,11 +20,11 @@ from migrations_app.inventory.inventory import PART_NAMES
 from migrations_app.models.cluster import Cluster
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.progress.remaining import remaining
-from migrations_app.readiness.report import Collected, PartLine, Scanned
+from migrations_app.readiness.report import CollectResult, PartLine, ScanResult
 from migrations_app.use_cases.collect.collect import collect
 from migrations_app.use_cases.runtime.connections import connect
 from migrations_app.use_cases.scans import queue, store
-from migrations_app.use_cases.scans.aws_access import look_into_aws
+from migrations_app.use_cases.scans.aws_access import with_aws_parts
 from migrations_app.use_cases.scans.check_again import ScanWatch, end_if_open
 from migrations_app.use_cases.scans.identity import PART, AnsweringCluster, answering, refuse_other
 from migrations_app.use_cases.scans.kept_lists import memory_of, sealed_lists
@@ -70,7 +70,7 @@ def scan_claimed(claim: ScanClaim) -> None:
 class _ReadResult(NamedTuple):
     """What was read, the identity of the cluster, and the sealed parts that the next scan may use again, by name."""
 
-    collected: Collected
+    collected: CollectResult
     behind: AnsweringCluster | None
     lists: Mapping[str, bytes]
 
@@ -90,13 +90,13 @@ def _collect(cluster: Cluster, heartbeat: "_LeaseHeartbeat", *, deadline: float)
             # Again, because the cluster may have been replaced while it was read.
             refuse_other(_as_answered(cluster, behind), answering(api))
             heartbeat.note("aws", len(PART_NAMES))
-            with_aws = _with_identity(look_into_aws(cluster, api, collected=collected), behind)
+            with_aws = _with_identity(with_aws_parts(cluster, api, collected=collected), behind)
             return _ReadResult(with_aws, behind, sealed_lists(cluster.pk, memory.fresh) if memory else {})
         finally:
             heartbeat.add_calls(api.clock().calls)
 
 
-def _refuse_lost(collected: Collected) -> None:
+def _refuse_lost(collected: CollectResult) -> None:
     """Raises Unreachable if the connection to the cluster's agent was lost during the scan: the cluster counts as
     unreachable, not as read in part.
     """
@@ -112,7 +112,7 @@ def _as_answered(cluster: Cluster, behind: AnsweringCluster | None) -> Cluster:
     return cluster
 
 
-def _with_identity(collected: Collected, behind: AnsweringCluster | None) -> Collected:
+def _with_identity(collected: CollectResult, behind: AnsweringCluster | None) -> CollectResult:
     """Adds an unseen part if the cluster's identity could not be read: the scan is partial then."""
     if behind is None or not behind.error:
         return collected
@@ -120,7 +120,7 @@ def _with_identity(collected: Collected, behind: AnsweringCluster | None) -> Col
     return replace(collected, parts=(*collected.parts, line))
 
 
-def _evaluate(collected: Collected, target: str) -> Scanned:
+def _evaluate(collected: CollectResult, target: str) -> ScanResult:
     """Evaluates the inventory. If the cluster has passed its target, the newest release counts instead."""
     try:
         return evaluate(collected, target=target or None)
@@ -128,7 +128,7 @@ def _evaluate(collected: Collected, target: str) -> Scanned:
         return evaluate(collected)
 
 
-def _with_scan_time(scanned: Scanned, cluster: Cluster) -> Scanned:
+def _with_scan_time(scanned: ScanResult, cluster: Cluster) -> ScanResult:
     """Gives the report of a sample cluster the time of the scan: sample clusters are evaluated at a fixed time."""
     if cluster.source != Cluster.Source.SAMPLE:
         return scanned

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from django.utils import timezone
 
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
 from migrations_app.actions.conditions import Tree
 from migrations_app.actions.plan import ClusterIdentity
 from migrations_app.actions.request import ObjectVersion
 from migrations_app.clients.aws.client import AwsApi
 from migrations_app.clients.kubernetes.api import ListPage, Resource, WriteResult
-from migrations_app.samples.living import clusters
+from migrations_app.samples.changeable import clusters
 from migrations_app.simulator.behaviour import Behaviour
 from migrations_app.twin.ports.reading import TwinReader
 from migrations_app.twin.ports.writing import TwinWriter
@@ -63,10 +63,10 @@ class SampleWriter:
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         return self._now().may(need, namespace=namespace, name=name)
 
-    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         return self._now().dry_run(change, tie, own=own)
 
-    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         return self._stored.change(
             lambda played: TwinWriter(played.twin, endpoint=ENDPOINT).send(change, tie, own=own, purpose=purpose)
         )

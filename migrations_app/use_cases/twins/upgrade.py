@@ -5,8 +5,8 @@ from typing import Any
 
 from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.karpenter.versions import minor_order, release
+from migrations_app.samples.changeable import clusters, objects
 from migrations_app.samples.kubernetes_objects import Doc
-from migrations_app.samples.living import clusters, objects
 from migrations_app.twin.calls import MERGE
 from migrations_app.twin.server import Twin
 from migrations_app.use_cases.twins.state import RunningTwin, StoredTwin, TwinControl
@@ -52,7 +52,7 @@ def upgrade_controller(cluster_id: uuid.UUID, version: str) -> None:
     stored.change(lambda played: _upgrade(played, clusters.cluster_of(sample), version=version))
 
 
-def _upgrade(played: RunningTwin, cluster: objects.LivingCluster, *, version: str) -> None:
+def _upgrade(played: RunningTwin, cluster: objects.ChangeableCluster, *, version: str) -> None:
     before = played.control
     if before.release == version:
         raise Conflict(f"{version} runs already", code="runs_already")

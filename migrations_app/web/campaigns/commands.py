@@ -60,9 +60,9 @@ def _create(request: HttpRequest) -> HttpResponse:
 @require_right(*OPERATE)
 @require_POST
 @refused_on_board
-def ask(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+def request_approval(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview."""
-    return _apply_change(request, campaign_id, change=approvals.ask_campaign)
+    return _apply_change(request, campaign_id, change=approvals.request_campaign_approval)
 
 
 @require_right(*APPROVE)

@@ -167,7 +167,7 @@ def _board(request: HttpRequest, campaign_id: uuid.UUID) -> CampaignBoard:
         return campaign_board(campaign_id, state=state)
 
 
-def _live(request: HttpRequest, board: CampaignBoard, *, forms: presenter.Forms) -> dict[str, Any]:
+def _live(request: HttpRequest, board: CampaignBoard, *, forms: presenter.CampaignForms) -> dict[str, Any]:
     now = timezone.now()
     return {
         "board": board,

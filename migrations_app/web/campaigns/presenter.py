@@ -15,11 +15,11 @@ from migrations_app.use_cases.rollouts.approvals import TYPED
 
 POLLED = ("draft", "running", "paused")
 """States in which the page polls for updates."""
-Forms = dict[str, str | None]
+CampaignForms = dict[str, str | None]
 """Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
 
 
-def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
+def campaign_forms(board: CampaignBoard, person: Person) -> CampaignForms:
     """Returns the forms of the campaign. `person` has the permissions that hold over all clusters of the campaign."""
     state = board.row.state
     rules: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
@@ -30,7 +30,9 @@ def campaign_forms(board: CampaignBoard, person: Person) -> Forms:
         "abort": (("running", "paused"), may_stop),
         "reject": (("draft", "previewed", "awaiting_approval", "approved"), may_stop),
     }
-    refusals: Forms = {name: _reason(may(person)) if state in states else None for name, (states, may) in rules.items()}
+    refusals: CampaignForms = {
+        name: _reason(may(person)) if state in states else None for name, (states, may) in rules.items()
+    }
     approvals_missing = state == "paused" and approval_count(board) < board.needed
     refusals["approve"] = (
         _reason(_approving(board, person)) if state == "awaiting_approval" or approvals_missing else None

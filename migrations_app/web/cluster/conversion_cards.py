@@ -11,7 +11,7 @@ from migrations_app.conversion.convert import Item
 from migrations_app.conversion.findings import ConversionFinding, worst
 from migrations_app.conversion.metadata import name_of
 from migrations_app.conversion.side_by_side import SideBySideRow, rows
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 
 MOST_LINES = 6000
@@ -20,18 +20,18 @@ FLAGS = 3
 """Findings shown beside a line; a link leads to the others."""
 ALIKE = 0.4
 """Minimum share of equal text at both ends for which only the middle counts as changed."""
-OUTCOMES: tuple[Look, ...] = (
-    Look(_("Not converted"), "blocker", "blocker", id="refused"),
-    Look(_("Decide first"), "warning", "manual", id="decide"),
-    Look(_("Converted"), "pass", "pass", id="converted"),
-    Look(_("Nothing to do"), "muted", "na", id="same"),
-    Look(_("Left alone"), "muted", "na", id="other"),
+OUTCOMES: tuple[BadgeStyle, ...] = (
+    BadgeStyle(_("Not converted"), "blocker", "blocker", id="refused"),
+    BadgeStyle(_("Decide first"), "warning", "manual", id="decide"),
+    BadgeStyle(_("Converted"), "pass", "pass", id="converted"),
+    BadgeStyle(_("Nothing to do"), "muted", "na", id="same"),
+    BadgeStyle(_("Left alone"), "muted", "na", id="other"),
 )
 SEVERITIES = {
-    "error": Look(_("Error"), "blocker", "blocker", id="error"),
-    "action": Look(_("Decide"), "warning", "manual", id="action"),
-    "warn": Look(_("May change"), "warning", "warning", id="warn"),
-    "info": Look(_("Note"), "accent", "info", id="info"),
+    "error": BadgeStyle(_("Error"), "blocker", "blocker", id="error"),
+    "action": BadgeStyle(_("Decide"), "warning", "manual", id="action"),
+    "warn": BadgeStyle(_("May change"), "warning", "warning", id="warn"),
+    "info": BadgeStyle(_("Note"), "accent", "info", id="info"),
 }
 UNTOUCHED = {"already-v1", "already-v1beta1"}
 _WORDS = re.compile(r"\s+|\w+|.")
@@ -43,7 +43,7 @@ class ShownFinding(NamedTuple):
 
     id: str
     loss: ConversionFinding
-    look: Look
+    look: BadgeStyle
     url: str = ""
     line: int | None = None
 
@@ -75,7 +75,7 @@ class ConversionCard:
 
     id: str
     item: Item
-    look: Look
+    look: BadgeStyle
     results: tuple[str, ...]
     lines: tuple[DiffRow, ...]
     findings: tuple[ShownFinding, ...]
@@ -94,7 +94,7 @@ class ConversionCard:
         return self.look.id in ("same", "other")
 
 
-def outcome(item: Item) -> Look:
+def outcome(item: Item) -> BadgeStyle:
     """The outcome of an object's conversion."""
     looks = {look.id: look for look in OUTCOMES}
     codes = {loss.code for loss in item.losses}
@@ -126,7 +126,7 @@ def cards(items: Sequence[Item]) -> tuple[ConversionCard, ...]:
     return tuple(converted_cards)
 
 
-def tally(converted_cards: Iterable[ConversionCard]) -> tuple[tuple[Look, int], ...]:
+def tally(converted_cards: Iterable[ConversionCard]) -> tuple[tuple[BadgeStyle, int], ...]:
     """The number of objects by outcome, without empty outcomes."""
     counts = Counter(card.look.id for card in converted_cards)
     return tuple((look, counts[look.id]) for look in OUTCOMES if counts[look.id])

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from migrations_app.conversion import report as rendered
 from migrations_app.conversion.convert import Item
 from migrations_app.conversion.node_template import placeholder_paths
-from migrations_app.conversion.objects import Options, Target
+from migrations_app.conversion.objects import Options, TargetVersion
 from migrations_app.conversion.report import ConversionReport, convert_texts
 from migrations_app.manifests import writer
 from migrations_app.queries.cluster.detail import nodes_of
@@ -27,7 +27,7 @@ from migrations_app.web.cluster.conversion_cards import SEVERITIES, cards, chang
 from migrations_app.web.cluster.readiness import about
 
 MIB = 1024 * 1024
-TARGETS = tuple((word, word) for word in get_args(Target))
+TARGETS = tuple((word, word) for word in get_args(TargetVersion))
 NEXT = (("", "next"),)
 DEFAULTS = (("keep", _("Same behaviour")), ("leave", _("Ignore defaults")))
 ROLE = RegexValidator(r"^[A-Za-z0-9+=,.@_:/-]+$", _("A role name has letters, digits and + = , . @ _ - only."))

@@ -11,7 +11,7 @@ from migrations_app.checks.base import Finding
 from migrations_app.readiness.report import HopLine, PathStep, Report
 from migrations_app.web.cluster.sections import section_of
 
-Place = Literal["done", "now", "later"]
+HopPlace = Literal["done", "now", "later"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Hop:
     hop: str = ""
     verdict: str = ""
     release: str = ""
-    place: Place = "done"
+    place: HopPlace = "done"
     chosen: bool = False
     step: PathStep | None = None
     findings: tuple[Finding, ...] = ()
@@ -72,7 +72,7 @@ class RailStop:
     """A release on the rail, the row of releases above the page; `url` is empty if there is no page for it."""
 
     release: str
-    place: Place
+    place: HopPlace
     verdict: str = ""
     url: str = ""
     chosen: bool = False
@@ -111,7 +111,7 @@ def _hop(line: HopLine, step: PathStep | None, *, report: Report, chosen: bool, 
     )
 
 
-def _place(line: HopLine, step: PathStep | None, *, first: str) -> Place:
+def _place(line: HopLine, step: PathStep | None, *, first: str) -> HopPlace:
     if step is not None:
         return "now" if step.hop == first else "later"
     return "done" if first or line.verdict in ("done", "in_progress") else "now"

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from migrations_app.iam.requirements.gaps import depends_on_settings
 from migrations_app.iam.requirements.output import as_json
 from migrations_app.queries.cluster.reports import sheet_of
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.iam_sheet.values import (
     IamCell,
     IamColumn,
@@ -28,7 +29,6 @@ from migrations_app.readiness.iam_sheet.values import (
     IamSheet,
     IamSize,
 )
-from migrations_app.readiness.look import Look
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.iam_words import (
@@ -50,7 +50,7 @@ class MatrixCell(NamedTuple):
     """A cell of the matrix. `label` is the release, for screen readers."""
 
     label: str
-    look: Look
+    look: BadgeStyle
     faint: bool
 
 
@@ -58,7 +58,7 @@ class CellDetail(NamedTuple):
     """Details of a cell, once for all releases with equal details."""
 
     releases: str
-    look: Look
+    look: BadgeStyle
     cell: IamCell
 
 
@@ -69,14 +69,14 @@ class MatrixRow:
     id: str
     action: str
     legacy: bool
-    look: Look
+    look: BadgeStyle
     cells: tuple[MatrixCell, ...]
     details: tuple[CellDetail, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ActionGroup:
-    look: Look
+    look: BadgeStyle
     lines: tuple[MatrixRow, ...]
     folded: bool
 
@@ -86,7 +86,7 @@ class ReleaseTile:
     """A release above the matrix; the patch of the chosen one is shown."""
 
     column: IamColumn
-    look: Look
+    look: BadgeStyle
     chosen: bool
 
 
@@ -124,12 +124,12 @@ class RolePatch:
 
     number: int
     patch: IamPatch
-    look: Look
+    look: BadgeStyle
     forms: tuple[PolicyForm, ...]
     panels: tuple[PolicyComparison, ...]
 
 
-def look_of(cell: IamCell) -> Look:
+def look_of(cell: IamCell) -> BadgeStyle:
     """Returns the look of a cell: red if the controller cannot work, amber if a part is affected, neutral if it depends
     on a setting.
     """
@@ -139,9 +139,9 @@ def look_of(cell: IamCell) -> Look:
         return UNKNOWN
     word = VERDICT_WORDS[cell.verdict]
     if cell.required == "conditional":
-        return Look(word, "muted", "info", id=cell.verdict)
+        return BadgeStyle(word, "muted", "info", id=cell.verdict)
     tone = "blocker" if cell.severity == "blocker" else "warning"
-    return Look(word, tone, tone, id=cell.verdict)
+    return BadgeStyle(word, tone, tone, id=cell.verdict)
 
 
 def chosen_of(sheet: IamSheet, *, release: str, next_hop: str) -> IamColumn | None:
@@ -216,7 +216,7 @@ def _line(row: IamRow, columns: Sequence[IamColumn]) -> MatrixRow:
     return MatrixRow(own, row.action, row.legacy, _worst(row.cells), cells, tuple(_details(row.cells, labels)))
 
 
-def _worst(cells: Iterable[IamCell]) -> Look:
+def _worst(cells: Iterable[IamCell]) -> BadgeStyle:
     """Returns the look of the worst cell for the whole row; its id is the row's group."""
     open_cells = [cell for cell in cells if cell.required and cell.verdict != "allowed"]
     always = [cell for cell in open_cells if cell.required == "always"]
@@ -225,7 +225,7 @@ def _worst(cells: Iterable[IamCell]) -> Look:
         return min(map(look_of, refused), key=lambda look: look.tone)._replace(id=f"refused{_group_end(refused)}")
     if always:
         return UNKNOWN._replace(id=f"doubt{_group_end(always)}")
-    return Look(_("Conditional"), "muted", "info", id="rare") if open_cells else ALLOWED
+    return BadgeStyle(_("Conditional"), "muted", "info", id="rare") if open_cells else ALLOWED
 
 
 def _group_end(cells: Iterable[IamCell]) -> str:

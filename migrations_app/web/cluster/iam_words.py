@@ -1,11 +1,11 @@
 """The words, tones and icons of the IAM tab."""
 
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 
-NOT_NEEDED = Look(_("Not needed"), "muted", "na", id="not_needed")
-ALLOWED = Look(_("Allowed"), "pass", "pass", id="allowed")
-UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
+NOT_NEEDED = BadgeStyle(_("Not needed"), "muted", "na", id="not_needed")
+ALLOWED = BadgeStyle(_("Allowed"), "pass", "pass", id="allowed")
+UNKNOWN = BadgeStyle(_("Unknown"), "unknown", "unknown", id="unknown")
 VERDICT_WORDS = {
     "missing": _("Missing"),
     "denied": _("Denied"),
@@ -20,9 +20,9 @@ VERDICT_NOTES = {
     "unknown": _("depends on unknown settings"),
 }
 ANSWERS = {
-    "yes": Look(_("Enough"), "pass", "pass", id="yes"),
-    "no": Look(_("Not enough"), "blocker", "blocker", id="no"),
-    "unknown": Look(_("Cannot tell"), "unknown", "unknown", id="unknown"),
+    "yes": BadgeStyle(_("Enough"), "pass", "pass", id="yes"),
+    "no": BadgeStyle(_("Not enough"), "blocker", "blocker", id="no"),
+    "unknown": BadgeStyle(_("Cannot tell"), "unknown", "unknown", id="unknown"),
 }
 FOUND_BY = {
     "irsa": _("annotation of the service account (IRSA)"),
@@ -37,10 +37,10 @@ WITH_SETTING = _("needed with a setting that is on here")
 NEEDED = {"doubt": _("Needed"), "doubt_set": _("Needed with a setting")}
 """The words of groups where no role was read."""
 ACTION_GROUPS = (
-    (Look(_("Refused"), "blocker", "blocker", _("always needed"), id="refused"), False),
-    (Look(_("Refused with a setting"), "blocker", "blocker", WITH_SETTING, id="refused_set"), False),
-    (Look(_("Unknown"), "unknown", "unknown", _("always needed"), id="doubt"), False),
-    (Look(_("Unknown with a setting"), "unknown", "unknown", WITH_SETTING, id="doubt_set"), False),
-    (Look(_("Conditional"), "muted", "info", _("the setting is not on here"), id="rare"), True),
-    (Look(_("Allowed"), "pass", "pass", _("wherever they are needed"), id="allowed"), True),
+    (BadgeStyle(_("Refused"), "blocker", "blocker", _("always needed"), id="refused"), False),
+    (BadgeStyle(_("Refused with a setting"), "blocker", "blocker", WITH_SETTING, id="refused_set"), False),
+    (BadgeStyle(_("Unknown"), "unknown", "unknown", _("always needed"), id="doubt"), False),
+    (BadgeStyle(_("Unknown with a setting"), "unknown", "unknown", WITH_SETTING, id="doubt_set"), False),
+    (BadgeStyle(_("Conditional"), "muted", "info", _("the setting is not on here"), id="rare"), True),
+    (BadgeStyle(_("Allowed"), "pass", "pass", _("wherever they are needed"), id="allowed"), True),
 )

@@ -80,20 +80,20 @@ def node_filters(query: QueryDict) -> NodeFilters:
     )
 
 
-def page_of(nodes: Sequence[OwnedNode], ask: NodeFilters) -> NodePage:
+def page_of(nodes: Sequence[OwnedNode], filters: NodeFilters) -> NodePage:
     """Returns one page of the matching nodes; a page number beyond the end gives the last page."""
-    owned_nodes = sorted((node for node in nodes if _matches(node, ask)), key=lambda node: natural(node.name))
+    owned_nodes = sorted((node for node in nodes if _matches(node, filters)), key=lambda node: natural(node.name))
     last_page = max(1, -(-len(owned_nodes) // PAGE))
-    number = min(max(1, ask.page), last_page)
+    number = min(max(1, filters.page), last_page)
     rows = tuple(owned_nodes[(number - 1) * PAGE : number * PAGE])
     first = (number - 1) * PAGE + 1 if rows else 0
     return NodePage(rows, len(owned_nodes), first, (number - 1) * PAGE + len(rows), number, number - 1, number + 1)
 
 
-def _matches(node: OwnedNode, ask: NodeFilters) -> bool:
-    if ask.owner and node.owner != ask.owner:
+def _matches(node: OwnedNode, filters: NodeFilters) -> bool:
+    if filters.owner and node.owner != filters.owner:
         return False
-    if ask.odd and not node.anomalies and node.can_drift is not False:
+    if filters.odd and not node.anomalies and node.can_drift is not False:
         return False
     text = " ".join((node.name, node.pool, node.claim, node.instance_type, node.zone, node.capacity)).lower()
-    return all(word in text for word in ask.q.split())
+    return all(word in text for word in filters.q.split())

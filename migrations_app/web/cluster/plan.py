@@ -12,11 +12,11 @@ from django.templatetags.static import static
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.next_step import FindingGroup, group_in_order
 from migrations_app.readiness.outputs import plan_markdown
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
-from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.texts import text as _
 from migrations_app.web.access import require_right
 from migrations_app.web.cluster.readiness import about
@@ -24,14 +24,14 @@ from migrations_app.web.cluster.sections import SharedRemedies, remedies_of
 
 PARTS = {"before": _("Prepare"), "land": _("Upgrade"), "after": _("Migrate"), "verify": _("Verify")}
 _NOT_IN_FILES = re.compile(r"[^A-Za-z0-9._-]+")
-_OPEN = Look(_("open"), "warning", "warning", id="open")
+_OPEN = BadgeStyle(_("open"), "warning", "warning", id="open")
 _LOOKS = (
-    Look(_("blocker"), "blocker", "blocker", id="blocker"),
-    Look(_("unknown"), "unknown", "unknown", id="unknown"),
+    BadgeStyle(_("blocker"), "blocker", "blocker", id="blocker"),
+    BadgeStyle(_("unknown"), "unknown", "unknown", id="unknown"),
     _OPEN,
-    Look(_("note"), "accent", "info", id="note"),
-    Look(_("to do"), "accent", "arrow", id="land"),
-    Look(_("OK"), "pass", "pass", id="clear"),
+    BadgeStyle(_("note"), "accent", "info", id="note"),
+    BadgeStyle(_("to do"), "accent", "arrow", id="land"),
+    BadgeStyle(_("OK"), "pass", "pass", id="clear"),
 )
 
 
@@ -40,9 +40,9 @@ class StageRow:
     """One stage on the page. `part` is its heading, empty if it is the heading of the previous stage."""
 
     number: int
-    stage: Stage
+    stage: RunbookStage
     part: str
-    look: Look
+    look: BadgeStyle
     groups: tuple[FindingGroup, ...]
     commands: SharedRemedies
     back: str
@@ -102,7 +102,7 @@ def _hop_context(runbook_hop: RunbookHop, *, cluster: str) -> dict[str, Any]:
     return {"rows": rows, "impact": impact, "untold": [(group, remedies_of(group)) for group in untold]}
 
 
-def _look(stage: Stage, groups: tuple[FindingGroup, ...]) -> Look:
+def _look(stage: RunbookStage, groups: tuple[FindingGroup, ...]) -> BadgeStyle:
     blocker, unknown, waits, note, land, clear = _LOOKS
     if stage.commands or stage.part == "verify":
         return land

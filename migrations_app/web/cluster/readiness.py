@@ -32,7 +32,7 @@ from migrations_app.texts import text as _
 from migrations_app.web.access import OPERATE, require_right
 from migrations_app.web.cluster import nodes as ownership
 from migrations_app.web.cluster.hops import Hop, hops_of, rail_of
-from migrations_app.web.cluster.next_thing import NextThing, commands_of, next_thing
+from migrations_app.web.cluster.next_task import NextTask, commands_of, next_task
 from migrations_app.web.cluster.node_map import node_map, ownership_tree
 from migrations_app.web.cluster.sections import by_phase, by_urgency
 
@@ -73,7 +73,7 @@ def readiness(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "cluster/readiness.html", context | {"icons": static("img/icons.svg")})
 
 
-def _check_alone(head: ClusterHead, next_step: NextThing | None, *, kubernetes: str) -> str:
+def _check_alone(head: ClusterHead, next_step: NextTask | None, *, kubernetes: str) -> str:
     """Returns the check of the next task if it can be run again alone: not for an old snapshot or a planned Kubernetes
     version.
     """
@@ -86,11 +86,11 @@ def node_list(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     context = about(request, cluster_id, tab="cluster-nodes")
     head, report = context["head"], context["report"]
     if report is not None:
-        ask = ownership.node_filters(request.GET)
+        filters = ownership.node_filters(request.GET)
         nodes = nodes_of(head.snapshot.id)
-        context |= ownership.page_of(nodes, ask)._asdict()
+        context |= ownership.page_of(nodes, filters)._asdict()
         context["map"], context["tree"] = node_map(nodes), ownership_tree(nodes)
-        context["ask"] = ask
+        context["ask"] = filters
         context["segments"] = ownership.segments(report.nodes)
         context["nodes_unread"] = next((part for part in context["unread"] if part.name == "nodes"), None)
         context["anomalies"] = [row for row in report.anomalies if row.kind != "Node"][:ANOMALIES]
@@ -158,7 +158,7 @@ def _path(request: HttpRequest, head: ClusterHead, *, report: Report | None, bas
     hop = next((hop for hop in hops if hop.chosen), _no_hop(head))
     if report is None:
         return {"hop": hop, "next": None, "rail": ()}
-    return {"hop": hop, "next": next_thing(hop, report=report), "rail": rail_of(report, hops, base=base)}
+    return {"hop": hop, "next": next_task(hop, report=report), "rail": rail_of(report, hops, base=base)}
 
 
 def _legacy(head: ClusterHead, *, report: Report | None) -> tuple[tuple[str, int | None], ...]:

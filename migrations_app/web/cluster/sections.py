@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from migrations_app.checks.base import PHASES, Finding, Remedy
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.readiness.next_step import FindingGroup, group_findings
 from migrations_app.readiness.plan.work_order import in_stage_order
 from migrations_app.readiness.verdict import finding_sort_key
@@ -14,28 +14,28 @@ PHASE_WORDS = {"iam": "IAM", "crds": "CRDs", "cleanup": "Clean-up"}
 
 
 _FAILS = {
-    "blocker": Look(_("Blocker"), "blocker", "blocker", id="blocker"),
-    "warning": Look(_("Warning"), "warning", "warning", id="warning"),
-    "info": Look(_("Info"), "accent", "info", id="info"),
+    "blocker": BadgeStyle(_("Blocker"), "blocker", "blocker", id="blocker"),
+    "warning": BadgeStyle(_("Warning"), "warning", "warning", id="warning"),
+    "info": BadgeStyle(_("Info"), "accent", "info", id="info"),
 }
-_UNKNOWN = Look(_("Unknown"), "unknown", "unknown", id="unknown")
-_MANUAL = Look(_("Verify manually"), "unknown", "manual", id="manual")
-_TOLD = Look(_("Reason"), "muted", "info", id="told")
+_UNKNOWN = BadgeStyle(_("Unknown"), "unknown", "unknown", id="unknown")
+_MANUAL = BadgeStyle(_("Verify manually"), "unknown", "manual", id="manual")
+_TOLD = BadgeStyle(_("Reason"), "muted", "info", id="told")
 
 
-def phase_look(phase: str) -> Look:
-    return Look(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)
+def phase_look(phase: str) -> BadgeStyle:
+    return BadgeStyle(PHASE_WORDS.get(phase, phase.capitalize()), "muted", "", id=phase)
 
 
-SECTIONS: tuple[Look, ...] = (
-    Look(_("Blockers"), "blocker", "blocker", _("in the order of the work"), id="blockers"),
-    Look(_("Unknown"), "unknown", "unknown", _("could not be checked; treated as not passed"), id="unknown"),
-    Look(_("Verify manually"), "unknown", "manual", _("karpdash cannot check this"), id="manual"),
-    Look(_("Warnings"), "warning", "warning", _("do not block the upgrade"), id="warnings"),
-    Look(_("Info"), "accent", "info", id="infos"),
-    Look(_("Waived"), "waived", "waived", _("accepted temporarily"), id="waived"),
-    Look(_("Passed"), "pass", "pass", id="passed"),
-    Look(_("Not applicable"), "muted", "na", id="na"),
+SECTIONS: tuple[BadgeStyle, ...] = (
+    BadgeStyle(_("Blockers"), "blocker", "blocker", _("in the order of the work"), id="blockers"),
+    BadgeStyle(_("Unknown"), "unknown", "unknown", _("could not be checked; treated as not passed"), id="unknown"),
+    BadgeStyle(_("Verify manually"), "unknown", "manual", _("karpdash cannot check this"), id="manual"),
+    BadgeStyle(_("Warnings"), "warning", "warning", _("do not block the upgrade"), id="warnings"),
+    BadgeStyle(_("Info"), "accent", "info", id="infos"),
+    BadgeStyle(_("Waived"), "waived", "waived", _("accepted temporarily"), id="waived"),
+    BadgeStyle(_("Passed"), "pass", "pass", id="passed"),
+    BadgeStyle(_("Not applicable"), "muted", "na", id="na"),
 )
 SETTLED = ("passed", "na")
 FOLDED = ("infos", *SETTLED)
@@ -61,7 +61,7 @@ class Section:
     """
 
     id: str
-    look: Look
+    look: BadgeStyle
     findings: tuple[Finding, ...]
     folded: bool = False
     cluster: str = ""

@@ -15,7 +15,7 @@ from migrations_app.errors import Conflict, InvalidInput, PermissionDenied
 from migrations_app.karpenter.hops import every_hop
 from migrations_app.queries.cluster.detail import ClusterHead, cluster_head
 from migrations_app.queries.fleet.groups import groups_of_cluster
-from migrations_app.queries.fleet.waivers import WaiverAsk, waiver_of, waiver_page
+from migrations_app.queries.fleet.waivers import WaiverFilters, waiver_of, waiver_page
 from migrations_app.texts import text as _
 from migrations_app.use_cases.scans import waivers as waiving
 from migrations_app.use_cases.scans.waivers import WaiverRequest
@@ -104,9 +104,9 @@ def _offer_groups(form: WaiveForm, cluster_id: uuid.UUID) -> None:
 def _list_page(request: HttpRequest, head: ClusterHead | None) -> HttpResponse:
     after = request.GET.get("after", "")
     try:
-        page = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now(), after=after)
+        page = waiver_page(WaiverFilters(cluster=head.id if head else None), now=timezone.now(), after=after)
     except InvalidInput:
-        page = waiver_page(WaiverAsk(cluster=head.id if head else None), now=timezone.now())
+        page = waiver_page(WaiverFilters(cluster=head.id if head else None), now=timezone.now())
     context = {"section": "fleet", "head": head, "rows": page.rows, "next": page.next_cursor}
     return render(request, "waivers/list.html", context)
 

@@ -8,12 +8,12 @@ from datetime import datetime
 
 from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed
 
-from migrations_app.readiness.notification_events import TITLES, Event, text_of
+from migrations_app.readiness.notification_events import TITLES, EventFacts, text_of
 
 FORMS: dict[str, type[Atom1Feed] | type[Rss201rev2Feed]] = {"atom": Atom1Feed, "rss": Rss201rev2Feed}
 
 
-def as_feed(events: Iterable[Event], *, form: str, name: str, address: Callable[[str], str]) -> str:
+def as_feed(events: Iterable[EventFacts], *, form: str, name: str, address: Callable[[str], str]) -> str:
     """Returns the feed as XML. `address` makes the full URL of a path, and leaves a full URL unchanged."""
     home = address("/")
     feed = FORMS[form](title=name, link=home, description="What happens to clusters, plans and waivers.", language="en")
@@ -30,7 +30,7 @@ def as_feed(events: Iterable[Event], *, form: str, name: str, address: Callable[
     return feed.writeString("utf-8")
 
 
-def _moment(event: Event) -> datetime:
+def _moment(event: EventFacts) -> datetime:
     return datetime.fromisoformat(event["time"])
 
 

@@ -12,7 +12,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.errors import InvalidInput
 from migrations_app.karpenter.upgrade_path import path
 from migrations_app.karpenter.versions import kubernetes_minor
-from migrations_app.queries.fleet.causes import Cause, OpenBlocker
+from migrations_app.queries.fleet.causes import BlockerCause, OpenBlocker
 from migrations_app.queries.fleet.clusters import FleetRow
 from migrations_app.queries.rollouts.active import IN_PROGRESS, ActiveRollout
 from migrations_app.readiness.progress.share import DonePercent
@@ -138,7 +138,7 @@ def tabs_of(counts: Mapping[str, int], *, chosen: Sequence[str]) -> tuple[Status
     return tuple(tab for tab in status_tabs if tab.count or tab.chosen)
 
 
-def fleet_answer(counts: Mapping[str, int], causes: Iterable[Cause]) -> FleetAnswer:
+def fleet_answer(counts: Mapping[str, int], causes: Iterable[BlockerCause]) -> FleetAnswer:
     """Returns the numbers above the list, from the clusters of each status and the causes that block some of them."""
     of = {value: sum(counts[name] for name in statuses) for value, _, statuses in STATUS_TABS}
     shared = [cause for cause in causes if len(cause.clusters) > 1]
@@ -212,7 +212,7 @@ def _action(row: FleetRow) -> RowAction | None:
     return None
 
 
-def cause_text(cause: Cause) -> str:
+def cause_text(cause: BlockerCause) -> str:
     """Returns the cause as a sentence with the objects of all clusters counted; for one cluster its own summary."""
     check = _by_id().get(cause.check)
     if len(cause.clusters) == 1 or check is None or not cause.evidence:

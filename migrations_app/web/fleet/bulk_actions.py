@@ -16,7 +16,7 @@ from migrations_app.queries.visibility import permitted_ids
 from migrations_app.texts import text as _
 from migrations_app.use_cases.clusters import groups
 from migrations_app.use_cases.clusters.labels import label_all
-from migrations_app.use_cases.clusters.saved_views import forget_view, keep_view
+from migrations_app.use_cases.clusters.saved_views import create_view, remove_view
 from migrations_app.web.access import require_right, uuid_in, uuids_in
 from migrations_app.web.cluster.register import start_scan
 from migrations_app.web.fleet.page import csv_answer, fleet_filters
@@ -111,7 +111,7 @@ def keep(request: HttpRequest) -> HttpResponse:
     """Saves the current filters of the fleet page as a view."""
     try:
         name = request.POST.get("name", "")
-        keep_view(_me(request), name=name, query=fleet_query(request), shared=request.POST.get("shared") == "on")
+        create_view(_me(request), name=name, query=fleet_query(request), shared=request.POST.get("shared") == "on")
         messages.success(request, _("View {name} saved.").format(name=name.strip()))
     except InvalidInput as error:
         messages.error(request, _("The view was not saved: {message}.").format(message=error.message))
@@ -122,7 +122,7 @@ def keep(request: HttpRequest) -> HttpResponse:
 @require_POST
 def forget(request: HttpRequest, view_id: uuid.UUID) -> HttpResponse:
     """Deletes one of the user's own views."""
-    forget_view(view_id, person_id=_me(request))
+    remove_view(view_id, person_id=_me(request))
     messages.success(request, _("View removed."))
     return back_to_fleet(request)
 

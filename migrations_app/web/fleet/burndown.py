@@ -16,8 +16,8 @@ from django.views.decorators.http import require_safe
 from migrations_app.queries.cluster.detail import cluster_head
 from migrations_app.queries.fleet.burndown import (
     Burndown,
-    BurndownAsk,
     BurndownCurve,
+    BurndownFilters,
     burndown,
     burndown_by_group,
     rollouts_between,
@@ -83,18 +83,18 @@ class GroupProgress:
 @require_safe
 def of_fleet(request: HttpRequest) -> HttpResponse:
     """The progress of the fleet, a group, clusters with some labels, or one cluster."""
-    now, ask = timezone.now(), _filters_of(request)
-    by_group = not (ask.cluster or ask.group)
-    progress, groups = burndown_by_group(ask, now=now) if by_group else (burndown(ask, now=now), ())
-    context = _chart_context(ask, progress, now=now) | {
+    now, filters = timezone.now(), _filters_of(request)
+    by_group = not (filters.cluster or filters.group)
+    progress, groups = burndown_by_group(filters, now=now) if by_group else (burndown(filters, now=now), ())
+    context = _chart_context(filters, progress, now=now) | {
         "section": "fleet",
-        "head": cluster_head(ask.cluster, now=now) if ask.cluster else None,
-        "group": group_of(ask.group) if ask.group else None,
+        "head": cluster_head(filters.cluster, now=now) if filters.cluster else None,
+        "group": group_of(filters.group) if filters.group else None,
         "groups": [_group(group.told, key=group.id, name=group.name) for group in groups],
         "choices": group_choices(),
         "labels": label_choices(),
-        "ask": ask,
-        "label": ",".join(ask.labels),
+        "ask": filters,
+        "label": ",".join(filters.labels),
         "query": request.GET.urlencode(),
     }
     return render(request, "burndown/page.html", context)
@@ -116,9 +116,9 @@ def line(request: HttpRequest) -> HttpResponse:
 @require_safe
 def picture(request: HttpRequest) -> HttpResponse:
     """The chart as an SVG file."""
-    now, ask = timezone.now(), _filters_of(request)
-    name = _name(ask, now=now)
-    chart_values = _chart_context(ask, burndown(ask, now=now), now=now)
+    now, filters = timezone.now(), _filters_of(request)
+    name = _name(filters, now=now)
+    chart_values = _chart_context(filters, burndown(filters, now=now), now=now)
     context = chart_values | {"name": name} | _fall_lines(chart_values["chart"])
     return render(request, "burndown/picture.svg", context, content_type="image/svg+xml")
 
@@ -141,8 +141,8 @@ def _fall_lines(chart: ProgressChart | None) -> dict[str, Any]:
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
     """The table as CSV: one line for each day, the oldest first; an unknown number is empty."""
-    now, ask = timezone.now(), _filters_of(request)
-    answer = HttpResponse(as_csv(days_of(burndown(ask, now=now))), content_type="text/csv; charset=utf-8")
+    now, filters = timezone.now(), _filters_of(request)
+    answer = HttpResponse(as_csv(days_of(burndown(filters, now=now))), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="progress-{now:%Y-%m-%d}.csv"'
     return answer
 
@@ -172,16 +172,16 @@ def _cell(number: int | None) -> int | str:
     return "" if number is None else number
 
 
-def _filters_of(request: HttpRequest) -> BurndownAsk:
+def _filters_of(request: HttpRequest) -> BurndownFilters:
     cluster, group = uuid_in(request.GET.get("cluster", "")), uuid_in(request.GET.get("group", ""))
-    return BurndownAsk(cluster=cluster, group=group, labels=labels_in_query(request.GET))
+    return BurndownFilters(cluster=cluster, group=group, labels=labels_in_query(request.GET))
 
 
-def _chart_context(ask: BurndownAsk, progress: Burndown, *, now: datetime) -> dict[str, Any]:
+def _chart_context(filters: BurndownFilters, progress: Burndown, *, now: datetime) -> dict[str, Any]:
     """Returns the template context of the curves, for the page and the picture."""
     days, ends = days_of(progress), ends_of(progress)
     first = days[0].day if days else now.date()
-    rollouts = rollouts_between(ask, first=max(first, now.date() - timedelta(days=DAYS)))
+    rollouts = rollouts_between(filters, first=max(first, now.date() - timedelta(days=DAYS)))
     progress_chart = chart(days, ends=ends, rollouts=rollouts)
     last = days[-1].done if days else {}
     return {
@@ -233,7 +233,7 @@ def _percent(done: DonePercent) -> str:
     return f"{'at most ' if done.bound == 'at_most' else ''}{done.percent} %"
 
 
-def _name(ask: BurndownAsk, *, now: datetime) -> str:
-    if ask.cluster:
-        return cluster_head(ask.cluster, now=now).name
-    return group_of(ask.group).name if ask.group else _("the fleet")
+def _name(filters: BurndownFilters, *, now: datetime) -> str:
+    if filters.cluster:
+        return cluster_head(filters.cluster, now=now).name
+    return group_of(filters.group).name if filters.group else _("the fleet")

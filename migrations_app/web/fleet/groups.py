@@ -57,7 +57,7 @@ def make(request: HttpRequest) -> HttpResponse:
     form = GroupForm(request.POST)
     if form.is_valid():
         try:
-            group_id = arrange.make_group(form.cleaned_data["name"], interval=form.seconds())
+            group_id = arrange.create_group(form.cleaned_data["name"], interval=form.seconds())
             return redirect("group", group_id)
         except (InvalidInput, Conflict) as refused:
             form.add_error("name", _sentence(refused))
@@ -118,7 +118,7 @@ def remove(request: HttpRequest, group_id: uuid.UUID) -> HttpResponse:
     if request.POST.get("name", "") != row.name:
         messages.error(request, _("The name does not match. Nothing was removed."))
         return redirect("group", group_id)
-    arrange.drop_group(group_id)
+    arrange.remove_group(group_id)
     messages.success(request, _("The group {name} is removed; its clusters stay.").format(name=row.name))
     return redirect("groups")
 

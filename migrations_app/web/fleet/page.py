@@ -15,14 +15,14 @@ from django.utils import timezone
 
 from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.upgrade_path import HOPS
-from migrations_app.queries.fleet.causes import Cause, Held, OpenBlocker, blockers_of, causes
+from migrations_app.queries.fleet.causes import BlockerCause, Held, OpenBlocker, blockers_of, causes
 from migrations_app.queries.fleet.clusters import (
     BUCKETS,
     GROUP,
     PAGE,
     SORTS,
     STAGES,
-    FleetAsk,
+    FleetFilters,
     FleetPage,
     FleetRow,
     fleet_page,
@@ -102,16 +102,16 @@ class Chip:
 @require_right()
 def fleet(request: HttpRequest) -> HttpResponse:
     """Every cluster, page by page. Search, sort order and filters are in the query string."""
-    ask, now = fleet_filters(request.GET), timezone.now()
-    page = fleet_page(ask, now=now)
+    filters, now = fleet_filters(request.GET), timezone.now()
+    page = fleet_page(filters, now=now)
     held = held_everywhere(now)
-    cause_list = causes(ask, held=held, now=now) if page.totals.buckets["blocked"] else ()
+    cause_list = causes(filters, held=held, now=now) if page.totals.buckets["blocked"] else ()
     rows = _shown_rows(page.rows, blockers_of(page.rows, held=held), today=now.date())
     context = {
         "section": "fleet",
         "at": "fleet",
         "page": page,
-        "ask": ask,
+        "ask": filters,
         "page_size": PAGE,
         "cause_count": len(cause_list),
         "answer": fleet_answer(page.totals.buckets, cause_list),
@@ -120,34 +120,36 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "to_try": any(row.source == "twin" for row in page.rows),
         "here": request.GET.urlencode(),
         "tab": request.GET.get("tab", ""),
-        "ignored": ignored(request.GET, ask),
-        "failing": _failing(ask, cause_list, held=held, now=now),
-        "searched": bool(ask.q or ask.environment or ask.group or ask.labels or ask.check),
+        "ignored": ignored(request.GET, filters),
+        "failing": _failing(filters, cause_list, held=held, now=now),
+        "searched": bool(filters.q or filters.environment or filters.group or filters.labels or filters.check),
     }
-    return render(request, "fleet/page.html", context | _choices(ask, now=now) | _list(page, ask, rows=rows))
+    return render(request, "fleet/page.html", context | _choices(filters, now=now) | _list(page, filters, rows=rows))
 
 
-def _progress_query(ask: FleetAsk) -> str | None:
+def _progress_query(filters: FleetFilters) -> str | None:
     """Returns the query of the progress page for the same clusters; None if that page has no such filter."""
-    labels = [*ask.labels, *([f"{ENVIRONMENT}:{ask.environment}"] if ask.environment else [])]
+    labels = [*filters.labels, *([f"{ENVIRONMENT}:{filters.environment}"] if filters.environment else [])]
     expressible = len(labels) <= MOST_LABELS and all(map(_LABEL.fullmatch, labels))
-    if ask.q or ask.check or ask.environment == SAMPLES or not expressible:
+    if filters.q or filters.check or filters.environment == SAMPLES or not expressible:
         return None
-    parameters = {"group": str(ask.group or ""), "label": ",".join(labels)}
+    parameters = {"group": str(filters.group or ""), "label": ",".join(labels)}
     return urlencode({name: value for name, value in parameters.items() if value})
 
 
 def _failing(
-    ask: FleetAsk, cause_list: Sequence[Cause], *, held: Held, now: datetime
+    filters: FleetFilters, cause_list: Sequence[BlockerCause], *, held: Held, now: datetime
 ) -> tuple[tuple[str, str, int], ...]:
     """Returns the checks that block, each with its title and the number of filtered clusters; one check can be
     chosen.
     """
-    if (ask.check and ask.hop != BLOCKS) or "blocked" not in ((ask.bucket,) if ask.bucket else ask.buckets or BUCKETS):
+    if (filters.check and filters.hop != BLOCKS) or "blocked" not in (
+        (filters.bucket,) if filters.bucket else filters.buckets or BUCKETS
+    ):
         return ()
-    candidates = causes(replace(ask, check="", hop=""), held=held, now=now) if ask.check else cause_list
+    candidates = causes(replace(filters, check="", hop=""), held=held, now=now) if filters.check else cause_list
     check_words = {cause.check: (cause_text(cause), len(cause.clusters)) for cause in candidates}
-    chosen = {ask.check: (ask.check, 0)} if ask.check else {}
+    chosen = {filters.check: (filters.check, 0)} if filters.check else {}
     return tuple((check, *about) for check, about in (chosen | check_words).items())
 
 
@@ -159,16 +161,18 @@ def _shown_rows(
     return tuple(shown_row(row, blockers, done=done, rollouts=rollouts) for row in rows)
 
 
-def _list(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
+def _list(page: FleetPage, filters: FleetFilters, *, rows: tuple[ShownRow, ...]) -> dict[str, Any]:
     """Returns the template context of the list, its tabs, and the line of progress above it."""
     counts = page.totals.buckets
     return {
-        "status_tabs": tabs_of(counts, chosen=(ask.bucket,) if ask.bucket else ask.buckets),
-        "stages": tuple((stage, count) for stage, count in page.totals.stages.items() if count or stage == ask.stage),
-        "columns": tuple(_column(ask, word, sort=sort, css=css) for word, sort, css in COLUMNS),
-        "groups": _groups(page, ask, rows=rows),
+        "status_tabs": tabs_of(counts, chosen=(filters.bucket,) if filters.bucket else filters.buckets),
+        "stages": tuple(
+            (stage, count) for stage, count in page.totals.stages.items() if count or stage == filters.stage
+        ),
+        "columns": tuple(_column(filters, word, sort=sort, css=css) for word, sort, css in COLUMNS),
+        "groups": _groups(page, filters, rows=rows),
         "on_v1": on_v1(page.totals.stages),
-        "progress_query": _progress_query(ask),
+        "progress_query": _progress_query(filters),
         "shown_rows": len(page.rows),
         "of_rows": sum(page.parts.values()),
     }
@@ -177,8 +181,8 @@ def _list(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> dict
 @require_right()
 def shared_causes(request: HttpRequest) -> HttpResponse:
     """The causes that block clusters, those of most clusters first, so that each is fixed once."""
-    ask, now = fleet_filters(request.GET), timezone.now()
-    cause_list = causes(ask, held=held_everywhere(now), now=now)
+    filters, now = fleet_filters(request.GET), timezone.now()
+    cause_list = causes(filters, held=held_everywhere(now), now=now)
     context = {
         "section": "fleet",
         "at": "causes",
@@ -195,16 +199,16 @@ def export(request: HttpRequest) -> HttpResponse:
     return csv_answer(fleet_filters(request.GET))
 
 
-def csv_answer(ask: FleetAsk, *, only: frozenset[uuid.UUID] | None = None) -> HttpResponse:
+def csv_answer(filters: FleetFilters, *, only: frozenset[uuid.UUID] | None = None) -> HttpResponse:
     """Returns the matching clusters as CSV; with `only`, no clusters but these."""
     now = timezone.now()
     rows: list[FleetRow] = []
-    page = fleet_page(replace(ask, cursor=""), now=now, limit=EXPORTED)
+    page = fleet_page(replace(filters, cursor=""), now=now, limit=EXPORTED)
     while page.rows:
         rows += (row for row in page.rows if only is None or row.id in only)
         if not page.next_cursor:
             break
-        page = fleet_page(replace(ask, cursor=page.next_cursor), now=now, limit=EXPORTED)
+        page = fleet_page(replace(filters, cursor=page.next_cursor), now=now, limit=EXPORTED)
     blockers = blockers_of(rows, held=held_everywhere(now))
     shown_rows = _shown_rows(rows, blockers, today=now.date())
     response = HttpResponse(as_csv(shown_rows), content_type="text/csv; charset=utf-8")
@@ -212,10 +216,10 @@ def csv_answer(ask: FleetAsk, *, only: frozenset[uuid.UUID] | None = None) -> Ht
     return response
 
 
-def fleet_filters(query: QueryDict) -> FleetAsk:
+def fleet_filters(query: QueryDict) -> FleetFilters:
     """Parses the query string into filters. Unknown values are ignored; `cause` is a check that blocks."""
     cause = query.get("cause", "")
-    return FleetAsk(
+    return FleetFilters(
         q=query.get("q", "").strip()[:200],
         bucket=_one_of(query.get("bucket", ""), BUCKETS),
         buckets=statuses_of(query.get("tab", "")),
@@ -234,19 +238,19 @@ def fleet_filters(query: QueryDict) -> FleetAsk:
     )
 
 
-def ignored(query: QueryDict, ask: FleetAsk) -> tuple[str, ...]:
+def ignored(query: QueryDict, filters: FleetFilters) -> tuple[str, ...]:
     """Returns the filters of the URL that have no effect, so that the page can say that they do not narrow the list."""
     read = {
-        "bucket": ask.bucket,
-        "tab": ask.buckets,
-        "stage": ask.stage,
-        "group": ask.group,
-        "check": ask.check,
-        "cause": ask.hop == BLOCKS,
-        "hop": ask.hop,
-        "view": ask.flat or ask.by,
+        "bucket": filters.bucket,
+        "tab": filters.buckets,
+        "stage": filters.stage,
+        "group": filters.group,
+        "check": filters.check,
+        "cause": filters.hop == BLOCKS,
+        "hop": filters.hop,
+        "view": filters.flat or filters.by,
         "sort": query.get("sort", "") in SORTS,
-        "label": len(ask.labels) == len(query.get("label", "").split(",")),
+        "label": len(filters.labels) == len(query.get("label", "").split(",")),
     }
     return tuple(f"{name}={query[name][:60]}" for name, value in read.items() if query.get(name) and not value)
 
@@ -265,32 +269,46 @@ def _arranged_by(view: str) -> str:
     return GROUP if view == GROUP else key if view.startswith(BY_LABEL) and _LABEL.fullmatch(f"{key}:") else ""
 
 
-def _chips(ask: FleetAsk) -> tuple[Chip, ...]:
-    all_labels = ",".join(ask.labels)
-    labels = (Chip(label, ",".join(text for text in ask.labels if text != label), ask.check) for label in ask.labels)
+def _chips(filters: FleetFilters) -> tuple[Chip, ...]:
+    all_labels = ",".join(filters.labels)
+    labels = (
+        Chip(label, ",".join(text for text in filters.labels if text != label), filters.check)
+        for label in filters.labels
+    )
     blocks = _(", which blocks the next upgrade")
-    at = {"": "", NEXT: _(" at the next upgrade"), BLOCKS: blocks}.get(ask.hop, _(" at {hop}").format(hop=ask.hop))
-    checks = (Chip(_("Failing: {check}{at}").format(check=ask.check, at=at), all_labels, ""),) if ask.check else ()
+    at = {"": "", NEXT: _(" at the next upgrade"), BLOCKS: blocks}.get(
+        filters.hop, _(" at {hop}").format(hop=filters.hop)
+    )
+    checks = (
+        (Chip(_("Failing: {check}{at}").format(check=filters.check, at=at), all_labels, ""),) if filters.check else ()
+    )
     return (*checks, *labels)
 
 
-def _choices(ask: FleetAsk, *, now: datetime) -> dict[str, Any]:
+def _choices(filters: FleetFilters, *, now: datetime) -> dict[str, Any]:
     """Returns the template context of filters and groupings with the number of clusters of each, and which are
     active.
     """
-    facets = fleet_facets(ask, now=now)
-    by_label = ask.by if ask.by != GROUP else ""
+    facets = fleet_facets(filters, now=now)
+    by_label = filters.by if filters.by != GROUP else ""
     return {
         "narrowed": bool(
-            ask.q or ask.bucket or ask.buckets or ask.stage or ask.environment or ask.group or ask.labels or ask.check
+            filters.q
+            or filters.bucket
+            or filters.buckets
+            or filters.stage
+            or filters.environment
+            or filters.group
+            or filters.labels
+            or filters.check
         ),
-        "label": ",".join(ask.labels),
-        "label_before": "".join(f"{label}," for label in ask.labels),
-        "environments": ({ask.environment: 0} if ask.environment else {}) | dict(facets.environments),
+        "label": ",".join(filters.labels),
+        "label_before": "".join(f"{label}," for label in filters.labels),
+        "environments": ({filters.environment: 0} if filters.environment else {}) | dict(facets.environments),
         "labels": facets.labels,
         "label_keys": tuple(dict.fromkeys([*facets.labels, *([by_label] if by_label else [])])) or ("environment",),
         "group_choices": facets.groups,
-        "chips": _chips(ask),
+        "chips": _chips(filters),
         "by_label": by_label,
     }
 
@@ -299,17 +317,17 @@ def _one_of(text: str, choices: tuple[str, ...]) -> str:
     return text if text in choices else ""
 
 
-def _column(ask: FleetAsk, word: str, *, sort: str, css: str) -> Column:
-    chosen = sort == ask.sort
+def _column(filters: FleetFilters, word: str, *, sort: str, css: str) -> Column:
+    chosen = sort == filters.sort
     # Numbers are sorted largest first; a second click on the column reverses the order.
     first = "1" if sort in ("blockers", "legacy") else ""
-    return Column(word, sort, css, chosen, ("" if ask.descending else "1") if chosen else first)
+    return Column(word, sort, css, chosen, ("" if filters.descending else "1") if chosen else first)
 
 
-def _groups(page: FleetPage, ask: FleetAsk, *, rows: tuple[ShownRow, ...]) -> tuple[ClusterSection, ...]:
-    if ask.flat:
+def _groups(page: FleetPage, filters: FleetFilters, *, rows: tuple[ShownRow, ...]) -> tuple[ClusterSection, ...]:
+    if filters.flat:
         return (ClusterSection("", page.matching, rows),) if rows else ()
-    if ask.by:
+    if filters.by:
         parts = groupby(rows, key=lambda entry: entry.row.part)
         return tuple(
             ClusterSection("", page.parts.get(part, 0), tuple(section_rows), part) for part, section_rows in parts

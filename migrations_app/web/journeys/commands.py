@@ -23,10 +23,10 @@ from migrations_app.web.journeys.pages import page_of_journey, planning_page
 from migrations_app.web.rollouts.commands import APPROVE, LONGEST, STOP
 from migrations_app.web.rollouts.page import refusal_status
 
-Act = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+JourneyAct = Callable[[HttpRequest, uuid.UUID], HttpResponse]
 
 
-def refused_on_page(act: Act) -> Act:
+def refused_on_page(act: JourneyAct) -> JourneyAct:
     """Decorator: a refusal is shown on the journey's page with the current state."""
 
     @wraps(act)
@@ -68,7 +68,7 @@ def _plan(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 @require_right(*OPERATE)
 @require_POST
 @refused_on_page
-def ask(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
+def request_approval(request: HttpRequest, journey_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview."""
     return _apply_change(request, journey_id, change=approvals.request_journey_approval)
 

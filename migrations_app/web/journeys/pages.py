@@ -15,8 +15,8 @@ from migrations_app.journeys.plan import COVERABLE, FORM_COVERS
 from migrations_app.journeys.states import JOURNEY_STATES
 from migrations_app.queries.journeys.journeys import (
     JOURNEY_GROUPS,
-    JourneyAsk,
     JourneyDetail,
+    JourneyFilters,
     JourneyRow,
     current_journey,
     journey_detail,
@@ -41,7 +41,7 @@ def journeys(request: HttpRequest) -> HttpResponse:
     may_approve = request.user.has_perm("migrations_app.approve_rollout")
     context = {
         "section": "rollouts",
-        "page": _page(request, JourneyAsk(state=state)),
+        "page": _page(request, JourneyFilters(state=state)),
         "state": state,
         "cursor": request.GET.get("cursor", ""),
         "waiting": journey_inbox(int(request.user.pk or 0)) if may_approve else (),
@@ -65,7 +65,7 @@ def planning_page(
     """The form that plans the next upgrade, and the earlier journeys of the cluster."""
     context = about(request, cluster_id, tab="cluster-rollouts")
     context |= {
-        "page": _page(request, JourneyAsk(cluster=cluster_id)),
+        "page": _page(request, JourneyFilters(cluster=cluster_id)),
         "cursor": request.GET.get("cursor", ""),
         "limits": COVERABLE,
         "covers": request.POST.get("covers", FORM_COVERS),
@@ -134,8 +134,8 @@ def _live(detail: JourneyDetail) -> dict[str, Any]:
     }
 
 
-def _page(request: HttpRequest, ask: JourneyAsk) -> Page[JourneyRow]:
+def _page(request: HttpRequest, filters: JourneyFilters) -> Page[JourneyRow]:
     try:
-        return journey_page(ask, after=request.GET.get("cursor", ""))
+        return journey_page(filters, after=request.GET.get("cursor", ""))
     except InvalidInput:  # an invalid cursor: start with the first page
-        return journey_page(ask)
+        return journey_page(filters)

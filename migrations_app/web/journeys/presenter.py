@@ -19,11 +19,11 @@ POLLED = ("draft", "running")
 """States in which the page polls for updates."""
 RESTORING_STOPPED = ("failed", "aborted", "rejected", "paused", "needs_attention", "expired")
 """States of the restoring rollout in which a person may request it again."""
-Forms = dict[str, str | None]
+JourneyForms = dict[str, str | None]
 """Why a form is disabled, by its name: empty if it is not; None if it is not shown."""
 
 
-def forms_of(detail: JourneyDetail, person: Person) -> Forms:
+def forms_of(detail: JourneyDetail, person: Person) -> JourneyForms:
     """Returns the forms that concern the whole journey."""
     state = detail.row.state
     rules: dict[str, tuple[tuple[str, ...], Callable[[Person], Refusal | None]]] = {
@@ -38,7 +38,9 @@ def forms_of(detail: JourneyDetail, person: Person) -> Forms:
         "release": (tuple(JOURNEY_STATES) if _holds_disruption(detail) and not _restoring(detail) else (), may_start),
         "reject": (("draft", "previewed", "awaiting_approval", "approved"), may_stop),
     }
-    refusals: Forms = {name: _reason(may(person)) if state in states else None for name, (states, may) in rules.items()}
+    refusals: JourneyForms = {
+        name: _reason(may(person)) if state in states else None for name, (states, may) in rules.items()
+    }
     refusals["approve"] = _reason(_approving(detail, person)) if state == "awaiting_approval" else None
     return refusals
 
@@ -48,7 +50,7 @@ def is_polled(detail: JourneyDetail) -> bool:
     return detail.row.state in POLLED or _holds_disruption(detail)
 
 
-def step_forms(detail: JourneyDetail, person: Person) -> Forms:
+def step_forms(detail: JourneyDetail, person: Person) -> JourneyForms:
     """Returns the forms of the current step."""
     step, row = detail.current, detail.row
     if step is None or row.state not in ("running", "paused"):
@@ -66,7 +68,7 @@ def step_forms(detail: JourneyDetail, person: Person) -> Forms:
     }
 
 
-def rollback_target(detail: JourneyDetail, step_id: str, *, forms: Forms) -> StepRow | None:
+def rollback_target(detail: JourneyDetail, step_id: str, *, forms: JourneyForms) -> StepRow | None:
     """Returns the step that the user chose to roll the journey back to; None without a choice, or if a rollback is not
     offered.
     """

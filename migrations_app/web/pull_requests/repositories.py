@@ -13,8 +13,8 @@ from migrations_app.queries.pull_requests import repository_rows
 from migrations_app.texts import text as _
 from migrations_app.use_cases.pull_requests.repositories import (
     NewRepository,
-    forget_repository,
     register_repository,
+    remove_repository,
 )
 from migrations_app.web.access import require_right
 from migrations_app.web.pull_requests.forms import RepositoryForm
@@ -39,7 +39,7 @@ def repositories(request: HttpRequest) -> HttpResponse:
 def forget(request: HttpRequest, repository_id: uuid.UUID) -> HttpResponse:
     """Removes a repository and its credential."""
     try:
-        forget_repository(repository_id)
+        remove_repository(repository_id)
         messages.success(request, _("The repository and its credential are removed; requests there stay."))
     except Conflict as refused:
         messages.error(request, _("Not removed: {why}.").format(why=refused.message))

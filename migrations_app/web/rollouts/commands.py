@@ -24,13 +24,13 @@ from migrations_app.web.access import OPERATE, person_of, require_right
 from migrations_app.web.double_submit import require_confirmed, submit_once
 from migrations_app.web.rollouts.page import refusal_status, rollout_page
 
-Act = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+RolloutAct = Callable[[HttpRequest, uuid.UUID], HttpResponse]
 APPROVE = ("approve_rollout", "administer_policy")
 STOP = ("operate_rollout", "approve_rollout", "administer_policy")
 LONGEST = 2000
 
 
-def refused_on_page(act: Act) -> Act:
+def refused_on_page(act: RolloutAct) -> RolloutAct:
     """Decorator: a refusal is shown on the rollout's page with the current state."""
 
     @wraps(act)
@@ -47,7 +47,7 @@ def refused_on_page(act: Act) -> Act:
 @require_right(*OPERATE)
 @require_POST
 @refused_on_page
-def ask(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
+def request_approval(request: HttpRequest, rollout_id: uuid.UUID) -> HttpResponse:
     """Requests approval of the preview, which cannot change after that."""
     typed = request.POST.get("typed", "")
     row = flow.request_approval(rollout_id, person_of(request), by=actor(), version=_version(request), typed=typed)

@@ -14,7 +14,7 @@ from migrations_app.queries.pagination import Page
 from migrations_app.queries.rollouts.policies import policy_row
 from migrations_app.queries.rollouts.rollouts import (
     GROUPS,
-    RolloutAsk,
+    RolloutFilters,
     RolloutRow,
     counts_by_group,
     holder_of,
@@ -35,7 +35,7 @@ TOLD_FOR = timedelta(days=7)
 def rollouts(request: HttpRequest) -> HttpResponse:
     """Every rollout, newest first, with those that wait for the user's approval on top."""
     state = _state(request)
-    page = _page(request, RolloutAsk(state=state, impossible=False))
+    page = _page(request, RolloutFilters(state=state, impossible=False))
     may_approve = request.user.has_perm("migrations_app.approve_rollout")
     context = {
         "section": "rollouts",
@@ -69,7 +69,7 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     state = _state(request)
     available_actions = offered(request, context["head"], report=context["report"])
     context |= {
-        "page": _page(request, RolloutAsk(cluster=cluster_id, state=state, impossible=False)),
+        "page": _page(request, RolloutFilters(cluster=cluster_id, state=state, impossible=False)),
         "state": state,
         "cursor": request.GET.get("cursor", ""),
         "counts": counts_by_group(cluster_id, impossible=False),
@@ -80,11 +80,11 @@ def of_cluster(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     return render(request, "rollout/cluster.html", context)
 
 
-def _page(request: HttpRequest, ask: RolloutAsk) -> Page[RolloutRow]:
+def _page(request: HttpRequest, filters: RolloutFilters) -> Page[RolloutRow]:
     try:
-        return rollout_page(ask, after=request.GET.get("cursor", ""))
+        return rollout_page(filters, after=request.GET.get("cursor", ""))
     except InvalidInput:  # an invalid cursor: start with the first page
-        return rollout_page(ask)
+        return rollout_page(filters)
 
 
 def _state(request: HttpRequest) -> str:

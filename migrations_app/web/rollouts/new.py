@@ -35,7 +35,7 @@ from migrations_app.web.double_submit import form_key, submit_once
 from migrations_app.web.rollouts.node_table import NODES, karpenter_nodes, node_table, pool_of
 from migrations_app.web.rollouts.page import refusal_status
 
-Kind = Literal["check", "number", "text", "lines", "one", "several"]
+FieldKind = Literal["check", "number", "text", "lines", "one", "several"]
 PARTS = ("provisioners", "nodepools", "awsnodetemplates", "ec2nodeclasses")
 """Parts of the inventory whose objects are stored with the newest snapshot."""
 MOST_OPTIONS = 500
@@ -57,7 +57,7 @@ class Choice:
 
     name: str
     question: str
-    kind: Kind
+    kind: FieldKind
     required: bool
     options: tuple[Option, ...] = ()
     text: str = ""
@@ -171,7 +171,7 @@ def _choice(
     )
 
 
-def _kind(parameter: Parameter, has_options: bool) -> Kind:
+def _kind(parameter: Parameter, has_options: bool) -> FieldKind:
     if isinstance(parameter.default, bool):
         return "check"
     if parameter.many:

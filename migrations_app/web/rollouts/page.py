@@ -23,7 +23,7 @@ from migrations_app.queries.rollouts.samples import extremes_of, samples_of
 from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsals.comparison import ForecastComparison
 from migrations_app.use_cases.rollouts.backups import exports_yaml
-from migrations_app.use_cases.samples.clusters import is_living
+from migrations_app.use_cases.samples.clusters import is_changeable
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.double_submit import form_key
 from migrations_app.web.rollouts import presenter as view
@@ -55,7 +55,7 @@ def rollout_page(
         | _facts(detail)
         | {
             "section": "rollouts",
-            "sample": is_living(detail.row.cluster),
+            "sample": is_changeable(detail.row.cluster),
             "by_hand": view.manual_commands(detail.plan) if detail.plan and trusted else None,
             "may": view.allowed_actions(detail, person),
             "form_key": form_key(),

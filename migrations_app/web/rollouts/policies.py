@@ -23,7 +23,7 @@ from migrations_app.queries.rollouts.policies import PolicyRow, own_policies, po
 from migrations_app.texts import text as _
 from migrations_app.use_cases.audit.log import actor
 from migrations_app.use_cases.rollouts import kill_switch
-from migrations_app.use_cases.rollouts.policies import Rules, change_policy, drop_policy
+from migrations_app.use_cases.rollouts.policies import Rules, change_policy, remove_policy
 from migrations_app.web.access import person_of, require_right
 from migrations_app.web.rollouts.commands import STOP
 from migrations_app.web.rollouts.page import refusal_status
@@ -156,7 +156,7 @@ def _policy(request: HttpRequest, cluster_id: uuid.UUID | None) -> HttpResponse:
 def _change(request: HttpRequest, cluster_id: uuid.UUID | None) -> None:
     version, person = _whole_number(request.POST, "version"), person_of(request)
     if request.POST.get("do") == "drop" and cluster_id:
-        drop_policy(cluster_id, person, version=version, by=actor())
+        remove_policy(cluster_id, person, version=version, by=actor())
         return
     change_policy(cluster_id, _rules(request.POST), person=person, version=version, by=actor())
 

@@ -10,7 +10,7 @@ from migrations_app.actions.rehearsable import why_unplayed
 from migrations_app.actions.spans import span_words
 from migrations_app.queries.rehearsals.rehearsals import REHEARSED, RehearsalRow, mark_of, newest_rehearsals
 from migrations_app.queries.rollouts.detail import RolloutDetail
-from migrations_app.readiness.look import Look
+from migrations_app.readiness.badge_style import BadgeStyle
 from migrations_app.texts import text as _
 from migrations_app.use_cases.rehearsal_runs.queue import SCENARIOS
 from migrations_app.use_cases.rehearsals.document import RehearsalDocument, RehearsalPlay, read_document
@@ -19,11 +19,11 @@ from migrations_app.use_cases.rehearsals.text import SCENARIOS as SCENARIO_WORDS
 from migrations_app.use_cases.rehearsals.text import WHY, limit_words
 from migrations_app.web.rollouts.run_board import WIDTH, step_path
 
-STATE_LOOKS: Mapping[str, Look] = {
-    "queued": Look(_("Waiting for a worker"), "muted", "never"),
-    "running": Look(_("Being played"), "accent", "going"),
-    "finished": Look(_("Played"), "pass", "done"),
-    "failed": Look(_("Failed"), "blocker", "blocker"),
+STATE_LOOKS: Mapping[str, BadgeStyle] = {
+    "queued": BadgeStyle(_("Waiting for a worker"), "muted", "never"),
+    "running": BadgeStyle(_("Being played"), "accent", "going"),
+    "finished": BadgeStyle(_("Played"), "pass", "done"),
+    "failed": BadgeStyle(_("Failed"), "blocker", "blocker"),
 }
 FAILURE_WORDS: Mapping[Scenario, str] = {
     "full_zone": _("One zone has no capacity"),
@@ -83,7 +83,7 @@ class ShownRehearsal:
     """One rehearsal; `document` is None before its end, and if it failed."""
 
     row: RehearsalRow
-    look: Look
+    look: BadgeStyle
     document: RehearsalDocument | None
     plays: tuple[ShownPlay, ...]
 

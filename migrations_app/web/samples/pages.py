@@ -49,7 +49,7 @@ def sample(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
 
 @require_right()
 @require_safe
-def next_thing(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
+def next_task(request: HttpRequest, cluster_id: uuid.UUID) -> HttpResponse:
     """The next task alone, as other pages of the cluster show it; the rollout's own page has no link to itself."""
     path = SamplePath(cluster_id)
     context = _next(request, path, cluster_id=cluster_id)

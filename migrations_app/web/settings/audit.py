@@ -17,7 +17,7 @@ from migrations_app.errors import InvalidInput
 from migrations_app.queries.audit.log import (
     COLUMNS,
     FAMILIES,
-    AuditAsk,
+    AuditFilters,
     AuditLine,
     as_line,
     audit_lines,
@@ -74,11 +74,11 @@ def audit(request: HttpRequest) -> HttpResponse:
     """One page of events, newest first, filtered by the query string."""
     now = timezone.now()
     filters = _filters(request)
-    ask, wrong_field = _ask(filters)
+    wanted, wrong_field = _filters_of(filters)
     try:
-        page = audit_page(ask, after=request.GET.get("cursor", ""), limit=LIMIT)
+        page = audit_page(wanted, after=request.GET.get("cursor", ""), limit=LIMIT)
     except InvalidInput:
-        page = audit_page(ask, after="", limit=LIMIT)
+        page = audit_page(wanted, after="", limit=LIMIT)
     context = {
         "section": "audit",
         "chosen": filters,
@@ -92,7 +92,7 @@ def audit(request: HttpRequest) -> HttpResponse:
         "cursor": request.GET.get("cursor", ""),
         "chain": status(),
         "verified_at": now,
-        "bars": bars(density(ask, now=now)),
+        "bars": bars(density(wanted, now=now)),
     }
     return render(request, "audit/page.html", context)
 
@@ -100,11 +100,11 @@ def audit(request: HttpRequest) -> HttpResponse:
 @require_right(RIGHT)
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """The matching events as a file. Only an export of the whole log can be verified later."""
-    ask, _ = _ask(_filters(request))
+    wanted, _ = _filters_of(_filters(request))
     if form == "csv":
-        answer = StreamingHttpResponse(_as_csv(audit_lines(ask)), content_type="text/csv; charset=utf-8")
+        answer = StreamingHttpResponse(_as_csv(audit_lines(wanted)), content_type="text/csv; charset=utf-8")
     else:
-        answer = StreamingHttpResponse(map(as_line, audit_lines(ask)), content_type="application/x-ndjson")
+        answer = StreamingHttpResponse(map(as_line, audit_lines(wanted)), content_type="application/x-ndjson")
     answer["Content-Disposition"] = f'attachment; filename="karpdash-audit.{form}"'
     return answer
 
@@ -134,11 +134,11 @@ def _filters(request: HttpRequest) -> dict[str, str]:
     return {name: request.GET.get(name, "").replace("\x00", "")[:200].strip() for name in FILTERS}
 
 
-def _ask(filters: dict[str, str]) -> tuple[AuditAsk, str]:
+def _filters_of(filters: dict[str, str]) -> tuple[AuditFilters, str]:
     """Returns the filters, and the name of the date field that is invalid, if any."""
     since, until = _day(filters["since"]), _day(filters["until"])
     wrong_field = next((name for name, day in (("since", since), ("until", until)) if filters[name] and not day), "")
-    ask = AuditAsk(
+    wanted = AuditFilters(
         actor=filters["actor"],
         verb=filters["verb"],
         outcome=filters["outcome"],
@@ -149,7 +149,7 @@ def _ask(filters: dict[str, str]) -> tuple[AuditAsk, str]:
         until=until + timedelta(days=1) if until else None,
         text=filters["q"],
     )
-    return ask, wrong_field
+    return wanted, wrong_field
 
 
 def _day(text: str) -> datetime | None:

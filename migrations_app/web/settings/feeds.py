@@ -14,7 +14,7 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.queries.accounts.feed_links import feed_links_of
 from migrations_app.queries.visibility import visible_clusters
 from migrations_app.texts import text as _
-from migrations_app.use_cases.accounts.feed_links import KINDS, NewFeedLink, make_feed_link, revoke_feed_link
+from migrations_app.use_cases.accounts.feed_links import KINDS, NewFeedLink, create_feed_link, revoke_feed_link
 from migrations_app.web.access import require_right
 from migrations_app.web.feeds.open import FILES_OF
 
@@ -67,7 +67,7 @@ def _make_link(request: HttpRequest) -> NewFeedLink:
     )
     if cluster_name and cluster is None:
         raise InvalidInput("no such cluster", where="cluster")
-    return make_feed_link(owner, kind=form.get("kind", ""), name=form.get("name", "")[:80], cluster=cluster)
+    return create_feed_link(owner, kind=form.get("kind", ""), name=form.get("name", "")[:80], cluster=cluster)
 
 
 def _addresses(request: HttpRequest, link: NewFeedLink) -> tuple[str, ...]:

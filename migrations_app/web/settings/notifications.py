@@ -16,7 +16,7 @@ from migrations_app.errors import Conflict, InvalidInput
 from migrations_app.queries.notifications.channels import (
     STATES,
     ChannelRow,
-    DeliveryAsk,
+    DeliveryFilters,
     all_channels,
     channel_row,
     delivery_page,
@@ -124,7 +124,7 @@ def change(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def forget(request: HttpRequest, channel_id: uuid.UUID) -> HttpResponse:
     """Removes a channel with its delivery log."""
-    channels.forget_channel(channel_id)
+    channels.remove_channel(channel_id)
     messages.success(request, _("The channel is removed."))
     return redirect("notifications")
 
@@ -186,12 +186,12 @@ def _channels_page(request: HttpRequest, form: ChannelForm, *, secret: str = "")
     return answer
 
 
-def _delivery_filters(request: HttpRequest) -> DeliveryAsk:
+def _delivery_filters(request: HttpRequest) -> DeliveryFilters:
     state, channel = request.GET.get("state", ""), request.GET.get("channel", "")
     try:
-        return DeliveryAsk(channel=uuid.UUID(channel) if channel else None, state=state)
+        return DeliveryFilters(channel=uuid.UUID(channel) if channel else None, state=state)
     except ValueError:
-        return DeliveryAsk(state=state)
+        return DeliveryFilters(state=state)
 
 
 def _as_it_is(row: ChannelRow) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _add(request: HttpRequest, form: ChannelForm) -> str | None:
     where = {"kind": values["kind"], "target": values["target"].strip(), "key": values["key"].strip()}
     channel_settings = ChannelSettings(name=values["name"], **where, **form.list_values())
     try:
-        return channels.add_channel(
+        return channels.create_channel(
             channel_settings, by=request.user.get_username(), now=timezone.now()
         ).secret.reveal()
     except (InvalidInput, Conflict) as error:

@@ -20,7 +20,7 @@ from migrations_app.web.rollouts.page import refusal_status
 RIGHT = "change_grant"
 SECRETS = ("account", "password")
 """Acts that return a password."""
-Act = Callable[[QueryDict, Person], str]
+PeopleAct = Callable[[QueryDict, Person], str]
 
 
 @require_right(RIGHT)
@@ -74,8 +74,8 @@ def _password(form: QueryDict, person: Person) -> str:
     return management.first_password(form.get("name", ""), person=person)
 
 
-def _drop_team(form: QueryDict, person: Person) -> str:
-    management.drop_team(form.get("team", ""), person=person)
+def _remove_team(form: QueryDict, person: Person) -> str:
+    management.remove_team(form.get("team", ""), person=person)
     return "The team is removed, with its roles."
 
 
@@ -122,14 +122,14 @@ def _id(form: QueryDict, name: str) -> uuid.UUID | None:
         raise NotFound("no such group of clusters", where=name) from None
 
 
-ACTS: Mapping[str, Act] = {
+ACTS: Mapping[str, PeopleAct] = {
     "account": _account,
     "password": _password,
     "close": _close,
     "open": _open,
     "join": _join,
     "leave": _leave,
-    "drop_team": _drop_team,
+    "drop_team": _remove_team,
     "give": _give,
     "take_back": _take_back,
 }

@@ -40,7 +40,7 @@ def all_services(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             name = request.POST.get("name", "").strip()
-            service_id = services.make_service(name, _rules(request.POST), person=person_of(request))
+            service_id = services.create_service(name, _rules(request.POST), person=person_of(request))
         except (*REFUSALS, NotFound) as error:
             refused = error
         else:

@@ -11,7 +11,7 @@ from migrations_app.clients.kubernetes.limits import MIB, ClientLimits
 from migrations_app.clients.kubernetes.reader import open_live
 from migrations_app.inventory.parts import Part, Seen, is_whole
 from migrations_app.readiness.evaluate import evaluate
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.use_cases.collect import parts
 from migrations_app.use_cases.collect.collect import collect
 from tests.acceptance.judging import crashes
@@ -62,7 +62,7 @@ def scan(
     applies_to: Callable[[Request], bool],
     dice: random.Random,
     limits: ClientLimits = LIMITS,
-) -> Collected:
+) -> CollectResult:
     """Returns the scan of that clean cluster; requests for which `applies_to` is true are answered with the fault."""
     server, kept = honest(name), {}
 
@@ -82,7 +82,7 @@ def scan(
 
 
 @cache
-def honest_scan(name: str) -> Collected:
+def honest_scan(name: str) -> CollectResult:
     """Returns the scan of the correct server; all its parts are whole."""
     found = scan(name, lambda turn, wire: None, applies_to=lambda _: False, dice=random.Random(0), limits=PATIENT)
     assert found.complete, [line for line in found.parts if not line.seen]
@@ -117,7 +117,7 @@ def complaints(fault: Fault, dice: random.Random, *, name: str, plurals: frozens
     ]
 
 
-def _untrue(fault: Fault, found: Collected, *, right: Collected) -> Iterator[str]:
+def _untrue(fault: Fault, found: CollectResult, *, right: CollectResult) -> Iterator[str]:
     for line in found.parts:
         if (line.name, fault.on) == ("discovery", "discovery"):
             continue
@@ -142,7 +142,7 @@ def _items(part: Part[object]) -> object:
     return sorted(map(repr, part.items))
 
 
-def _judged(fault: Fault, found: Collected, *, name: str) -> list[str]:
+def _judged(fault: Fault, found: CollectResult, *, name: str) -> list[str]:
     report = evaluate(found).report
     right = set() if fault.lie else {(check, hop) for check, hop, status in _findings(name) if status in UNSURE}
     more = right & {(check, hop) for check, hop, status in findings(report) if status == "pass"}

@@ -11,7 +11,7 @@ from migrations_app.readiness.plan.chart_values import OTHER_RELEASE, VALUES_NOT
 from migrations_app.readiness.plan.helm_upgrade import HelmWalk
 from migrations_app.readiness.plan.runbook import Runbook, runbook
 from migrations_app.readiness.published_fields import typed_plan
-from migrations_app.readiness.report import GivenChart, Installed
+from migrations_app.readiness.report import GivenChart, InstallationFacts
 from tests.readiness.outputs.reports import a_report, finding
 from tests.readiness.plan.test_helm_upgrade import changing
 
@@ -26,8 +26,8 @@ def given(
     return GivenChart(chart=chart, release=release, namespace=namespace, origin="Helm release record", values=told)
 
 
-def installed(*charts: GivenChart, **more: str) -> Installed:
-    return Installed(namespace="ops", release="kp", given=charts, **more)
+def installed(*charts: GivenChart, **more: str) -> InstallationFacts:
+    return InstallationFacts(namespace="ops", release="kp", given=charts, **more)
 
 
 def told(hop: ChartHop) -> dict[str, tuple[str, str, str]]:
@@ -111,7 +111,7 @@ def test_the_chart_of_the_crds_is_told_by_the_name_that_calls_the_controller() -
 
 
 def test_what_is_not_known_says_why() -> None:
-    before = Installed(namespace="ops", release="kp")
+    before = InstallationFacts(namespace="ops", release="kp")
     (old,) = ValuesWalk(before).next_hop((), start="1.0.14", lands="1.1.10")
     assert (old.rows, old.unread, old.release) == ((), VALUES_NOT_STORED, "kp")
     unread = GivenChart(chart="karpenter", release="", namespace="", origin="", unread="secrets: forbidden")

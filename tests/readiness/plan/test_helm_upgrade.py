@@ -6,10 +6,10 @@ import migrations_app
 from migrations_app.checks.base import Finding, Remedy
 from migrations_app.checks.changes import HelmChange, HelmValue, When
 from migrations_app.readiness.plan.helm_upgrade import HelmWalk, with_upgrade_notes
-from migrations_app.readiness.report import Installed
+from migrations_app.readiness.report import InstallationFacts
 from tests.readiness.outputs.reports import finding
 
-HERE = Installed(namespace="ops", release="kp", kept_by="helm", crds_kept_by="helm", crd_release="ops/crds")
+HERE = InstallationFacts(namespace="ops", release="kp", kept_by="helm", crds_kept_by="helm", crd_release="ops/crds")
 FLAG = "--reuse-" + "values"
 
 

@@ -24,7 +24,7 @@ from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.effects.iam import with_policy
 from migrations_app.readiness.plan.hop_work import changes_of
 from migrations_app.readiness.plan.runbook import runbook
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 from migrations_app.samples.aws_account import ACCOUNT
 from migrations_app.samples.fleet import aws, files, find, stories
 from migrations_app.use_cases.collect.aws import add_aws, with_policies
@@ -43,7 +43,7 @@ known or not, and from AWS."""
 
 
 @cache
-def learnt(name: str, way: str) -> Collected:
+def learnt(name: str, way: str) -> CollectResult:
     story = find(name)
     assert story is not None
     bundle = open_bundle(dict(files(story)))
@@ -53,7 +53,7 @@ def learnt(name: str, way: str) -> Collected:
     return with_policies(seen if way == "bundle" else _without_role(seen, way), bundle.iam_documents())
 
 
-def _without_role(seen: Collected, way: str) -> Collected:
+def _without_role(seen: CollectResult, way: str) -> CollectResult:
     here = seen.inventory
     accounts = tuple(_bare(one) for one in here.controller_accounts.items)
     place = AwsPlace(region="", cluster="", account=ACCOUNT if way == "no role" else "")

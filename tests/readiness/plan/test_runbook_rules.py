@@ -16,7 +16,7 @@ from migrations_app.karpenter.versions import parse
 from migrations_app.readiness.outputs import plan_markdown, plan_table
 from migrations_app.readiness.outputs.plan_view import LONGEST_LINE, STEP_LINES, plan_view
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
-from migrations_app.readiness.plan.stages import Stage
+from migrations_app.readiness.plan.stages import RunbookStage
 from migrations_app.readiness.plan.work_order import ALPHA_TO_BETA_CHECKS, reverted_after_upgrade
 from migrations_app.samples.fleet import stories
 from tests.acceptance.clusters import CLEAN, objects
@@ -62,7 +62,7 @@ def own(remedies: tuple[Remedy, ...]) -> Iterator[Remedy]:
     return (one for one in texts if one.how == texts[0].how)
 
 
-def steps(hop: RunbookHop) -> Iterator[tuple[Stage, Finding | None, Remedy]]:
+def steps(hop: RunbookHop) -> Iterator[tuple[RunbookStage, Finding | None, Remedy]]:
     """Every remedy in the order of the work, with its stage, and the finding that it is of."""
     for stage in hop.stages:
         if stage.commands:
@@ -86,7 +86,7 @@ def changing(remedy: Remedy) -> list[str]:
     return [line for line in commands(remedy) if not line.startswith(read)]
 
 
-def every(found: Runbook) -> Iterator[tuple[str, Stage, Finding | None, Remedy]]:
+def every(found: Runbook) -> Iterator[tuple[str, RunbookStage, Finding | None, Remedy]]:
     for hop in found.hops:
         yield from ((hop.lands.hop, *row) for row in steps(hop))
 

@@ -11,24 +11,24 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.hops import every_hop
 from migrations_app.karpenter.release_facts import DESTRUCTIVE_FIXES, NO_RETURN
 from migrations_app.readiness.plan.helm_upgrade import controller_commands, crd_commands
-from migrations_app.readiness.plan.stages import Stage, stages
+from migrations_app.readiness.plan.stages import RunbookStage, stages
 from migrations_app.readiness.plan.work_order import CRDS_INSTALLED_CHECK
-from migrations_app.readiness.report import Installed
+from migrations_app.readiness.report import InstallationFacts
 from tests.newest import NEWEST
 from tests.readiness.outputs.reports import finding, step
 
-KUBE_SYSTEM = Installed(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
+KUBE_SYSTEM = InstallationFacts(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
 
 
 BY_HELM = ": the revision of the Helm release that had it"
 
 
-def made(*asked: Finding, **more: object) -> tuple[Stage, ...]:
+def made(*asked: Finding, **more: object) -> tuple[RunbookStage, ...]:
     given = {"hop": "1.0", "release": "1.0.14", "rollback_to": ("0.37.8",)} | more
     return stages(asked, step(**given), start="0.37.8", installed=KUBE_SYSTEM)  # type: ignore[arg-type]  # as a step takes them
 
 
-def shown(found: tuple[Stage, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
+def shown(found: tuple[RunbookStage, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
     return [(one.part, one.phase, one.checks) for one in found]
 
 
@@ -125,7 +125,7 @@ def test_every_row_of_no_return_is_at_a_hop_and_after_a_stage_that_is_there() ->
         assert (row.what, held) == (row.what, [row.after])
 
 
-def lost(found: tuple[Stage, ...]) -> list[tuple[str, str, str]]:
+def lost(found: tuple[RunbookStage, ...]) -> list[tuple[str, str, str]]:
     return [(one.part, one.phase, loss.what) for one in found for loss in one.no_return]
 
 
@@ -200,7 +200,9 @@ def test_the_rollback_is_made_in_the_source_where_a_tool_delivers_from_it(kept_b
 @pytest.mark.parametrize("release", ["0.31.5", "0.32.10", "0.37.8", "1.0.14", NEWEST])
 @pytest.mark.parametrize("kept_by", ["helm", "terraform", "flux", "argocd", "eksctl", "hand"])
 def test_commands_parse_and_name_the_release(commands, release, kept_by):  # type: ignore[no-untyped-def]  # parametrized
-    installed = Installed(namespace="ops", release="kp", kept_by=kept_by, keeper="flux-system/kp", crds_kept_by=kept_by)
+    installed = InstallationFacts(
+        namespace="ops", release="kp", kept_by=kept_by, keeper="flux-system/kp", crds_kept_by=kept_by
+    )
     whole = commands(release, installed)
     found = [one for one in whole if not APPLIES.search(one.text)]
     applied = [one.how for one in whole if one not in found]
@@ -227,12 +229,14 @@ def parse(remedy: Remedy) -> None:
 
 def test_a_delivery_is_applied_by_its_own_tool_where_its_object_is_known() -> None:
     texts = {}
-    assert controller_commands("1.0.14", Installed(namespace="ops", release="kp", kept_by="terraform"))[-1].text == (
+    assert controller_commands("1.0.14", InstallationFacts(namespace="ops", release="kp", kept_by="terraform"))[
+        -1
+    ].text == (
         "terraform plan -out=karpenter.tfplan  # see that helm_release kp changes, and nothing else\n"
         "terraform apply karpenter.tfplan"
     )
     for tool in ("flux", "argocd"):
-        here = Installed(namespace="ops", release="kp", kept_by=tool, keeper="team/kp's")
+        here = InstallationFacts(namespace="ops", release="kp", kept_by=tool, keeper="team/kp's")
         texts[tool] = controller_commands("1.0.14", here)[-1].text.partition("  # ")[0]
         assert controller_commands("1.0.14", structs.replace(here, keeper=""))[-1].how != tool
     assert texts == {
@@ -259,7 +263,7 @@ def test_a_delivery_is_applied_by_its_own_tool_where_its_object_is_known() -> No
 def test_crds_with_a_delivery_of_their_own_are_changed_there_and_applied_before_the_controller(
     tool: str, edit: str, applied: str
 ) -> None:
-    here = Installed(
+    here = InstallationFacts(
         namespace="ops", release="kp", kept_by=tool, keeper="argocd/kp", crds_kept_by=tool, crd_keeper="argocd/crds"
     )
     texts = [one.text for one in crd_commands("1.0.14", here) if one.how == tool]
@@ -270,7 +274,7 @@ def test_crds_with_a_delivery_of_their_own_are_changed_there_and_applied_before_
 
 
 def test_charts_of_old_are_spelled_with_a_v_and_crds_call_the_controller_where_it_is() -> None:
-    away = Installed(namespace="karpenter", release="karpenter")
+    away = InstallationFacts(namespace="karpenter", release="karpenter")
     assert "--version v0.32.10 " in crd_commands("0.32.10", away)[0].text
     kept = "--version 0.37.8 --namespace karpenter \\\n  -f karpenter-crd.values.yaml"
     assert kept in crd_commands("0.37.8", away)[0].text
@@ -281,7 +285,7 @@ def test_charts_of_old_are_spelled_with_a_v_and_crds_call_the_controller_where_i
 
 
 def test_no_name_of_an_installation_leaves_its_word() -> None:
-    odd = Installed(namespace="a; reboot", release="$(reboot)")
+    odd = InstallationFacts(namespace="a; reboot", release="$(reboot)")
     text = controller_commands("1.0.14", odd)[0].text
     assert "'a; reboot'" in text
     assert "'$(reboot)'" in text

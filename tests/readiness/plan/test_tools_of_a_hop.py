@@ -9,28 +9,28 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.karpenter.hops import BETA_LEFT
 from migrations_app.readiness.plan.helm_upgrade import HelmWalk, HopUpgrades
 from migrations_app.readiness.plan.runbook import Runbook, RunbookHop, runbook
-from migrations_app.readiness.plan.stages import Stage, stages
-from migrations_app.readiness.report import Installed
+from migrations_app.readiness.plan.stages import RunbookStage, stages
+from migrations_app.readiness.report import InstallationFacts
 from tests.acceptance.clusters import find, objects
 from tests.acceptance.deliveries import delivered
 from tests.acceptance.judging import judged
 from tests.readiness.outputs.reports import finding, step
 
 PHASE_OF: dict[str, Phase] = {check.id: check.phase for check in all_checks()}
-BY_TERRAFORM = Installed(namespace="ops", release="kp", kept_by="terraform", crds_kept_by="hand")
-BY_ARGO = Installed(namespace="ops", release="kp", kept_by="argocd", keeper="argocd/kp", crds_kept_by="argocd")
+BY_TERRAFORM = InstallationFacts(namespace="ops", release="kp", kept_by="terraform", crds_kept_by="hand")
+BY_ARGO = InstallationFacts(namespace="ops", release="kp", kept_by="argocd", keeper="argocd/kp", crds_kept_by="argocd")
 
 
 def of(name: str, status: str = "fail", **more: object) -> Finding:
     return finding(name, status, phase=PHASE_OF[name], **more)  # type: ignore[arg-type]  # as a finding takes them
 
 
-def first_tool(stage: Stage) -> tuple[str, str]:
+def first_tool(stage: RunbookStage) -> tuple[str, str]:
     """The tool whose commands a person is shown, and the first of them."""
     return stage.commands[0].how, stage.commands[0].text
 
 
-def upgraded(installed: Installed) -> HopUpgrades:
+def upgraded(installed: InstallationFacts) -> HopUpgrades:
     change = HelmChange(
         chart="karpenter", release="kp", namespace="ops", when="before", version="1.1.10",
         values=(HelmValue("logLevel", '"debug"'),),

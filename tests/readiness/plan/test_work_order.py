@@ -15,7 +15,7 @@ from migrations_app.checks.registry import all_checks
 from migrations_app.inventory.facts.controller import service_of
 from migrations_app.karpenter.hops import ALPHA_LEFT
 from migrations_app.readiness.plan.runbook import RunbookHop, runbook
-from migrations_app.readiness.plan.stages import Stage, stages
+from migrations_app.readiness.plan.stages import RunbookStage, stages
 from migrations_app.readiness.plan.work_order import (
     ALPHA_OBJECT_CHECKS,
     ALPHA_TO_BETA_CHECKS,
@@ -27,7 +27,7 @@ from migrations_app.readiness.plan.work_order import (
     WITH_UPGRADE,
     parts_by_check,
 )
-from migrations_app.readiness.report import Installed, Report
+from migrations_app.readiness.report import InstallationFacts, Report
 from tests.acceptance.clusters import CLEAN, objects
 from tests.acceptance.judging import judged
 from tests.builders import without_changes
@@ -42,10 +42,10 @@ ALPHA_WORK = (
     CRDS_INSTALLED_CHECK,
 )
 REMOVALS = ALPHA_TO_BETA_CHECKS[3:]
-BY_HELM = Installed(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
+BY_HELM = InstallationFacts(namespace="kube-system", release="karpenter", kept_by="helm", crds_kept_by="helm")
 
 
-def made(*asked: Finding, **more: object) -> tuple[Stage, ...]:
+def made(*asked: Finding, **more: object) -> tuple[RunbookStage, ...]:
     given_step = {"hop": ALPHA_LEFT, "release": "0.37.8", "rollback_to": ("0.32.10",)} | more
     installed = given_step.pop("installed", BY_HELM)
     return stages(asked, step(**given_step), start="0.32.10", installed=installed)  # type: ignore[arg-type]  # as a step takes them
@@ -55,7 +55,7 @@ def of(name: str, status: str = "fail", **more: object) -> Finding:
     return finding(name, status, phase=PHASE_OF[name], **more)  # type: ignore[arg-type]  # as a finding takes them
 
 
-def work(found: tuple[Stage, ...]) -> list[str]:
+def work(found: tuple[RunbookStage, ...]) -> list[str]:
     """What is done in order: ids of checks, the parts of the landing, and the step that makes NodePools."""
     told: list[str] = []
     for one in found:
@@ -150,7 +150,7 @@ def test_whatever_brings_the_controller_to_the_new_chart_does_so_with_the_landin
 
 @pytest.mark.parametrize("kept", ["kept_by", "crds_kept_by"])
 def test_where_argo_cd_delivers_the_crds_are_marked_before_a_chart_leaves_them_out(kept: str) -> None:
-    installed = Installed(namespace="kube-system", release="karpenter", **{kept: "argocd"})
+    installed = InstallationFacts(namespace="kube-system", release="karpenter", **{kept: "argocd"})
     first, second, third, *_ = made(installed=installed)
     assert [(one.part, one.phase, one.does[:8]) for one in (first, second, third)] == [
         ("before", "crds", "Mark the"),

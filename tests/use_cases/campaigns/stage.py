@@ -16,7 +16,7 @@ from migrations_app.models.cluster import Cluster
 from migrations_app.models.journey import Journey
 from migrations_app.models.rollout import Outbox, Rollout
 from migrations_app.models.scan import Scan, Snapshot
-from migrations_app.use_cases.campaigns.approvals import approve_campaign, ask_campaign
+from migrations_app.use_cases.campaigns.approvals import approve_campaign, request_campaign_approval
 from migrations_app.use_cases.campaigns.drafts import draft_campaign
 from migrations_app.use_cases.campaigns.lifecycle import start_campaign
 from migrations_app.use_cases.campaigns.preview import compose_campaign, missing_previews, preview_member
@@ -65,7 +65,7 @@ def previewed(author: User, **changes: Any) -> Campaign:
 
 
 def approved(row: Campaign, author: User, approvers: Iterable[User]) -> Campaign:
-    ask_campaign(row.pk, person(author), by=actor(author))
+    request_campaign_approval(row.pk, person(author), by=actor(author))
     row.refresh_from_db()
     for approver in approvers:
         approve_campaign(row.pk, person(approver), yes=approval_for(row), by=actor(approver))

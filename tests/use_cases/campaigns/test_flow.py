@@ -198,7 +198,7 @@ def test_two_campaigns_never_have_one_cluster(ada, cleo, three):
     first, second = stage.previewed(ada), stage.previewed(ada, name="another")
     stage.approved(first, ada, [cleo])
     with pytest.raises(Conflict) as refused:
-        approvals.ask_campaign(second.pk, person(ada), by=actor(ada))
+        approvals.request_campaign_approval(second.pk, person(ada), by=actor(ada))
     assert (refused.value.code, refused.value.message) == ("campaign_holds", "another campaign has blue, green, red")
     third = stage.previewed(ada, name="third")
     assert set(CampaignMember.objects.filter(campaign=third).values_list("cause_code", flat=True)) == {"in_campaign"}

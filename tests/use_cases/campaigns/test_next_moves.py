@@ -19,7 +19,7 @@ from migrations_app.campaigns.next_moves import (
     gate,
     next_moves,
 )
-from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Placed, Recipe, Selection, in_waves
+from migrations_app.campaigns.recipe import ALL_REMAINING, Gates, Limits, Recipe, Selection, WaveCandidate, in_waves
 from migrations_app.campaigns.states import AT_WORK, CAMPAIGN_STATES, MAY_FOLLOW, MEMBER_MAY_FOLLOW, SETTLED
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -40,7 +40,11 @@ RECIPES = st.builds(
 )
 CLUSTERS = st.lists(
     st.builds(
-        Placed, id=st.just(""), name=st.just(""), environment=st.sampled_from(("dev", "prod")), nodes=st.integers(0, 3)
+        WaveCandidate,
+        id=st.just(""),
+        name=st.just(""),
+        environment=st.sampled_from(("dev", "prod")),
+        nodes=st.integers(0, 3),
     ),
     min_size=1,
     max_size=8,
@@ -50,7 +54,7 @@ CLUSTERS = st.lists(
 class Stage:
     """A campaign that really makes the moves, as the use cases do, and checks what must hold at each of them."""
 
-    def __init__(self, recipe: Recipe, clusters: list[Placed]) -> None:
+    def __init__(self, recipe: Recipe, clusters: list[WaveCandidate]) -> None:
         named = [replace(one, id=str(number), name=f"c{number}") for number, one in enumerate(clusters)]
         where = {pk: wave for wave, ids in enumerate(in_waves(named, recipe)) for pk in ids}
         self.now = NOW
@@ -225,7 +229,7 @@ def test_every_cluster_is_in_one_wave(recipe, clusters):
 def test_first_environments_and_small_clusters_come_first():
     recipe = Recipe(selection=Selection(), waves=(1, 2, ALL_REMAINING), order=("dev", "staging"))
     clusters = [
-        Placed(id=name, name=name, environment=environment, nodes=nodes)
+        WaveCandidate(id=name, name=name, environment=environment, nodes=nodes)
         for name, environment, nodes in (
             ("shop", "production", 2),
             ("lab", "dev", 30),

@@ -260,7 +260,7 @@ class TestTold:
             CampaignMember.objects.filter(campaign=row).update(lands="0.33.10", shown={"cluster": "", "name": "pink"})
             Campaign.objects.filter(pk=row.pk).update(state="previewed")
             with pytest.raises(Conflict) as refused:
-                approvals.ask_campaign(row.pk, person(bea), by=actor(bea))
+                approvals.request_campaign_approval(row.pk, person(bea), by=actor(bea))
         assert (refused.value.code, refused.value.message) == (
             "campaign_holds",
             "another campaign has 1 of the clusters",
@@ -273,12 +273,12 @@ class TestSweeps:
         second = stage.drafted(ada, name="second")
         Campaign.objects.filter(pk=second.pk).update(made_at=second.made_at - timedelta(hours=1))
         monkeypatch.setattr(worker, "MOST_ENQUEUED", 1)
-        assert {pk for _ in range(64) for pk in worker.campaigns_to_advance()} == {first.pk, second.pk}
+        assert {pk for _ in range(64) for pk in worker.campaigns_to_enqueue()} == {first.pk, second.pk}
 
     def test_nor_does_a_journey(self, working, ada, monkeypatch):
         pause_journey(stage.member(working, "red").journey_id, person(ada), by=actor(ada))
         monkeypatch.setattr(journey_worker, "MOST_ENQUEUED", 1)
-        seen = {pk for _ in range(64) for pk in journey_worker.stranded_journeys()}
+        seen = {pk for _ in range(64) for pk in journey_worker.journeys_to_enqueue()}
         assert seen == {stage.member(working, name).journey_id for name in ("blue", "green")}
 
 

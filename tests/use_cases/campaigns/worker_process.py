@@ -51,12 +51,12 @@ def campaign(source: str) -> str:
 def agree(pk: str) -> None:
     """Requests approval as Ada, approves as Cleo, starts as Ada."""
     from migrations_app.models.campaign import Campaign
-    from migrations_app.use_cases.campaigns.approvals import approve_campaign, ask_campaign
+    from migrations_app.use_cases.campaigns.approvals import approve_campaign, request_campaign_approval
     from migrations_app.use_cases.campaigns.lifecycle import start_campaign
     from migrations_app.use_cases.rollouts.approvals import ApprovalRequest
 
     key = uuid.UUID(pk)
-    ask_campaign(key, _person("ada"), by=_actor("ada"))
+    request_campaign_approval(key, _person("ada"), by=_actor("ada"))
     row = Campaign.objects.get(pk=key)
     yes = ApprovalRequest(digest=row.digest, nonce=row.nonce, typed=row.name)
     approve_campaign(key, _person("cleo"), yes=yes, by=_actor("cleo"))

@@ -22,7 +22,7 @@ from migrations_app.use_cases.journeys.lifecycle import (
 )
 from migrations_app.use_cases.journeys.step_rollback import begin_rollback
 from migrations_app.use_cases.journeys.steps import retry
-from migrations_app.use_cases.journeys.worker import stranded_journeys
+from migrations_app.use_cases.journeys.worker import journeys_to_enqueue
 from migrations_app.use_cases.rollouts import approvals
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from migrations_app.use_cases.rollouts.start_checks import why_not_start
@@ -168,9 +168,9 @@ class TestJourneys:
     def test_aborted_it_restores_although_the_journey_is_over(self, at_work, shop, ada):
         row = done(paused(at_work, ada), shop)
         abort_journey(row.pk, person(ada), reason="wrong week", by=actor(ada))
-        assert stranded_journeys() == [row.pk]
+        assert journeys_to_enqueue() == [row.pk]
         done(row, shop, "release")
-        assert (row.state, JourneyHold.objects.count(), stranded_journeys()) == ("aborted", 0, [])
+        assert (row.state, JourneyHold.objects.count(), journeys_to_enqueue()) == ("aborted", 0, [])
 
     def test_an_approver_who_aborts_leaves_the_restoring_to_who_held(self, at_work, shop, ada, cleo):
         row = done(paused(at_work, ada), shop)

@@ -18,7 +18,7 @@ from migrations_app.models.audit import AuditEvent
 from migrations_app.models.journey import JourneyStepRow
 from migrations_app.models.policy import Policy
 from migrations_app.readiness.delivery_diff import diff_to_commit, values_of
-from migrations_app.readiness.report import Carrier, Installed
+from migrations_app.readiness.report import Carrier, InstallationFacts
 from migrations_app.use_cases.journeys.lifecycle import abort_journey
 from tests.actions.delivered import GIVEN
 from tests.builders_rollouts import entitled
@@ -35,7 +35,9 @@ ALLOWED = Choices({}, 600, by_delivery=True, pauses=True)
 
 
 def installed(*carriers, by="flux"):
-    return Installed(namespace="kube-system", release="karpenter", kept_by=by, crds_kept_by=by, carriers=carriers)
+    return InstallationFacts(
+        namespace="kube-system", release="karpenter", kept_by=by, crds_kept_by=by, carriers=carriers
+    )
 
 
 def carrier(**more):

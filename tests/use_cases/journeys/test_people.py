@@ -15,7 +15,7 @@ from migrations_app.use_cases.journeys.lifecycle import (
     resume_journey,
     void_journeys,
 )
-from migrations_app.use_cases.journeys.worker import stranded_journeys
+from migrations_app.use_cases.journeys.worker import journeys_to_enqueue
 from migrations_app.use_cases.rollouts import lifecycle as rollouts
 from tests.builders_rehearsals import a_rehearsal
 from tests.builders_rollouts import a_rollout, an_approval
@@ -161,9 +161,9 @@ class TestHolding:
         assert (row.state, row.cause_code) == ("expired", "expired")
 
     def test_the_sweeper_finds_drafts_and_running_journeys(self, running, shop, ada):
-        assert stranded_journeys() == [running.pk]
+        assert journeys_to_enqueue() == [running.pk]
         pause_journey(running.pk, person(ada), by=actor(ada))
-        assert stranded_journeys() == []
+        assert journeys_to_enqueue() == []
 
     def test_work_that_kills_its_workers_is_left_to_a_person(self, running):  # R36
         Journey.objects.filter(pk=running.pk).update(worker_attempts=3)

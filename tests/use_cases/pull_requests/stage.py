@@ -14,7 +14,7 @@ from migrations_app.inventory.facts.delivery_sources import GitSource
 from migrations_app.models.audit import AuditEvent
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.pull_request import PullRequest
-from migrations_app.readiness.report import Installed
+from migrations_app.readiness.report import InstallationFacts
 from migrations_app.use_cases.pull_requests.opening import open_request
 from migrations_app.use_cases.pull_requests.preview import PreviewRequest, preview_request
 from migrations_app.use_cases.pull_requests.repositories import NewRepository, register_repository
@@ -57,7 +57,7 @@ def a_delivered_cluster(address: str, change: Any = PATCH, *, name: str = "shop"
     place = GitSource(
         kind="Kustomization", namespace="flux-system", name="shop", address=address, branch="main", path="clusters/shop"
     )
-    installed = Installed(namespace="kube-system", release="karpenter", git=(place,))
+    installed = InstallationFacts(namespace="kube-system", release="karpenter", git=(place,))
     facts = msgspec.structs.replace(report.cluster, installed=installed)
     a_snapshot(cluster, msgspec.structs.replace(report, cluster=facts))
     return cluster

@@ -24,8 +24,8 @@ from migrations_app.use_cases.pull_requests.opening import refresh_request
 from migrations_app.use_cases.pull_requests.preview import PreviewRequest
 from migrations_app.use_cases.pull_requests.repositories import (
     NewRepository,
-    forget_repository,
     register_repository,
+    remove_repository,
 )
 from tests.fakes.git_hosts import TOKEN, FakeGitHub, HostRefusal
 from tests.use_cases.pull_requests.stage import (
@@ -98,9 +98,9 @@ def test_a_repository_is_forgotten_with_its_credential_and_requests_stay(host, a
     row = opened(previewed(asked, eva), eva)
     PullRequest.objects.update(state="opening")
     with pytest.raises(Conflict):
-        forget_repository(asked.repository)
+        remove_repository(asked.repository)
     PullRequest.objects.update(state="open")
-    forget_repository(asked.repository)
+    remove_repository(asked.repository)
     row.refresh_from_db()
     assert (row.repository, row.number) == (None, 1)
     with pytest.raises(Conflict, match="was removed"):

@@ -10,7 +10,7 @@ from migrations_app.campaigns.recipe import Selection
 from migrations_app.models.cluster import Cluster, ClusterGroup
 from migrations_app.models.notification import Delivery
 from migrations_app.use_cases.campaigns.drafts import chosen
-from migrations_app.use_cases.clusters.groups import add_to_group, make_group
+from migrations_app.use_cases.clusters.groups import add_to_group, create_group
 from migrations_app.use_cases.notifications.publish import publish_event
 from migrations_app.use_cases.notifications.routing import route_events
 from migrations_app.use_cases.samples.load import load_samples
@@ -55,7 +55,7 @@ def test_a_campaign_takes_samples_beside_a_real_cluster_only_where_they_are_name
 
     assert "live-alpha" in names()
     real = a_cluster("prod")
-    mixed = make_group("mixed")
+    mixed = create_group("mixed")
     add_to_group(mixed, [real.pk, alpha.pk])
     assert names() == {"prod"}
     assert names(groups=(str(mixed),)) == {"prod", "live-alpha"}

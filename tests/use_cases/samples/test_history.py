@@ -8,8 +8,8 @@ from django.utils import timezone
 from migrations_app.models.cluster import Cluster
 from migrations_app.models.rollout import Rollout
 from migrations_app.models.scan import LegacyDay, Snapshot
-from migrations_app.queries.audit.log import AuditAsk, audit_lines
-from migrations_app.queries.fleet.burndown import BurndownAsk, burndown
+from migrations_app.queries.audit.log import AuditFilters, audit_lines
+from migrations_app.queries.fleet.burndown import BurndownFilters, burndown
 from migrations_app.queries.rollouts.detail import rollout_detail
 from migrations_app.use_cases.audit.proof import prove
 from migrations_app.use_cases.samples.history import VERB, make_history
@@ -26,7 +26,7 @@ def test_ninety_days_are_told_once_and_everywhere():
     rows = {name: Cluster.objects.get(name=name) for name in NAMES}
     days = {name: LegacyDay.objects.filter(cluster=row).count() for name, row in rows.items()}
     assert days == dict.fromkeys(NAMES, 90)
-    nodes = burndown(BurndownAsk(cluster=rows["live-halfway"].pk), now=now).curves["nodes"]
+    nodes = burndown(BurndownFilters(cluster=rows["live-halfway"].pk), now=now).curves["nodes"]
     assert list(dict.fromkeys(point.count for point in nodes.points if point.count is not None)) == [12, 9, 6]
     assert {name: stages(row) for name, row in rows.items()} == {
         "live-alpha": ["alpha"],
@@ -40,7 +40,7 @@ def test_ninety_days_are_told_once_and_everywhere():
     ]
     details = [rollout_detail(row.pk) for row in done]
     assert [detail.done == len(detail.steps) > 0 for detail in details] == [True, True]
-    events = [one for one in audit_lines(AuditAsk()) if one.verb == VERB]
+    events = [one for one in audit_lines(AuditFilters()) if one.verb == VERB]
     assert {one.outcome for one in events} == {"made up"}
     assert {one.cluster_id for one in events} == {str(row.pk) for row in rows.values()}
     assert prove().ok

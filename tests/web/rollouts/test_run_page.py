@@ -192,7 +192,7 @@ def test_who_can_approve_is_told_to_the_author(ada, shop):
     entitled(people("cleo"), "approve_rollout")
     people("gone", is_active=False, is_superuser=True)
     entitled(people("ben"), "operate_rollout")
-    here, elsewhere = groups.make_group("here"), groups.make_group("elsewhere")
+    here, elsewhere = groups.create_group("here"), groups.create_group("elsewhere")
     groups.add_to_group(here, [shop.pk])
     for name, over, role in (
         ("dora", here, "approver"), ("eve", elsewhere, "approver"), ("fay", None, "admin"), ("gus", None, "operator"),

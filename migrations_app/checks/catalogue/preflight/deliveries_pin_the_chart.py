@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.chart_versions import Fields, at_version, version_remedy
+from migrations_app.checks.remedies.chart_versions import ChartFields, at_version, version_remedy
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.delivery_sources import ChartDelivery, below, chart_deliveries, source_of
 from migrations_app.inventory.objects.base import WholeObject
@@ -55,7 +55,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield at_version(owner, fields, given=version, seen=seen, wanted=f"{right}: {wanted}", right=right)
 
 
-def _places(case: CheckContext, deliveries: list[ChartDelivery]) -> Iterator[tuple[WholeObject, Fields]]:
+def _places(case: CheckContext, deliveries: list[ChartDelivery]) -> Iterator[tuple[WholeObject, ChartFields]]:
     """Each object that names the version of a chart, with the fields down to it."""
     for chart_delivery in deliveries:
         source = source_of(case.inventory, chart_delivery.delivery)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from migrations_app.checks.base import Check, CheckContext, Evidence, JudgeResult, NotApplicable, Remedy
-from migrations_app.checks.remedies.chart_versions import Fields, at_version, version_remedy
+from migrations_app.checks.remedies.chart_versions import ChartFields, at_version, version_remedy
 from migrations_app.inventory.facts.controller import CHART, CRD_CHART
 from migrations_app.inventory.facts.delivery_sources import below, chart_place, source_of
 from migrations_app.inventory.facts.node_pools import text
@@ -43,7 +43,7 @@ def judge(case: CheckContext) -> Iterator[JudgeResult]:
             yield at_version(whole_object, fields, given=version, seen=version, wanted=right, right=right)
 
 
-def _chart_versions(case: CheckContext) -> Iterator[tuple[WholeObject, Fields]]:
+def _chart_versions(case: CheckContext) -> Iterator[tuple[WholeObject, ChartFields]]:
     """Delivery objects that name a chart of Karpenter, each with the fields down to the chart version."""
     for delivery in case.inventory.deliveries.items:
         places = [chart_place(delivery.kind, delivery.spec or {}, chart=chart) for chart in CHARTS]

@@ -16,9 +16,9 @@ from migrations_app.readiness.plan.effects.unknown_effect import NotShown
 
 KUBERNETES_FINALIZERS: Final = ("foregroundDeletion", "orphan", "customresourcecleanup.apiextensions.k8s.io")
 """Finalizers that Kubernetes itself removes when their work is done."""
-Key = tuple[str, str, str]
+KindAndName = tuple[str, str, str]
 """Kind, namespace and name of an object."""
-Objects = Mapping[Key, o.NamedObject]
+Objects = Mapping[KindAndName, o.NamedObject]
 
 
 def without_objects(inventory: Inventory, changes: Sequence[ObjectDelete]) -> Inventory | NotShown:
@@ -28,10 +28,10 @@ def without_objects(inventory: Inventory, changes: Sequence[ObjectDelete]) -> In
     stays, with a deletion timestamp.
     """
     objects = dict(_all_objects(inventory))
-    by_name: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    by_name: dict[tuple[str, str], list[KindAndName]] = defaultdict(list)
     for key in objects:
         by_name[key[0], key[2]].append(key)
-    orphans_by_key: dict[Key, bool] = {}
+    orphans_by_key: dict[KindAndName, bool] = {}
     for change in changes:
         target = change.target
         keys = [key for key in by_name[target.kind, target.name] if target.namespace in ("", key[1])]
@@ -49,7 +49,7 @@ def without_object(inventory: Inventory, named_object: o.NamedObject, *, kind: s
     )
 
 
-def _after_deletion(inventory: Inventory, objects: Objects, *, first: Mapping[Key, bool]) -> Inventory:
+def _after_deletion(inventory: Inventory, objects: Objects, *, first: Mapping[KindAndName, bool]) -> Inventory:
     """The inventory without the objects of `first` and what they own; a value True leaves what the object owns."""
     orphaning = [key for key, orphans in first.items() if orphans and not isinstance(objects[key], o.CRD)]
     reached = dict.fromkeys((*orphaning, *_with_owned([key for key in first if key not in orphaning], objects)))
@@ -77,10 +77,10 @@ def _marked_as_deleted(named_object: o.NamedObject, now: str) -> o.NamedObject:
     )
 
 
-def _with_owned(first: Sequence[Key], objects: Objects) -> tuple[Key, ...]:
+def _with_owned(first: Sequence[KindAndName], objects: Objects) -> tuple[KindAndName, ...]:
     """The objects of `first` and all that they own, directly or not. What an object with a foreign finalizer owns is
     left out."""
-    owned: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    owned: dict[tuple[str, str], list[KindAndName]] = defaultdict(list)
     for key, named_object in objects.items():
         for ref in named_object.metadata.owner_references or ():
             owned[ref.kind, ref.name].append(key)
@@ -104,7 +104,7 @@ def _is_owner(owner: o.NamedObject, named_object: o.NamedObject) -> bool:
     return owner.namespace in ("", named_object.namespace) and (not owner.metadata.uid or owner.metadata.uid in uids)
 
 
-def _all_objects(inventory: Inventory) -> Iterator[tuple[Key, o.NamedObject]]:
+def _all_objects(inventory: Inventory) -> Iterator[tuple[KindAndName, o.NamedObject]]:
     for kind, (parts, projection) in KINDS.items():
         for name in parts:
             for item in inventory.part(name).items:

@@ -38,7 +38,7 @@ from migrations_app.readiness.plan.effects.queries import with_metrics_renamed
 from migrations_app.readiness.plan.effects.rights import with_role_bound
 from migrations_app.readiness.plan.effects.unknown_effect import NotShown, Why
 
-ObjectChange: TypeAlias = (
+ObjectLevelChange: TypeAlias = (
     ObjectPatch
     | ObjectApply
     | ObjectDelete
@@ -68,7 +68,7 @@ def effect(inventory: Inventory, change: Change) -> Inventory | NotShown:
     return _object_effect(inventory, change)
 
 
-def _object_effect(inventory: Inventory, change: ObjectChange) -> Inventory | NotShown:
+def _object_effect(inventory: Inventory, change: ObjectLevelChange) -> Inventory | NotShown:
     match change:
         case ObjectPatch():
             return with_patch(inventory, change)

@@ -7,7 +7,7 @@ from migrations_app.checks.render.aws_cli import compact
 from migrations_app.iam.policy import WITH_VARIABLES
 from migrations_app.iam.requirements.remedies import size_of
 from migrations_app.inventory.inventory import Inventory
-from migrations_app.inventory.objects.aws import ControllerRole, Kind, PolicyDocument
+from migrations_app.inventory.objects.aws import ControllerRole, PolicyDocument, PolicyKind
 from migrations_app.inventory.objects.cluster_arn import read_role_arn
 from migrations_app.inventory.parts import Seen
 from migrations_app.readiness.plan.effects.places import with_items
@@ -42,7 +42,7 @@ def _document(change: IamStatements) -> PolicyDocument:
     text, size = compact(document), size_of(document)
     role_arn = read_role_arn(change.role)
     if change.inline or role_arn is None:
-        kind: Kind = "inline" if change.inline else "customer_managed"
+        kind: PolicyKind = "inline" if change.inline else "customer_managed"
         return PolicyDocument(name=change.policy, kind=kind, text=text, size=size)
     arn = f"arn:{role_arn.partition}:iam::{role_arn.account}:policy/{change.policy}"
     return PolicyDocument(name=change.policy, kind="customer_managed", text=text, size=size, arn=arn, version="v1")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 from django.db import DatabaseError, transaction
 
-from migrations_app.actions.changes import Change, ObjectTarget, RbacNeed
+from migrations_app.actions.changes import ObjectTarget, PlannedRequest, RbacNeed
 from migrations_app.actions.conditions import Tree, value_at
 from migrations_app.actions.helm.request import HelmRun, run_of
 from migrations_app.actions.plan import ClusterIdentity, Plan
@@ -115,10 +115,10 @@ class HelmWriter:
     def may(self, need: RbacNeed, *, namespace: str = "", name: str = "") -> bool:
         return self.below.may(need, namespace=namespace, name=name)
 
-    def dry_run(self, change: Change, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
+    def dry_run(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str]) -> WriteResult:
         return self.below.dry_run(change, tie, own=own)
 
-    def send(self, change: Change, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
+    def send(self, change: PlannedRequest, tie: ObjectVersion, *, own: dict[str, str], purpose: str) -> WriteResult:
         if change.verb != "helm":
             return self.below.send(change, tie, own=own, purpose=purpose)
         return self._run(run_of(change.body), own=own, purpose=purpose)

@@ -18,7 +18,7 @@ from migrations_app.karpenter.versions import Release
 from migrations_app.queries.rollouts.policies import CONTROLLER_UPGRADES_OFF
 from migrations_app.readiness.evaluate import evaluate
 from migrations_app.readiness.plan.helm_upgrade import HelmWalk
-from migrations_app.readiness.report import Collected, Report
+from migrations_app.readiness.report import CollectResult, Report
 
 ValueEdits = tuple[tuple[str, str], ...]
 
@@ -29,7 +29,7 @@ def typed_changes(
     """Dotted keys with their new value as JSON, or empty text if the key is removed; empty if nothing has to change."""
     if start is None:
         return ()
-    report = evaluate(Collected(inventory, ()), target=str(lands)).report if start != lands else None
+    report = evaluate(CollectResult(inventory, ()), target=str(lands)).report if start != lands else None
     return hop_changes(report, values, chart=chart, start=start, lands=lands)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from migrations_app.samples.living.path import (
+from migrations_app.samples.changeable.path import (
     STATES,
     OpenRollout,
     RolloutsSoFar,

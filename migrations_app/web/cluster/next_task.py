@@ -21,7 +21,7 @@ from migrations_app.web.cluster.sections import SharedRemedies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NextThing:
+class NextTask:
     """The next task. `headline` answers whether the upgrade can be done; `title` is the task, empty if there is
     none.
 
@@ -43,12 +43,12 @@ class NextThing:
         return self.check if self.group is not None and self.group.status in ("fail", "unknown") else ""
 
 
-def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
+def next_task(hop: Hop, *, report: Report) -> NextTask | None:
     """Returns the next task of that upgrade; None if the cluster has no upgrade."""
     if not hop.hop:
         return None
     if hop.place == "later":
-        return NextThing(headline=_later(hop))
+        return NextTask(headline=_later(hop))
     ordered = in_stage_order(hop.findings, release=hop.release)
     waiting = tuple(finding for finding in ordered if finding.status in OPEN_STATUSES)
     groups = group_findings(waiting, cluster=report.cluster.name)
@@ -61,7 +61,7 @@ def next_thing(hop: Hop, *, report: Report) -> NextThing | None:
     return _upgrade(hop, [group for group in groups if group.severity == "warning"])
 
 
-def commands_of(step: NextThing | None, hop: Hop, *, report: Report) -> SharedRemedies | None:
+def commands_of(step: NextTask | None, hop: Hop, *, report: Report) -> SharedRemedies | None:
     """Returns the commands of the next task, by tool; for the upgrade itself those that install its CRDs."""
     if step is None:
         return None
@@ -84,7 +84,7 @@ def _later(hop: Hop) -> str:
 
 def _first_of(
     failing: list[FindingGroup], groups: tuple[FindingGroup, ...], *, waiting: tuple[Finding, ...]
-) -> NextThing:
+) -> NextTask:
     """Returns the first check in the order of the runbook that has a change to make and waits for no other one: a
     blocker, or what a blocker waits for. If each of them only looks, or waits, it is the first blocker."""
     wanted = {finding.id for finding in with_needs((group.first for group in failing), among=waiting)}
@@ -121,14 +121,14 @@ def _quoted(names: list[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)
 
 
-def _fix(group: FindingGroup, headline: str, *, of: int) -> NextThing:
+def _fix(group: FindingGroup, headline: str, *, of: int) -> NextTask:
     first = group.first
     reason = first.why if group.alone else _("{count} checks depend on it.").format(count=len(group.findings))
     title = group.summary or first.title
-    return NextThing(headline=headline, title=title, why=reason, check=first.id, of=of, group=group)
+    return NextTask(headline=headline, title=title, why=reason, check=first.id, of=of, group=group)
 
 
-def _unchecked(blockers: list[FindingGroup], hop: Hop, *, report: Report) -> NextThing:
+def _unchecked(blockers: list[FindingGroup], hop: Hop, *, report: Report) -> NextTask:
     """Returns the unknown blocker that `next_step` takes first: the one that most others depend on."""
     verdict: Verdict = "needs_facts"
     step = next_step(verdict, hop.findings, release=hop.release, cluster=report.cluster.name)
@@ -141,13 +141,13 @@ def _unchecked(blockers: list[FindingGroup], hop: Hop, *, report: Report) -> Nex
     )
 
 
-def _upgrade(hop: Hop, warnings: list[FindingGroup]) -> NextThing:
+def _upgrade(hop: Hop, warnings: list[FindingGroup]) -> NextTask:
     if hop.verdict == "needs_facts":
-        return NextThing(
+        return NextTask(
             headline=_("Cannot tell: nothing could be checked"), title=_("Give karpdash access, then rescan")
         )
     if hop.step is None:
-        return NextThing(
+        return NextTask(
             headline=_("On target version") if hop.verdict == "done" else _("Upgraded; migration in progress")
         )
     ready = (
@@ -159,7 +159,7 @@ def _upgrade(hop: Hop, warnings: list[FindingGroup]) -> NextThing:
         fix = _fix(first[0], ready, of=len(first))
         before = _("Fix it before the upgrade to {release}, or waive it.").format(release=hop.release)
         return replace(fix, why=f"{before} {fix.why}")
-    return NextThing(
+    return NextTask(
         headline=ready,
         title=_("Upgrade to {release}: install its CRDs first").format(release=hop.release),
         why=_("Then upgrade the controller. The runbook has every step in order, with its rollback."),

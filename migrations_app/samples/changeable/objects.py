@@ -33,7 +33,7 @@ _NAMED_BY_POD = ("ReplicaSet",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LivingCluster:
+class ChangeableCluster:
     """What is needed to make and to upgrade one: its name in AWS, its nodes' pool, and the controller's environment."""
 
     name: str
@@ -42,7 +42,7 @@ class LivingCluster:
     drift: bool = True
 
 
-def install_of(cluster: LivingCluster, version: str, *, revision: int) -> Install:
+def install_of(cluster: ChangeableCluster, version: str, *, revision: int) -> Install:
     """The controller of that release as its chart installs it."""
     order = minor_order(release(version).minor)
     env = {"KARPENTER_SERVICE": "karpenter", "SYSTEM_NAMESPACE": NAMESPACE}
@@ -63,7 +63,7 @@ def install_of(cluster: LivingCluster, version: str, *, revision: int) -> Instal
     )
 
 
-def controller_objects(cluster: LivingCluster, version: str, *, revision: int) -> list[Doc]:
+def controller_objects(cluster: ChangeableCluster, version: str, *, revision: int) -> list[Doc]:
     """Returns the controller's objects after `helm upgrade`: Deployment, pods, Service, account, permissions, Helm
     record."""
     install = install_of(cluster, version, revision=revision)
@@ -179,6 +179,6 @@ def numbered(launched: Sequence[Launched]) -> list[Launched]:
     return list(launched)
 
 
-def with_nodes(cluster: LivingCluster, names: Sequence[str]) -> LivingCluster:
+def with_nodes(cluster: ChangeableCluster, names: Sequence[str]) -> ChangeableCluster:
     """The cluster with the nodes on which its controller runs."""
     return replace(cluster, system_nodes=tuple(names))

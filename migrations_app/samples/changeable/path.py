@@ -7,7 +7,7 @@ from typing import Any, Literal
 from migrations_app.karpenter.versions import minor_order, release
 
 Who = Literal["operator", "approver", "anybody"]
-Kind = Literal["rollout", "upgrade", "roll_back", "read"]
+SampleStepKind = Literal["rollout", "upgrade", "roll_back", "read"]
 BETA, BRIDGE, CURRENT = "0.32.10", "0.37.8", "1.0.14"
 
 
@@ -31,7 +31,7 @@ class SampleStep:
     """One step: a rollout of an action with these choices, or the person's own upgrade of the controller."""
 
     id: str
-    kind: Kind
+    kind: SampleStepKind
     title: str
     why: str
     action: str = ""

@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from migrations_app.samples.changeable.clusters import ALPHA, HALFWAY, STORED, alpha_stage, current_stage, mixed_stage
 from migrations_app.samples.kubernetes_objects import Doc
-from migrations_app.samples.living.clusters import ALPHA, HALFWAY, STORED, alpha_stage, current_stage, mixed_stage
 
 DAYS = 90
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from migrations_app.simulator.api import Document, SimulatorApi
 from migrations_app.simulator.cluster_state import ClusterState
-from migrations_app.simulator.generations import ALPHA, NODES, Generation, going, owners
+from migrations_app.simulator.generations import ALPHA, NODES, GenerationNames, going, owners
 
 FOREGROUND = "foregroundDeletion"
 
@@ -72,7 +72,7 @@ def _ending(state: ClusterState) -> Iterator[tuple[str, Document]]:
     yield from ((f"{NODES}/{name}", node.doc) for name, node in state.nodes_ending.items())
 
 
-def _lists(current: Generation) -> Iterator[tuple[str, str]]:
+def _lists(current: GenerationNames) -> Iterator[tuple[str, str]]:
     """Yields the kinds that own claims or nodes, with the path of their list."""
     for generation in (ALPHA, current):
         yield generation.pool, generation.pools_path

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 from migrations_app.samples.aws_account import SampleAws, SampleAwsAccount
+from migrations_app.samples.changeable import objects
+from migrations_app.samples.changeable.objects import ChangeableCluster, complete, controller_objects, definitions
 from migrations_app.samples.cluster_builder import ClusterBuilder
 from migrations_app.samples.karpenter_objects import (
     LARGE_ENOUGH,
@@ -18,28 +20,26 @@ from migrations_app.samples.karpenter_objects import (
     provisioner,
 )
 from migrations_app.samples.kubernetes_objects import Doc, config_map
-from migrations_app.samples.living import objects
-from migrations_app.samples.living.objects import LivingCluster, complete, controller_objects, definitions
 
 GRANTED = ("0.30", "0.32", "0.33", "0.37", "1.0", "1.1")
 """The releases whose IAM permissions every sample controller's role has: permissions are no part of the path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LivingSample:
+class ChangeableSample:
     """`name` is the name of its row, `build` makes its first objects, `begins` is the first running release."""
 
     name: str
     title: str
     about: str
     begins: str
-    cluster: LivingCluster
+    cluster: ChangeableCluster
     build: Callable[[datetime], list[Doc]]
     target: str = "1.0"
     """The release that its path ends at."""
 
 
-def _site(cluster: LivingCluster) -> tuple[ClusterBuilder, LivingCluster]:
+def _site(cluster: ChangeableCluster) -> tuple[ClusterBuilder, ChangeableCluster]:
     site = ClusterBuilder(cluster.name, cluster.kubernetes)
     return site, objects.with_nodes(cluster, site.node_group("system", 3))
 
@@ -52,7 +52,7 @@ def _workloads(site: ClusterBuilder, nodes: list[str]) -> None:
     site.deploy("orders-db", "shop", replicas=3, nodes=nodes, kind="StatefulSet", spare=1)
 
 
-def _settings(cluster: LivingCluster) -> Doc:
+def _settings(cluster: ChangeableCluster) -> Doc:
     data = {
         "aws.clusterName": cluster.name,
         "aws.interruptionQueueName": cluster.name,
@@ -64,12 +64,12 @@ def _settings(cluster: LivingCluster) -> Doc:
     return config_map("karpenter-global-settings", objects.NAMESPACE, data=data)
 
 
-ALPHA = LivingCluster(name="sample-alpha")
-HALFWAY = LivingCluster(name="sample-halfway")
-STORED = LivingCluster(name="sample-stored")
+ALPHA = ChangeableCluster(name="sample-alpha")
+HALFWAY = ChangeableCluster(name="sample-halfway")
+STORED = ChangeableCluster(name="sample-stored")
 
 
-def alpha_stage(cluster: LivingCluster, now: datetime, *, machines: int) -> list[Doc]:
+def alpha_stage(cluster: ChangeableCluster, now: datetime, *, machines: int) -> list[Doc]:
     """A cluster before the upgrade: 0.31.5 with one Provisioner."""
     site, cluster = _site(cluster)
     launched = objects.numbered(site.launched("general", machines))
@@ -88,7 +88,7 @@ def alpha_stage(cluster: LivingCluster, now: datetime, *, machines: int) -> list
     return complete(site, now=now)
 
 
-def mixed_stage(cluster: LivingCluster, now: datetime, *, machines: int, claims: int) -> list[Doc]:
+def mixed_stage(cluster: ChangeableCluster, now: datetime, *, machines: int, claims: int) -> list[Doc]:
     """A cluster on 0.32.10 with nodes of both generations."""
     site, cluster = _site(cluster)
     old = objects.numbered(site.launched("general", machines))
@@ -113,7 +113,7 @@ def mixed_stage(cluster: LivingCluster, now: datetime, *, machines: int, claims:
     return complete(site, now=now)
 
 
-def current_stage(cluster: LivingCluster, now: datetime, *, version: str, claims: int) -> list[Doc]:
+def current_stage(cluster: ChangeableCluster, now: datetime, *, version: str, claims: int) -> list[Doc]:
     """A cluster without anything of v1alpha5: 0.37.8, or 1.0.14 whose CRDs still list v1beta1 as stored."""
     site, cluster = _site(cluster)
     api = "v1" if version.startswith("1.") else "v1beta1"
@@ -134,7 +134,7 @@ def current_stage(cluster: LivingCluster, now: datetime, *, version: str, claims
 
 
 SAMPLES = (
-    LivingSample(
+    ChangeableSample(
         name="live-alpha",
         title="All on v1alpha5",
         about="0.31.5 with one Provisioner and 20 Machines: the whole way to v1 is ahead.",
@@ -142,7 +142,7 @@ SAMPLES = (
         cluster=ALPHA,
         build=partial(alpha_stage, ALPHA, machines=20),
     ),
-    LivingSample(
+    ChangeableSample(
         name="live-halfway",
         title="Halfway to v1beta1",
         about="0.32.10 with six Machines and six NodeClaims.",
@@ -150,7 +150,7 @@ SAMPLES = (
         cluster=HALFWAY,
         build=partial(mixed_stage, HALFWAY, machines=6, claims=6),
     ),
-    LivingSample(
+    ChangeableSample(
         name="live-stored",
         title="v1beta1 still stored",
         about="1.0.14 with eight NodeClaims; the CRDs still list v1beta1 as stored.",
@@ -162,17 +162,17 @@ SAMPLES = (
 )
 
 
-def find(name: str) -> LivingSample | None:
+def find(name: str) -> ChangeableSample | None:
     """The sample of that name; None if there is none."""
     return next((sample for sample in SAMPLES if sample.name == name), None)
 
 
-def cluster_of(sample: LivingSample) -> LivingCluster:
+def cluster_of(sample: ChangeableSample) -> ChangeableCluster:
     """The cluster with the names of the nodes on which its controller runs."""
     return _site(sample.cluster)[1]
 
 
-def account(sample: LivingSample, docs: tuple[Doc, ...], *, tagged: bool, at: datetime) -> SampleAws:
+def account(sample: ChangeableSample, docs: tuple[Doc, ...], *, tagged: bool, at: datetime) -> SampleAws:
     """Its AWS account at that time, in which the controller may do everything, with an instance for each claim.
 
     `tagged`: as releases from 1.0 on tag them.

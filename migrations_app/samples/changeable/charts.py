@@ -2,7 +2,7 @@
 
 import msgspec
 
-from migrations_app.samples.living.objects import definitions
+from migrations_app.samples.changeable.objects import definitions
 
 CHART = "Chart.yaml"
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Look(NamedTuple):
+class BadgeStyle(NamedTuple):
     """`tone` is a CSS class (is-pass, ...), `icon` a symbol of icons.svg; the word is always shown beside both.
 
     `id` is the name by which a page refers to it.

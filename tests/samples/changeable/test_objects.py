@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from migrations_app.conversion.webhook import converted
-from migrations_app.samples.living.charts import chart
-from migrations_app.samples.living.clusters import SAMPLES
-from migrations_app.samples.living.past import DAYS, past
+from migrations_app.samples.changeable.charts import chart
+from migrations_app.samples.changeable.clusters import SAMPLES
+from migrations_app.samples.changeable.past import DAYS, past
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
