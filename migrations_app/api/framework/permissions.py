@@ -23,7 +23,7 @@ METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
 
 @dataclass(frozen=True, slots=True)
 class EndpointPermission:
-    """The scope that a token needs, and the right that its owner or the signed-in person needs, if any."""
+    """The scope that a token needs, and the permission that its owner or the signed-in person needs, if any."""
 
     scope: str
     right: str = ""
