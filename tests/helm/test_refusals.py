@@ -39,7 +39,7 @@ def test_a_helm_that_is_missing(stage, settings, monkeypatch):
     set_env(settings, helm="")
     monkeypatch.setenv("PATH", "/nowhere")
     code, words = refused(stage, source=stage.chart())
-    assert (code, words) == ("helm_missing", "KARPDASH_HELM: no helm is found on the path of the worker")
+    assert (code, words) == ("helm_missing", "KARPDASH_HELM: helm is not on the PATH of the worker")
 
 
 @pytest.mark.parametrize(

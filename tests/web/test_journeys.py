@@ -109,7 +109,7 @@ def test_a_stale_form_is_refused(client, shop, ada):  # R33
     row = a_journey(shop, state="running", author=ada)
     Journey.objects.filter(pk=row.pk).update(version=7)
     answer = sent(client, "pause", row)
-    assert (answer.status_code, "the journey moved meanwhile" in text(answer)) == (409, True)
+    assert (answer.status_code, "the journey was changed meanwhile" in text(answer)) == (409, True)
 
 
 def test_an_approver_types_the_name_of_the_cluster(client, shop, cleo):

@@ -62,7 +62,7 @@ def prepare(context: PlanningContext, parameters: Parameters) -> Iterator[Step]:
 def _replaced_by(parameters: Parameters) -> str:
     by = parameters.get("by") or DRIFT
     if by not in (DRIFT, BY_EXPIRY):
-        raise InvalidInput(f"{DRIFT} or {BY_EXPIRY} is wanted", where="by", code="bad_parameter")
+        raise InvalidInput(f"choose {DRIFT} or {BY_EXPIRY}", where="by", code="bad_parameter")
     return str(by)
 
 

@@ -67,7 +67,7 @@ def the_delivery(inventory: Inventory, chart: str) -> ChartDelivery:
         _refuse_kept(delivery.display_name, delivery.elsewhere)
     if delivery.delivery.kind == HELM_RELEASE and not syncs_by_itself(delivery.delivery):
         raise Unavailable(
-            f"{delivery.display_name} is suspended and would bring nothing: resume it first", code="suspended"
+            f"{delivery.display_name} is suspended and would apply nothing: resume it first", code="suspended"
         )
     return delivery
 
@@ -80,7 +80,7 @@ def place_of(delivery: ChartDelivery) -> ChartPlace:
 
 
 def _refuse_kept(delivery_name: str, writer: str) -> NoReturn:
-    raise Unavailable(f"{delivery_name} is not its own source, but {writer}: change it there", code="kept")
+    raise Unavailable(f"{delivery_name} is applied by {writer}: change it there", code="kept")
 
 
 def refuse_written(delivery: ChartDelivery, read: Tree) -> None:

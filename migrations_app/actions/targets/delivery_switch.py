@@ -45,7 +45,7 @@ def deliveries_named(inventory: Inventory, parameters: Parameters) -> tuple[GitO
     }
     names = parameters.get(NAMES) or ()
     if isinstance(names, str) or not isinstance(names, list | tuple):
-        raise InvalidInput("a list of names is wanted", where=NAMES, code="bad_parameter")
+        raise InvalidInput("enter a list of names", where=NAMES, code="bad_parameter")
     for text in names:
         if text not in by_name:
             raise InvalidInput(f"not among the deliveries of Karpenter: {str(text)[:120]}", where=NAMES, code="gone")

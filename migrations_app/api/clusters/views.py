@@ -291,7 +291,7 @@ def _register(request: Request) -> uuid.UUID:
     if body["source"] == "eks":
         return _register_eks(request, body)
     if "draft" in body or "role_arn" in body:
-        raise InvalidInput("a way into AWS is given to a registered cluster, at clusters/{id}/aws", where="draft")
+        raise InvalidInput("access to AWS is set for a registered cluster, at clusters/{id}/aws", where="draft")
     if body["source"] == "in_cluster":
         return registration.register_in_cluster(_details(request, body))
     if body["source"] == "agent":
@@ -309,7 +309,7 @@ def _register(request: Request) -> uuid.UUID:
 def _register_eks(request: Request, body: dict[str, Any]) -> uuid.UUID:
     for name in ("draft", "role_arn"):
         if name not in body:
-            raise InvalidInput("this source needs a draft, and the role made with it", where=name)
+            raise InvalidInput("this source needs a draft, and the role that was created with it", where=name)
     return eks_registration.register_eks(body["draft"], _details(request, body), role_arn=body["role_arn"])
 
 

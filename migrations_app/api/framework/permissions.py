@@ -67,7 +67,7 @@ class DeclaredPermission(BasePermission):
             raise Problem("forbidden", f"the token lacks the scope {need.scope}")
         set_scope(_visibility(request, view.kwargs.get("id")))
         if not need.met_by(request.user):
-            raise Problem("forbidden", f"the account lacks the right {need.right}")
+            raise Problem("forbidden", f"the account lacks the permission {need.right}")
         return True
 
 

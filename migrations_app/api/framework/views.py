@@ -83,7 +83,7 @@ class Endpoint(APIView):
         length = request.META.get("CONTENT_LENGTH") or "0"
         most = self.upload_limit if (request.content_type or "").startswith("multipart/") else MIB
         if not length.isdecimal() or int(length) > most:
-            raise Problem("too_large", f"at most {most} bytes are taken here")
+            raise Problem("too_large", f"at most {most} bytes are accepted here")
 
     def finalize_response(
         self,

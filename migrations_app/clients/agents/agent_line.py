@@ -56,7 +56,7 @@ class AgentLine:
             if first.failure:
                 _fail(first)
             if not 200 <= first.status <= 599:
-                raise errors.InvalidResponse("seen from the agent: an answer without a status of HTTP")
+                raise errors.InvalidResponse("reported by the agent: an answer without an HTTP status")
             unless_answered.pop_all()
         headers = {name: first.headers[name] for name in PASSED_ON if name in first.headers}
         body: Any = io.BufferedReader(_AnswerBody(self, first))

@@ -55,7 +55,7 @@ def app_token(credential: HostCredential, *, now: int) -> str:
     try:
         return jwt.encode(claims, credential.secret.reveal(), algorithm="RS256")
     except (ValueError, TypeError, jwt.PyJWTError):
-        raise InvalidInput("this is no private key of a GitHub App (PEM)", where="secret", code="bad_key") from None
+        raise InvalidInput("this is not a private key of a GitHub App (PEM)", where="secret", code="bad_key") from None
 
 
 def _installation_token(base: str, credential: HostCredential, *, reach: OutboundPolicy) -> str:

@@ -59,7 +59,7 @@ class HostServer:
         """The JSON of the answer to a write. Raises as `get`, and Conflict `refused_by_host` with the host's reason."""
         answer = self.exchange("POST", path, body=body)
         if answer.status in (400, 405, 409, 422):
-            raise Conflict(f"the host refuses it: {reason_of(answer)}", code="refused_by_host")
+            raise Conflict(f"the Git host refused it: {reason_of(answer)}", code="refused_by_host")
         return decoded(_checked(answer))
 
     def exchange(
@@ -130,7 +130,7 @@ def decoded(answer: HttpAnswer) -> Any:  # noqa: ANN401 - whatever JSON the host
     try:
         return msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise InvalidResponse("the host's answer is no JSON") from None
+        raise InvalidResponse("the host's answer is not JSON") from None
 
 
 def field(document: Any, *names: str) -> str:  # noqa: ANN401 - any JSON
@@ -145,5 +145,5 @@ def field(document: Any, *names: str) -> str:  # noqa: ANN401 - any JSON
 def rows(document: Any) -> list[Mapping[str, Any]]:  # noqa: ANN401 - any JSON
     """A list of objects. Raises InvalidResponse."""
     if not isinstance(document, list) or not all(isinstance(item, Mapping) for item in document):
-        raise InvalidResponse("the host's answer is no list of objects")
+        raise InvalidResponse("the host's answer is not a list of objects")
     return document

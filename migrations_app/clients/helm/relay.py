@@ -149,7 +149,7 @@ def _read(handler: BaseHTTPRequestHandler, prefix: str) -> RelayedRequest | Rela
     length = handler.headers.get("Content-Length") or "0"
     if not length.isdecimal() or int(length) > MOST_BODY or handler.headers.get("Transfer-Encoding"):
         handler.close_connection = True
-        return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than it may be")
+        return refusal(413, reason="RequestEntityTooLarge", message="karpdash: the request is larger than the limit")
     raw = handler.rfile.read(int(length))
     parts = urlsplit(handler.path.removeprefix(prefix[:-1]))
     query = dict(parse_qsl(parts.query, keep_blank_values=True))

@@ -126,7 +126,7 @@ def check_pair(certificate_pem: str, key_pem: Secret, *, where: str) -> None:
     except (ValueError, TypeError, UnsupportedAlgorithm, AttributeError):
         # An encrypted key raises TypeError; a key type that cannot sign has no comparable public key.
         raise InvalidKubeconfig(
-            "the private key cannot be read; keys under a password are not accepted",
+            "the private key cannot be read; keys with a password are not accepted",
             code="bad_key",
             where=f"{where}.client-key-data",
         ) from None

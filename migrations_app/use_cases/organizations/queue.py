@@ -108,7 +108,7 @@ def _row_of(look_claim: ListingClaim) -> QuerySet[AwsOrganization]:
 def _end(look_claim: ListingClaim, *, outcome: str, columns: Mapping[str, object]) -> None:
     with transaction.atomic():
         if not _row_of(look_claim).update(state=IDLE, lease_until=None, tried_at=timezone.now(), **columns):
-            raise Conflict("the look was taken over", code="lease_lost")
+            raise Conflict("another worker took over the discovery", code="lease_lost")
         row = AwsOrganization.objects.defer("listing").get(pk=look_claim.organization_id)
         detail = {"organization": str(row.pk), "requested_by": row.requested_by}
         record(Event(verb="organization.looked_at", actor=WORKER, object=row.name, outcome=outcome, detail=detail))

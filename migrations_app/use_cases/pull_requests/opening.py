@@ -66,14 +66,14 @@ def refresh_request(request_id: uuid.UUID, *, now: datetime) -> None:
     """
     row = request_of(request_id)
     if row.repository is None:
-        raise Conflict("the repository was removed, and its credential with it", code="repository_gone")
+        raise Conflict("the repository was removed together with its credential", code="repository_gone")
     if row.number is not None:
         host_request = connect_repository(row.repository).request(row.number)
         _store_outcome(row, state=State(host_request.status), number=host_request.number, now=now, before=row.state)
     elif row.state == State.OPENING and row.approved_at and now - row.approved_at >= UNDER_WAY:
         _settle(connect_repository(row.repository), row, now=now)
     else:
-        raise Conflict("there is no request to ask for", code="nothing_open")
+        raise Conflict("there is no open pull request", code="nothing_open")
 
 
 def request_of(request_id: uuid.UUID, *, locked: bool = False) -> PullRequest:
@@ -94,14 +94,14 @@ def _store_approval(request_id: uuid.UUID, person: Person, *, digest: str, now: 
             _refuse(over(person, row.cluster_id))
             assert_writable()
             if row.state != State.PREVIEWED:
-                raise Conflict("this preview was used already", code="stale")
+                raise Conflict("this preview has been used already", code="stale")
             if row.digest != digest or now - row.made_at > VALID:
-                raise Conflict("the preview is another one or too old; preview again", code="stale")
+                raise Conflict("the preview is stale; preview again", code="stale")
             row.state, row.approved_by_name, row.approved_at = State.OPENING, person.name, now
             row.save(update_fields=["state", "approved_by_name", "approved_at"])
             _record("pull_request.approved", row, digest=row.digest, base=row.base)
     except IntegrityError:
-        raise Conflict("a request of this change is open already", code="already_open") from None
+        raise Conflict("a pull request of this change is open already", code="already_open") from None
     return request_of(request_id)
 
 

@@ -50,7 +50,7 @@ def reason_to_wait(work: Execution, writer: Writer, *, step: Step) -> str:
 def refuse_other_cluster(work: Execution, writer: Writer) -> None:
     """Raises RolloutHalted `other_cluster` if the API server is not that of the planned cluster (A05, T17)."""
     if writer.identity() != work.plan.identity:
-        raise RolloutHalted("other_cluster", "another cluster answers under this name", state="needs_attention")
+        raise RolloutHalted("other_cluster", "another cluster answers at this address", state="needs_attention")
 
 
 CONFLICTS = 5
@@ -104,7 +104,7 @@ def _send_request(work: Execution, writer: Writer, *, position: Position, tie: O
     work.reached("after_intent")
     if time.monotonic() - began > SPARE_SECONDS:
         # The process was suspended after the intent: another worker may be settling it. Nothing was sent yet.
-        raise LeaseLost("the worker stood still between the intent and its request")
+        raise LeaseLost("the worker stalled between the intent and its request")
     sent = _send(work, writer, position=position, tie=tie, intent=intent)
     work.reached("after_send")
     return _record_response(work, step, sent=sent, intent=intent)
@@ -134,7 +134,7 @@ def _record_existing_result(work: Execution, *, position: Position, read: Tree |
     marked = change.verb in ("create", "helm")
     is_own = holds(Exists(marks=_own_marks(work)), read) if marked else position.in_doubt
     if change.verb == "helm" and not is_own:
-        raise RolloutHalted("changed", f"somebody else has made {change.target.display_name} since the preview")
+        raise RolloutHalted("changed", f"{change.target.display_name} was created by another client since the preview")
     if is_own:
         reason, outcome = "an earlier request came through after all", "applied"
     else:
@@ -215,7 +215,7 @@ def _record_response(
 def _handle_refusal(work: Execution, step: Step, *, sent: WriteResult) -> None:
     """Returns after a temporary refusal, to be retried; else raises RolloutHalted with the server's message."""
     if sent.conflicts:
-        raise RolloutHalted("field_conflict", f"{step.title}: fields are kept by {', '.join(sent.conflicts)}")
+        raise RolloutHalted("field_conflict", f"{step.title}: fields are owned by {', '.join(sent.conflicts)}")
     if sent.status in (404, 409):
         return
     if sent.status == 429:

@@ -162,7 +162,7 @@ def test_names_that_are_none(name):
 def test_names_that_are_not_there_and_both_kinds_at_once():
     with pytest.raises(InvalidInput, match="not in the cluster: api"):
         steps_of(ACTION, a_scene(alpha()), provisioners=["api"], **ROLE)
-    with pytest.raises(InvalidInput, match="not both at once"):
+    with pytest.raises(InvalidInput, match="either Provisioners or NodePools, not both"):
         steps_of(ACTION, a_scene(alpha()), provisioners=["web"], nodepools=["web"], **ROLE)
 
 
@@ -297,7 +297,7 @@ def test_fields_that_somebody_else_keeps_are_named_on_the_real_server(server):  
     other = a_pool({"spec": {"limits": {"cpu": "7"}}, "metadata": {"name": "web"}}, version="v1beta1")
     server.admin.apply(other, manager="kustomize-controller")
     row = previewed(registered(server), ACTION, **ROLE)
-    words = "Apply NodePool web as v1beta1: fields are kept by kustomize-controller"
+    words = "Apply NodePool web as v1beta1: fields are owned by kustomize-controller"
     assert (row.state, row.cause_code, row.cause) == ("expired", "field_conflict", words)
 
 

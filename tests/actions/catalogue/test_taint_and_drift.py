@@ -137,7 +137,7 @@ def test_the_gate_of_the_config_map_counts():
     ],
 )
 def test_without_a_pool_that_takes_over_pods_would_stay_pending(pool, why):
-    assert refused(alpha(*pool)) == ("no_successor", f"nothing takes over from Provisioner web: {why}")
+    assert refused(alpha(*pool)) == ("no_successor", f"no NodePool replaces Provisioner web: {why}")
 
 
 def test_other_releases_know_only_one_generation():

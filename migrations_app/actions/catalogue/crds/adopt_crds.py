@@ -68,7 +68,7 @@ def _marked(crd: CRD, release: str, *, namespace: str) -> bool:
 def _refuse_terminating(crds: list[CRD]) -> None:
     terminating = [crd.name for crd in crds if crd.metadata.deleting]
     if terminating:
-        raise Unavailable(f"being deleted, so not to be adopted: {', '.join(terminating)}", code="terminating")
+        raise Unavailable(f"being deleted, so they cannot be adopted: {', '.join(terminating)}", code="terminating")
 
 
 def _refuse_owned(crds: list[CRD], new: tuple[str, str], *, chosen: object) -> None:

@@ -82,7 +82,7 @@ def _objects_to_rewrite(inventory: Inventory, kind: Kind) -> Collection[NamedObj
 def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
     """Raises Unavailable if a write would not store a converted v1 object."""
     if crd.storage != NEW or NEW not in crd.served:
-        raise Unavailable(f"{crd.name} does not store {NEW} yet: its CRD comes first", code="not_stored_as_v1")
+        raise Unavailable(f"{crd.name} does not store {NEW} yet: upgrade the CRD first", code="not_stored_as_v1")
     if not crd.stored:
         raise Unavailable(f"{crd.name}: status.storedVersions is empty", code="not_seen")
     strategy = crd.spec.conversion.strategy if crd.spec.conversion else None
