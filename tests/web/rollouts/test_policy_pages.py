@@ -103,7 +103,7 @@ def test_two_people_lift_the_kill_switch(ada, gil, hanna):  # A36
     gil.post("/kill-switch", {"do": "ask"})
     alone = gil.post("/kill-switch", {"do": "lift"})
     assert (alone.status_code, "second_person" in text(alone), switch_now().on) == (403, True, True)
-    assert "A second person has to lift it." in text(gil.get("/kill-switch"))
+    assert "A second person has to turn it off." in text(gil.get("/kill-switch"))
     hanna.post("/kill-switch", {"do": "lift"})
     assert switch_now().on is False
 
