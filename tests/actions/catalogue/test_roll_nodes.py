@@ -154,7 +154,8 @@ def test_pods_that_a_drain_may_not_move_keep_their_node():  # A32
     code, words = refused(alpha(bare("one"), *marked))
     assert code == "protected"
     assert words == (
-        f"these pods or annotations prevent the replacement of nodes, unless they are listed: {OLD.node}: Pod shop/one has no controller, "
+        "these pods or annotations prevent the replacement of nodes, unless they are listed: "
+        f"{OLD.node}: Pod shop/one has no controller, "
         "Deployment shop/batch is marked karpenter.sh/do-not-evict"
     )
     assert len(steps_of(ACTION, a_scene(alpha(bare("one"), *marked)), with_protected=[OLD.node])) == 3
