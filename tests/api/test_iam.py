@@ -191,7 +191,7 @@ def nested(depth: int) -> dict[str, Any]:
         (document({"Effect": "Maybe", "Action": "*"}), "bad_policy", "policies[1]: Statement[0]: Effect is 'Maybe'"),
         (document(EVERYTHING | {"Principal": "*"}), "bad_policy", "policies[1]: Statement[0]: names a Principal"),
         ({"document": "{", "name": "mine"}, "bad_policy", "mine: line 1: not JSON"),
-        ({"document": '{"Statement":[],"Statement":[]}'}, "bad_policy", "stands twice"),
+        ({"document": '{"Statement":[],"Statement":[]}'}, "bad_policy", "is twice"),
         ({"document": "x" * 100_001}, "bad_policy", "more than 100,000 bytes"),
         ({"document": 7}, "document", "neither an object nor a text"),
         ({"document": {}, "name": ""}, "name", "1 to 128"),

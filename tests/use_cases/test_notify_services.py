@@ -202,7 +202,7 @@ def test_a_test_message_wakes_nobody(receiver):
 def test_another_address_needs_the_key_again(receiver):
     made = service(receiver, "opsgenie")
     other = "https://attacker.example/v2/alerts"
-    with pytest.raises(InvalidInput, match="needs its key again"):
+    with pytest.raises(InvalidInput, match="enter its key again"):
         channels.change_channel(made.id, channels.ChannelUpdate(target=other))
     assert "attacker" not in channels.unsealed_channel(Channel.objects.get()).target
     channels.change_channel(made.id, channels.ChannelUpdate(target=other, key="another-key"))

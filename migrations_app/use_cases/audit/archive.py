@@ -38,7 +38,7 @@ def seal(folder: Path) -> AuditSegment:
     first = _last_sealed() + 1
     last = sign_head(Checkpoint.Why.SEAL)
     if not last:
-        raise InvalidSetting("sealing a segment needs a signing key, and there is none", where="audit seal")
+        raise InvalidSetting("a segment needs a signature, and there is no signing key", where="audit seal")
     if last < first:
         raise InvalidInput("there are no events since the last seal", where="audit seal")
     name = f"audit-{first:010}-{last:010}"

@@ -170,7 +170,7 @@ def test_an_object_whose_name_leads_elsewhere_is_refused_when_it_is_read():
     odd = a_template(name="..")
     scene = a_scene(alpha(a_provisioner({"spec.providerRef.name": ".."}), odd))
     step = steps_of(ACTION, scene, **ROLE)[0]
-    with pytest.raises(InvalidInput, match="no name"):
+    with pytest.raises(InvalidInput, match="is not a name"):
         _ = step.change.target.path
 
 
