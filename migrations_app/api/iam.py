@@ -128,7 +128,7 @@ class PolicyDocumentField(serializers.Field[Any, Any, Any, Any]):
 
 
 def _form(field: str) -> dict[str, Any]:
-    validator = RegexValidator(f"^(?:{NAME_FORMS[field]})$", "Not in the form wanted.")
+    validator = RegexValidator(f"^(?:{NAME_FORMS[field]})$", "The value has the wrong form.")
     return {"required": False, "max_length": 700, "trim_whitespace": False, "validators": [validator]}
 
 
@@ -304,7 +304,7 @@ class EvaluationsView(Endpoint):
 def _request_of(body: dict[str, Any]) -> EvaluationRequest:
     documents, boundary = body["policies"], body["boundary"]
     if sum(len(text) for _, text in (*documents, *([boundary] if boundary else []))) > MOST_CHARACTERS:
-        _refuse("policies", f"more than {MOST_CHARACTERS:,} characters in all; a role holds fewer", code="too_large")
+        _refuse("policies", f"more than {MOST_CHARACTERS:,} characters: a role cannot have more", code="too_large")
     question = EvaluationRequest(
         release=body["release"],
         policies=tuple(_policy_of(text, name, field="policies", place=n) for n, (name, text) in enumerate(documents)),
@@ -316,7 +316,9 @@ def _request_of(body: dict[str, Any]) -> EvaluationRequest:
         turned_off=frozenset(map(Feature, body.get("without_settings", ()))),
     )
     for name, _ in question.wrong():
-        _refuse({"node_role": "node_roles", "tag": "tags"}.get(name, name), "Not in the form wanted.", code="invalid")
+        _refuse(
+            {"node_role": "node_roles", "tag": "tags"}.get(name, name), "The value has the wrong form.", code="invalid"
+        )
     return question
 
 

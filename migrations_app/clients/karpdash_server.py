@@ -135,7 +135,7 @@ def _cursor(next_url: str, *, name: str) -> str:
 def _refusal(answer: HttpAnswer, *, name: str) -> KarpdashError:
     if 300 <= answer.status < 400:
         location = clean(answer.headers.get("Location", "another address"), longest=200)
-        return InvalidResponse(f"{name}: the server sends on to {location}; give the URL that answers itself")
+        return InvalidResponse(f"{name}: the server redirects to {location}; use the final URL")
     detail = _detail(answer)
     kind = _REFUSALS.get(answer.status, ServerFailed if answer.status >= 500 else InvalidInput)
     message = f"{name}: {detail or f'the server answered {answer.status}'}"

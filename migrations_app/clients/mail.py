@@ -254,7 +254,7 @@ def _timeout_error(deadline: _Deadline) -> TimedOut | None:
 
 
 def _invalid_mail() -> InvalidInput:
-    return InvalidInput("a header of the mail would hold a line break, or an address is none", code="bad_mail")
+    return InvalidInput("a header of the mail would contain a line break, or an address is not valid", code="bad_mail")
 
 
 def _invalid_url() -> InvalidInput:

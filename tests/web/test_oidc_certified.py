@@ -127,8 +127,8 @@ def test_what_was_changed_on_the_way_there_is_refused(
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("state", "the answer belongs to no question of this browser"),
-        ("iss", "the answer is of another identity provider"),
+        ("state", "the answer does not belong to a sign-in of this browser"),
+        ("iss", "the answer is from another identity provider"),
         ("code", "the identity provider answered 400"),
     ],
 )
@@ -157,4 +157,4 @@ def test_a_code_is_good_once(real: CertifiedProvider, caplog: pytest.LogCaptureF
     client.get(back)
     client.post("/logout")
     client.get(back)
-    assert (_is_in(client), _why(caplog)) == (False, ["the answer belongs to no question of this browser"])
+    assert (_is_in(client), _why(caplog)) == (False, ["the answer does not belong to a sign-in of this browser"])

@@ -82,7 +82,9 @@ def _refuse_unanswered(client: Body, crd: str, *, inventory: Inventory) -> None:
     )
     problem = service_problem(inventory, target)
     if problem:
-        words = f"{crd} would be converted by {target.namespace}/{target.name}, and every read of it fail: {problem}"
+        words = (
+            f"{crd} would be converted by {target.namespace}/{target.name}, and every read of it would fail: {problem}"
+        )
         raise Unavailable(words, code="conversion_unanswered")
 
 
@@ -163,7 +165,7 @@ def _refuse_other_versions(crd: Body, row: Crd) -> None:
     )
     same_names = names == ("apiextensions.k8s.io/v1", row.kind.group, row.kind.plural, row.kind.kind)
     if not same_names or flags != {(version.name, version.served, version.storage) for version in row.versions}:
-        words = f"{row.name} of the chart serves or stores other versions than its release does"
+        words = f"{row.name} of the chart serves or stores other versions than in its release"
         raise Unavailable(words, code="strange_chart")
 
 
@@ -221,7 +223,7 @@ def planned_release(inventory: Inventory, running: DetectedRelease, *, wanted: s
     if not hops:
         raise Unavailable(f"{upgrade_path.current} is the newest release on the upgrade path", code="nothing_to_do")
     if wanted and len(hops) > 1:
-        words = f"{upgrade_path.target} is {len(hops)} hops away; the next one lands on {hops[0].release}"
+        words = f"{upgrade_path.target} is {len(hops)} hops away; the next one ends at {hops[0].release}"
         raise Unavailable(words, code="not_next")
     return hops[0].release
 

@@ -140,7 +140,7 @@ def _agent_call(call: ApiCall, *, nonce: str, seconds: float) -> AgentCall:
 
 def _fail(piece: AgentPiece) -> NoReturn:
     """Raises the error that the agent reported, as an error that the transport handles like its own."""
-    message = f"seen from the agent: {clean(piece.message)}"
+    message = f"reported by the agent: {clean(piece.message)}"
     if piece.failure == "timeout":
         raise TimeoutError(message)
     if piece.failure in ("unreachable", "cut"):

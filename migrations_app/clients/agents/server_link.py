@@ -121,12 +121,12 @@ class ServerLink:
     def _refusal(self, answer: urllib3.BaseHTTPResponse, body: bytes) -> ReadError:
         if 300 <= answer.status < 400:
             location = clean(answer.headers.get("Location", "another address"), longest=200)
-            words = f"{self.name}: the server sends on to {location}; give the URL that answers itself"
+            words = f"{self.name}: the server redirects to {location}; use the final URL"
             return InvalidResponse(words, code="redirected")
         try:
             refusal = unpacked(body, AgentRefusal)
         except InvalidResponse:
-            return ServerFailed(f"{self.name}: HTTP {answer.status}, and not by karpdash")
+            return ServerFailed(f"{self.name}: HTTP {answer.status}, not from karpdash")
         words = f"{self.name}: {clean(refusal.message)}"
         if answer.status == 401:
             return Unauthorized(words, code=clean(refusal.code, longest=40))

@@ -96,4 +96,4 @@ def _method(right: AwsPermission) -> str:
 
 
 def _garbled(right: AwsPermission) -> InvalidResponse:
-    return InvalidResponse(f"the answer to {right.action} is not what AWS promises")
+    return InvalidResponse(f"the answer to {right.action} is not in the form that AWS documents")

@@ -64,7 +64,7 @@ def _installation_token(base: str, credential: HostCredential, *, reach: Outboun
         return field(server.post(f"/app/installations/{credential.installation}/access_tokens", {}), "token")
     except (Unauthorized, Forbidden, NotServed, Conflict):
         message = (
-            "GitHub refuses the app: its key is wrong or was taken away, or the installation ended or is suspended"
+            "GitHub refuses the app: its key is wrong or was revoked, or the installation was removed or is suspended"
         )
         raise Unauthorized(message, code="app_refused") from None
 

@@ -95,11 +95,11 @@ def _refusal(answer: HttpAnswer) -> ReadError:
     if status == 401:
         return Unauthorized(f"the host refuses the credential: wrong, expired or revoked ({reason})")
     if status == 429 or (status == 403 and answer.headers.get("x-ratelimit-remaining") == "0"):
-        return ServerFailed("the host answers no more requests for a while; try again later", code="rate_limited")
+        return ServerFailed("the Git host limits the number of requests; try again later", code="rate_limited")
     if status == 403:
         return Forbidden(f"the credential lacks a right on the repository ({reason})")
     if status == 404:
-        return NotServed("it is not there, or the credential may not see it")
+        return NotServed("it does not exist, or the credential may not read it")
     return ServerFailed(f"the host answered {status} ({reason})")
 
 

@@ -45,7 +45,7 @@ def checked_chart(raw: bytes, *, source: str, name: str, version: str) -> Packed
         )
     head = chart_names[0]
     if head.name != name or head.version.removeprefix("v") != version.removeprefix("v"):
-        message = f"the chart says {head.name[:60]} {head.version[:40]}, and {name} {version} is wanted"
+        message = f"the chart is {head.name[:60]} {head.version[:40]}, and {name} {version} is needed"
         raise InvalidInput(message, where="source", code="other_release")
     return PackedChart(raw, source, f"sha256:{hashlib.sha256(raw).hexdigest()}")
 

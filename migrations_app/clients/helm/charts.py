@@ -139,7 +139,7 @@ def _kept_files(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
         raise InvalidInput("this is not a chart: it has no Chart.yaml", where="source", code="strange_chart")
     if len(documents) == 1:
         words = "the chart has no folder crds" + (
-            ": its CRDs are templates, which only Helm fills in; take the chart karpenter" if templates else ""
+            ": its CRDs are templates, which only Helm can render; use the chart karpenter" if templates else ""
         )
         raise InvalidInput(words, where="source", code="chart_without_crds")
     return documents

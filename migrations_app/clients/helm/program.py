@@ -74,9 +74,7 @@ def check_version(program: Path, *, where: str = "KARPDASH_HELM") -> str:
     if match is None:
         raise InvalidSetting("the program does not print a version as helm does", where=where, code="helm_version")
     if int(match[1]) != MAJOR or int(match[2]) < FIRST_MINOR:
-        message = (
-            f"helm {match[0]} is not known to work here: version {MAJOR}.{FIRST_MINOR} or a later {MAJOR}.x is wanted"
-        )
+        message = f"helm {match[0]} is not supported: version {MAJOR}.{FIRST_MINOR} or a later {MAJOR}.x is needed"
         raise InvalidSetting(message, where=where, code="helm_version")
     return match[0]
 

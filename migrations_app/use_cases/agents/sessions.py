@@ -89,7 +89,7 @@ def hello(message: AgentMessage) -> bytes:
             words = f"this server speaks protocol {PROTOCOL}, and the agent {spoken}: install the server's release"
             _refuse(row, "agent_version", words=words)
         if row.session and (_is_recent(row) or mailbox_of(row).heard() == row.session):
-            words = "another agent with this token is connected; this one may try again when that one is gone"
+            words = "another agent with this token is connected; try again when it has disconnected"
             _refuse(row, "agent_elsewhere", words=words)
         if row.connected_at and row.made_at < row.connected_at and timezone.now() - row.connected_at < OPENED_EVERY:
             raise Conflict("an agent with this token has just connected; try again in a moment", code="agent_soon")

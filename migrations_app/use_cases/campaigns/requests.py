@@ -89,7 +89,7 @@ def checked_recipe(request: CampaignRequest) -> Recipe:
 def _refuse_settled(request: CampaignRequest) -> None:
     """Raises InvalidInput for decisions that one approval cannot cover."""
     if strange := sorted(set(request.destroys) - set(FORECAST)):
-        words = f"{strange[0][:60]!r} is no action whose objects can be told beforehand: {', '.join(FORECAST)}"
+        words = f"{strange[0][:60]!r} is not an action whose objects are known before its plan: {', '.join(FORECAST)}"
         raise InvalidInput(words, where="destroys", code="bad_parameter")
     if request.accepts and not request.weighed.strip():
         raise InvalidInput("give the reason why the warnings are accepted", where="weighed", code="reason_needed")

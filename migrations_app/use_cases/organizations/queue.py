@@ -78,7 +78,7 @@ def requeue(look_claim: ListingClaim) -> bool:
 
 def crashed(look_claim: ListingClaim, kind: str) -> None:
     """Fails a listing whose code raised. `kind` is the exception's type; its text may hold data and is only logged."""
-    fail(look_claim, "look_crashed", words=f"{kind} in the look; see the worker's log")
+    fail(look_claim, "look_crashed", words=f"{kind} in the discovery; see the worker's log")
 
 
 def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
@@ -87,7 +87,9 @@ def listings_to_enqueue() -> tuple[uuid.UUID, ...]:
     """
     for row in AwsOrganization.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("listing"):
         fail(
-            ListingClaim(row.pk, row.fence), "worker_lost", words=f"the worker ended during the look, {ATTEMPTS} times"
+            ListingClaim(row.pk, row.fence),
+            "worker_lost",
+            words=f"the worker ended during the discovery, {ATTEMPTS} times",
         )
     now = timezone.now()
     _enqueue(AwsOrganization.objects.filter(state=IDLE, listed_at__isnull=False, tried_at__lt=now - EVERY), by=SCHEDULE)

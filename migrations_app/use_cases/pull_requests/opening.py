@@ -119,7 +119,7 @@ def _check_unchanged(host: GitHost, row: PullRequest, *, proposal: Proposal) -> 
                 raise Conflict(f"{file.path} was changed in {row.base} meanwhile; preview again", code="stale")
         row.commit = head.commit
     if host.branch_commit(row.branch):
-        words = f"the branch {row.branch} is there already, without an open request: look at it and delete it there"
+        words = f"the branch {row.branch} exists already, without an open pull request: check it and delete it there"
         raise Conflict(words, code="branch_exists")
 
 
@@ -168,7 +168,7 @@ def _settle(host: GitHost, row: PullRequest, *, now: datetime) -> None:
         _store_outcome(row, state=State.OPEN, number=existing.number, now=now, existed=True)
         return
     left = bool(host.branch_commit(row.branch))
-    error = Conflict("karpdash ended while it opened the request", code="interrupted")
+    error = Conflict("karpdash was stopped while it opened the pull request", code="interrupted")
     _store_outcome(row, state=State.FAILED, error=error, now=now, branch_left=left)
 
 

@@ -172,7 +172,7 @@ def texts_below(host: GitHost, commit: str, *, path: str, may_hold: Callable[[st
     exact = listed if list(listed) == [path] else {}
     likely = exact or {name: content for name, content in listed.items() if name.endswith((".yaml", ".yml"))}
     if len(likely) > MOST_FILES:
-        words = f"{len(likely)} YAML files are there, and at most {MOST_FILES} are read: name the file, or its folder"
+        words = f"{len(likely)} YAML files were found, and at most {MOST_FILES} are read: name the file, or its folder"
         raise InvalidInput(words, code="too_many_files", where="path")
     read = {name: host.text(content) for name, content in likely.items()}
     small_texts = {name: text for name, text in read.items() if len(text) <= MOST_BYTES}

@@ -151,7 +151,7 @@ def stranded() -> tuple[uuid.UUID, ...]:
     """
     for row in Rehearsal.objects.filter(ABANDONED, attempts__gte=ATTEMPTS).defer("result"):
         rehearsal_claim = RehearsalClaim(row.pk, row.rollout_id, row.fence)
-        fail(rehearsal_claim, "worker_lost", words=f"the worker ended in the middle of the rehearsal, {ATTEMPTS} times")
+        fail(rehearsal_claim, "worker_lost", words=f"the worker ended during the rehearsal, {ATTEMPTS} times")
     earlier = timezone.now() - timedelta(seconds=settings.ENV.sweep_interval)
     waiting = Q(state=Rehearsal.State.QUEUED, made_at__lt=earlier)
     rows = Rehearsal.objects.filter(ABANDONED | waiting, attempts__lt=ATTEMPTS).order_by("made_at")

@@ -143,7 +143,7 @@ def skip_node(
         refuse_person(may_start(over(person, row.cluster_id)))
         refuse_moved(row, version)
         if row.state not in ("running", "paused"):
-            words = f"nodes of a rollout that is {row.state.replace('_', ' ')} are not skipped"
+            words = f"nodes of a rollout that is {row.state.replace('_', ' ')} cannot be skipped"
             raise Conflict(words, code="moved")
         node = _node_of(row, step)
         if NodeSkip.objects.filter(rollout=row, step=step).exists():
@@ -248,13 +248,13 @@ AT_ONCE = 200
 def expire_old_plans() -> int:
     """Expires plans past their time and returns how many. A plan that changed meanwhile is left alone."""
     old = Rollout.objects.filter(state__in=sorted(PLANNED), expires_at__lte=timezone.now()).order_by("expires_at")
-    words = "nobody started it before it was too old; make a new preview"
+    words = "the plan expired before it was started; make a new preview"
     return sum(_expire(row, TransitionCause(code="expired", words=words)) for row in old[:AT_ONCE])
 
 
 def void_plans(cluster_id: uuid.UUID) -> None:
     """Expires the plans of a cluster whose endpoint or credentials changed, and pauses its running rollout (A05)."""
-    words = "the way to the cluster was changed since the plan was made"
+    words = "the connection to the cluster was changed since the plan was made"
     for row in Rollout.objects.filter(cluster_id=cluster_id, state__in=sorted(PLANNED)):
         _expire(row, TransitionCause(code="cluster_changed", words=words))
     with transaction.atomic():

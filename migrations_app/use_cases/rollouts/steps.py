@@ -157,7 +157,7 @@ def _object_difference(step: Step, read: Tree | None) -> str:
         return ""
     uid = str(value_at(read, ("metadata", "uid")) or "")
     if target.uid and uid != target.uid:
-        words = "is gone" if read is None else "was made anew under its name"
+        words = "is gone" if read is None else "was deleted and created again"
         return f"{target.display_name} {words} since the preview"
     return (
         ""
@@ -179,8 +179,8 @@ def _refuse_endless(work: Execution, position: Position) -> None:
         return
     status, reason = work.last_refusal(position.step)
     words = {
-        429: ("overloaded", "the API server asks to wait again and again"),
-        404: ("refused_404", reason or "the API server knows no such place"),
+        429: ("overloaded", "the API server repeatedly asks to wait"),
+        404: ("refused_404", reason or "the API server does not serve this path"),
     }
     code, why = words.get(status or 0, ("contended", "somebody else keeps writing to the object"))
     raise RolloutHalted(code, f"{position.step.title}: {why}")

@@ -93,12 +93,12 @@ def back(request: HttpRequest) -> HttpResponse:
     if not isinstance(stored_state, dict) or not secrets.compare_digest(
         str(stored_state.get("state")).encode(), state.encode()
     ):
-        return _failure(request, _("the answer belongs to no question of this browser"), stored_state={})
+        return _failure(request, _("the answer does not belong to a sign-in of this browser"), stored_state={})
     # RFC 9207: a provider that names itself in its answer must be the one that the request was sent to.
     if request.GET.get("iss", oidc.client().issuer) != oidc.client().issuer:
-        return _failure(request, _("the answer is of another identity provider"), stored_state=stored_state)
+        return _failure(request, _("the answer is from another identity provider"), stored_state=stored_state)
     if not code or len(code) > 4096:
-        return _failure(request, _("the provider gave no code"), stored_state=stored_state)
+        return _failure(request, _("the identity provider sent no code"), stored_state=stored_state)
     ticket = oidc.OidcState(
         code=code, nonce=stored_state["nonce"], verifier=stored_state["verifier"], back=_back(request)
     )

@@ -97,7 +97,7 @@ def test_a_loss_that_needs_a_person_is_named():  # CONV-07
 
 def test_without_the_crds_nothing_is_offered():
     cluster = alpha().without("crds")
-    words = "the cluster serves no EC2NodeClass of v1beta1: bring the CRDs first"
+    words = "the cluster serves no EC2NodeClass of v1beta1: upgrade the CRDs first"
     assert refused(cluster, **ROLE) == ("not_served", words)
     with pytest.raises(Unavailable):
         action_of(ACTION).objects_to_read(cluster.build(), ROLE)
@@ -271,7 +271,7 @@ def meddled(server, what):
         server.admin.patch(provisioner, {"metadata": {"finalizers": None}})
         server.admin.delete(provisioner)
         put(server, a_provisioner())
-        return "Provisioner web was made anew under its name"
+        return "Provisioner web was deleted and created again"
     server.admin.patch(provisioner, CHANGES.get(what, CHANGES["spec"]))
     return "Provisioner web was changed"
 

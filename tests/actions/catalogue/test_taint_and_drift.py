@@ -113,7 +113,7 @@ def test_drift_without_its_gate_or_without_a_hash_does_nothing():  # ROLL-01
     del mute["metadata"]["annotations"]
     assert refused(alpha(POOL, old=mute)) == (
         "cannot_drift",
-        "none of 2 nodes of web can drift: no hash is on them; choose expiry, or roll the nodes",
+        "none of 2 nodes of web can drift: they have no hash; choose expiry, or roll the nodes",
     )
 
 

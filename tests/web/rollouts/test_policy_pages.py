@@ -60,7 +60,7 @@ def test_a_cluster_gets_its_own_and_gives_it_up(gil, shop):
     [
         ({"approvals_destructive": "0"}, 400, "Destructive: 1 to 9 approvals"),
         ({"approvals_low": "x"}, 400, "A whole number is needed"),
-        ({"windows": "whenever"}, 400, "is no window"),
+        ({"windows": "whenever"}, 400, "is not a window"),
         ({"frozen": "on"}, 400, "Give the reason for the freeze"),
         ({"version": "7"}, 409, "The policy was changed meanwhile"),
         ({"actions": ["no_such"]}, 400, "There is no action"),

@@ -78,7 +78,7 @@ def _refuse_owned(crds: list[CRD], new: tuple[str, str], *, chosen: object) -> N
         f"{crd.name} ({'/'.join(reversed(_owner(crd)))})" for crd in crds if _has_other_owner(crd, new, chosen=names)
     ]
     if owned:
-        words = f"another Helm release owns {', '.join(owned)}: choose them to take them over"
+        words = f"another Helm release owns {', '.join(owned)}: choose them to adopt them"
         raise Unavailable(words, code="owned_by_other")
 
 

@@ -87,7 +87,7 @@ def _refuse_unready(crd: CRD, kind: Kind, *, rewriting: bool) -> None:
         raise Unavailable(f"{crd.name}: status.storedVersions is empty", code="not_seen")
     strategy = crd.spec.conversion.strategy if crd.spec.conversion else None
     if rewriting and len(crd.stored) > 1 and strategy != "Webhook":
-        words = f"the conversion of {crd.name} is off: a {kind.kind} stored as v1beta1 would lose what v1 spells anew"
+        words = f"the conversion of {crd.name} is off: each {kind.kind} stored as v1beta1 would lose renamed fields"
         raise Unavailable(words, code="conversion_off")
 
 
