@@ -94,7 +94,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(elements) < len(pairs):
         names = [name for name, _ in pairs]
         doubled = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the element {doubled[:60]!r} is twice in one object")
+        raise ValueError(f"the element {doubled[:60]!r} is repeated in one object")
     return elements
 
 

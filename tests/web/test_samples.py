@@ -135,9 +135,9 @@ def test_a_sample_person_gets_no_right_over_real_clusters():
     group = make_group("prod")
     add_to_group(group, [a_cluster("prod").pk])
     for over in (None, group):
-        with pytest.raises(Conflict, match="over only sample clusters"):
+        with pytest.raises(Conflict, match="over sample clusters only"):
             grant_role(RoleGrant(role="viewer", person=OPERATOR, over=over), person=None)
-    with pytest.raises(Conflict, match="over only sample clusters"):
+    with pytest.raises(Conflict, match="over sample clusters only"):
         add_to_team("ops", member=OPERATOR, person=None)
     empty = make_group("empty")
     grant_role(RoleGrant(role="viewer", person=OPERATOR, over=empty), person=None)
