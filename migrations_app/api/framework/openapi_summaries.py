@@ -28,7 +28,7 @@ TAGS = {
     "snapshots": "Results of scans, which never change.",
     "teams": "Teams of people, for roles.",
     "tokens": "Tokens for this API.",
-    "waivers": "Failing checks that somebody accepted until a date.",
+    "waivers": "Failing checks that are accepted until a date.",
 }
 SUMMARIES = {
     "aws_organizations_list": "List AWS organizations",

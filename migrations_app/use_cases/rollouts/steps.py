@@ -182,7 +182,7 @@ def _refuse_endless(work: Execution, position: Position) -> None:
         429: ("overloaded", "the API server repeatedly asks to wait"),
         404: ("refused_404", reason or "the API server does not serve this path"),
     }
-    code, why = words.get(status or 0, ("contended", "somebody else keeps writing to the object"))
+    code, why = words.get(status or 0, ("contended", "another client keeps writing to the object"))
     raise RolloutHalted(code, f"{position.step.title}: {why}")
 
 
